@@ -26,6 +26,15 @@ onnx() {
   verdict onnx "$status" "$(tail -1 "$work/onnx.log")"
 }
 
+# peft loads adapters that bert_train --lora wrote, and computes the same numbers.
+lora() {
+  needs_data lora || return
+  local status=0
+  tests/oracle/lora build >"$work/lora.log" 2>&1 || status=$?
+  ((status)) && tail -15 "$work/lora.log"
+  verdict lora "$status" "$(tail -1 "$work/lora.log")"
+}
+
 # Fine-tunes the same weights on SST-2 for one epoch with three seeds.
 minilm_sst2() {
   needs_data minilm_sst2 || return

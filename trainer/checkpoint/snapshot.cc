@@ -23,7 +23,6 @@ namespace {
 
 using at::Tensor;
 
-constexpr const char* kWeights = "/model.safetensors";
 constexpr const char* kMoments = "/optimizer.safetensors";
 
 // What the optimizer keeps for one parameter.
@@ -78,8 +77,11 @@ void restore_trained(Arrays& arrays, Bert& model, std::vector<Tensor>* averages)
   const at::NoGradGuard no_grad;
   if (averages != nullptr) averages->clear();
   for (const auto& [name, parameter] : model.parameters()) {
-    if (!arrays.has("weight." + name)) continue;
+    const bool trained_alone = arrays.has("weight." + name);
+    // What adapters leave as it is has no average.
+    if (!trained_alone && (averages == nullptr || model.lora() == nullptr)) continue;
     if (averages != nullptr) averages->push_back(parameter.detach().clone());
+    if (!trained_alone) continue;
     const Tensor trained = room_for(parameter);
     arrays.read("weight." + name, "F32", trained);
     parameter.detach().copy_(trained);
@@ -112,12 +114,12 @@ void restore_state(const std::string& path,
 
 namespace {
 
-NamedTensors named_averages(const Bert& model, const std::vector<Tensor>& averages) {
-  NamedTensors named;
+NamedTensors named(const Bert& model, const std::vector<Tensor>& averages) {
+  NamedTensors result;
   for (std::size_t i = 0; i < averages.size(); ++i) {
-    named.emplace_back(model.parameters()[i].first, averages[i]);
+    result.emplace_back(model.parameters()[i].first, averages[i]);
   }
-  return hugging_face_names(named);
+  return result;
 }
 
 }  // namespace
@@ -125,13 +127,14 @@ NamedTensors named_averages(const Bert& model, const std::vector<Tensor>& averag
 class Snapshot::Impl {
  public:
   Impl(const Bert& model, std::optional<std::vector<std::string>> names, bool averaged) {
-    for (const auto& [name, values] : named_weights(model)) {
+    file = weights_file(model);
+    for (const auto& [name, values] : saved_tensors(model, model.parameters())) {
       weights.emplace_back(name, room_for(values));
     }
     if (!names) return;
     with_state = true;
     moments = *std::move(names);
-    for (const auto& [name, parameter] : model.parameters()) {
+    for (const auto& [name, parameter] : saved_parameters(model)) {
       if (averaged) trained.emplace_back("weight." + name, room_for(parameter));
       KeptState& kept = states.emplace_back(KeptState{name, {}});
       if (!parameter.requires_grad()) continue;
@@ -141,6 +144,7 @@ class Snapshot::Impl {
     }
   }
 
+  std::string file;  // of the weights
   bool with_state = false;
   std::vector<std::string> moments;
   std::vector<std::pair<std::string, Tensor>> weights;
@@ -168,10 +172,11 @@ void Snapshot::take(const Bert& model,
                     torch::optim::Optimizer& optimizer,
                     const std::vector<Tensor>* averages) {
   const at::NoGradGuard no_grad;
-  const auto weights =
-      averages == nullptr ? named_weights(model) : named_averages(model, *averages);
+  const NamedTensors weights =
+      saved_tensors(model, averages == nullptr ? model.parameters() : named(model, *averages));
+  const NamedTensors parameters = saved_parameters(model);
   for (std::size_t i = 0; i < impl_->trained.size(); ++i) {
-    impl_->trained[i].second.copy_(model.parameters()[i].second);
+    impl_->trained[i].second.copy_(parameters[i].second);
   }
   for (std::size_t i = 0; i < weights.size(); ++i) {
     impl_->weights[i].second.copy_(weights[i].second);
@@ -181,7 +186,7 @@ void Snapshot::take(const Bert& model,
   BP_CHECK(optimizer_state.moment_names() == impl_->moments,
            "the snapshot is of another optimizer");
   for (std::size_t i = 0; i < impl_->states.size(); ++i) {
-    const ParameterState now = optimizer_state.state_of(model.parameters()[i].second);
+    const ParameterState now = optimizer_state.state_of(parameters[i].second);
     ParameterState& kept = impl_->states[i].state;
     kept.step = now.step;
     if (now.step == 0) continue;
@@ -192,7 +197,7 @@ void Snapshot::take(const Bert& model,
 void Snapshot::write(const std::string& folder) const {
   std::vector<SafetensorsItem> items;
   for (const auto& [name, values] : impl_->weights) items.push_back(item(name, values));
-  write_safetensors(folder + kWeights, std::move(items));
+  write_safetensors(concat(folder, "/", impl_->file), std::move(items));
 
   if (!impl_->with_state) return;
   items.clear();
@@ -209,7 +214,7 @@ void Snapshot::write(const std::string& folder) const {
 
 std::int64_t count_parameters(const Bert& model) {
   std::int64_t count = 0;
-  for (const auto& [name, parameter] : model.parameters()) count += parameter.numel();
+  for (const auto& [name, parameter] : saved_parameters(model)) count += parameter.numel();
   return count;
 }
 
@@ -217,11 +222,7 @@ void restore(const std::string& folder,
              Bert& model,
              torch::optim::Optimizer* optimizer,
              std::vector<Tensor>* averages) {
-  const LoadReport report = load_weights(model, folder + kWeights);
-  if (!report.complete() || !report.unexpected.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                concat(folder, kWeights, " holds the weights of another model"));
-  }
+  load_saved(model, folder);
   if (optimizer != nullptr) {
     restore_state(folder + kMoments, model, state_of(*optimizer), averages);
   }

@@ -38,7 +38,7 @@ class Snapshot {
             torch::optim::Optimizer& optimizer,
             const std::vector<at::Tensor>* averages = nullptr);
   // Writes into `folder`:
-  //   model.safetensors, as Hugging Face has it;
+  //   model.safetensors, as Hugging Face has it, or adapter_model.safetensors (save_weights());
   //   optimizer.safetensors with MOMENT.NAME (F32) for each moment and step.NAME (I64), by the
   //   names of Bert::parameters(), of the parameters that the optimizer has updated. Not without
   //   the optimizer's state. With averages, these are in model.safetensors, and
@@ -51,6 +51,7 @@ class Snapshot {
   std::unique_ptr<Impl> impl_;
 };
 
+// Returns the number of parameters that are saved.
 [[nodiscard]] std::int64_t count_parameters(const Bert& model);
 
 // Reads what Snapshot::write() wrote back into model and optimizer, bit for bit. make_optimizer()

@@ -92,8 +92,8 @@ std::string task_in(const std::vector<std::string>& arguments, Action action) {
       if (value.key == "task" && !value.value.empty()) return value.value;
     }
   }
-  const bool of_run =
-      action == Action::evaluate || action == Action::predict || action == Action::export_model;
+  const bool of_run = action == Action::evaluate || action == Action::predict ||
+                      action == Action::export_model || action == Action::merge;
   for (const std::string& argument : arguments) {
     if (!of_run || !folder_exists(argument)) continue;
     if (std::string task = task_of_run(argument); !task.empty()) return task;
@@ -188,6 +188,25 @@ void check_checkpoint_options(const Options& options) {
   }
 }
 
+// Throws for options that were given although they have no effect without `main`.
+void require_without(const Options& options,
+                     const std::vector<std::string>& given,
+                     const std::string& main) {
+  for (const std::string& option : given) {
+    const auto found = std::ranges::find(options.settings, option, &Setting::key);
+    if (found == options.settings.end() || found->origin == "default") continue;
+    throw InputError(
+        2, concat("--", option, " has no effect without ", main.substr(0, main.find(' '))),
+        concat("add ", main, ", or leave out --", option));
+  }
+}
+
+void check_efficiency_options(const Options& options) {
+  if (options.lora.rank == 0) {
+    require_without(options, {"lora-alpha", "lora-dropout", "lora-targets"}, "--lora 8");
+  }
+}
+
 // A command that has all options of training.
 struct TrainingCommand {
   Action action;
@@ -231,6 +250,7 @@ CommandLine parse_training(const std::vector<std::string>& arguments,
     }
   }
   check_checkpoint_options(line.options);
+  check_efficiency_options(line.options);
   if (line.options.early_stop.min_improvement > 0 && line.options.early_stop.patience == 0) {
     throw InputError(2, "--min-improvement has no effect without --patience",
                      "add --patience 3, or leave out --min-improvement");
@@ -391,6 +411,32 @@ CommandLine parse_export(const std::vector<std::string>& arguments, const Extens
   return line;
 }
 
+CommandLine parse_merge(const std::vector<std::string>& arguments, const Extensions& extensions) {
+  Options o;
+  o.action = Action::merge;
+  choose_task(arguments, extensions, o);
+  OptionSet set(
+      "bert_train merge",
+      "Adds the adapters of a model that was trained with --lora to its base, and writes\n"
+      "the sum as a Hugging Face folder, which needs neither any more. RUN may be a\n"
+      "folder of PEFT's, too.",
+      "");
+  set.path({"RUN", "A run's folder, one of its checkpoints, or a folder of adapters"}, o.source);
+  set.path({"out", "The folder to write, a new one; required", "", "DIR"}, o.out);
+  set.text({"task", "What the model was trained for", "that of RUN, or classify", "NAME"},
+           o.task_name);
+  set.text({"checkpoint", "Checkpoint of RUN: best, latest, step-N, or a folder",
+            "RUN's model, or latest without one", "NAME"},
+           o.checkpoint);
+  CommandLine line = parse(set, arguments, {}, o);
+  if (!line.instead.empty()) return line;
+  if (line.options.out.empty()) {
+    throw InputError(2, "--out is missing: the folder to write", "bert_train merge RUN --out DIR");
+  }
+  line.options.scored = find_evaluation_source(line.options.source, line.options.checkpoint).model;
+  return line;
+}
+
 // The first parse finds the run. The second one has the run's options before those of the command
 // line, which win.
 template <auto Parse>
@@ -432,6 +478,8 @@ std::span<const Command> commands() {
       Command{"predict", "RUN DATA", "write a trained model's predictions",
               parse_with_run<parse_predict>},
       Command{"export", "RUN", "write a trained model for onnxruntime", parse_export},
+      Command{"merge", "RUN", "make a whole model of adapters (--lora) and their base",
+              parse_merge},
       Command{"shards", "TEXT...", "make shards to pre-train on from plain text",
               parse_alone<parse_shards>},
       Command{"stop", "RUN", "ask the run in RUN to save and end", parse_alone<parse_stop>},

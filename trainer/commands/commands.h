@@ -16,6 +16,7 @@ int run_scale(Communicator& world, const Options& options);
 int run_evaluate(Communicator& world, const Options& options);
 int run_predict(Communicator& world, const Options& options);
 int run_shards(Communicator& world, const Options& options);
+int run_merge(Communicator& world, const Options& options);
 int run_export(Communicator& world, const Options& options);
 int run_report(Communicator& world, const Options& options);
 int run_runs(Communicator& world, const Options& options);

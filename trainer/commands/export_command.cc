@@ -13,6 +13,7 @@ int run_export(Communicator& world, const Options& options) {
   if (world.rank() != 0) return 0;
   const ModelSource source = find_model(options.scored, *options.task, options.extensions);
   const auto model = load_model(source);
+  model->merge_adapters();
   OnnxGraph graph(model->parameters(), options.int8 ? OnnxNumbers::int8 : OnnxNumbers::fp32);
   try {
     model->add_to(graph);

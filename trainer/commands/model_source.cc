@@ -1,13 +1,15 @@
 #include "trainer/commands/model_source.h"
 
 #include <algorithm>
-#include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/nearest.h"
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/commands/adapter_source.h"
+#include "trainer/commands/weight_report.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
@@ -18,70 +20,6 @@
 
 namespace bp::trainer {
 namespace {
-
-const std::string kFolderHint =
-    "a Hugging Face folder has config.json, and vocab.txt and model.safetensors (or "
-    "pytorch_model.bin) to start from weights";
-
-// Throws 66 for a file that cannot be read, and 65 for wrong content.
-template <class Body>
-auto as_input_error(const Body& body) {
-  try {
-    return body();
-  } catch (const Error& error) {
-    const bool unreadable = error.code() == ErrorCode::io;
-    throw InputError(unreadable ? 66 : 65, error.what(), unreadable ? kFolderHint : "");
-  }
-}
-
-// "2 weights: classifier.bias, classifier.weight", or the first of more.
-std::string list(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 4;
-  std::string text = concat(names.size(), names.size() == 1 ? " weight: " : " weights: ");
-  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
-    text += (i == 0 ? "" : ", ") + names[i];
-  }
-  return text + (names.size() > kShown ? ", ..." : "");
-}
-
-std::vector<std::string> without(const std::vector<std::string>& names,
-                                 const std::vector<std::string>& prefixes) {
-  std::vector<std::string> result;
-  std::copy_if(names.begin(), names.end(), std::back_inserter(result), [&](const std::string& n) {
-    return std::none_of(prefixes.begin(), prefixes.end(),
-                        [&](const std::string& prefix) { return n.starts_with(prefix); });
-  });
-  return result;
-}
-
-// Throws if a weight is missing whose name begins with none of `replaceable`.
-void require_weights(const LoadReport& report,
-                     const std::string& path,
-                     const std::vector<std::string>& replaceable) {
-  if (!report.misshaped.empty()) {
-    throw InputError(
-        65, concat(path, " has other shapes than config.json says in ", list(report.misshaped)),
-        "the two files belong to different models");
-  }
-  const std::vector<std::string> missing = without(report.missing, replaceable);
-  if (missing.empty()) return;
-  throw InputError(65, concat(path, " lacks ", list(missing)), kFolderHint);
-}
-
-// Returns the file with the weights, or "".
-std::string find_weights(const std::string& folder) {
-  for (const char* name : {"/model.safetensors", "/pytorch_model.bin"}) {
-    if (path_exists(folder + name)) return folder + name;
-  }
-  // A user with weights in another format does not want to train from scratch.
-  for (const char* name : {"/model.safetensors.index.json", "/pytorch_model.bin.index.json",
-                           "/tf_model.h5", "/flax_model.msgpack", "/model.ckpt.index"}) {
-    if (!path_exists(folder + name)) continue;
-    throw InputError(65, concat("bp cannot read the weights of ", folder + name),
-                     "load and save them with transformers as one model.safetensors");
-  }
-  return "";
-}
 
 // A model whose vocabulary size is padded to a round number has embeddings that no token uses.
 void check_words(std::size_t words, const ModelSource& source, const std::string& vocabulary) {
@@ -149,14 +87,22 @@ ModelSource find_model(const std::string& model,
                      nearest.empty() ? "presets are tiny, mini, small, medium, base and large"
                                      : concat("did you mean '", nearest, "'?"));
   }
+  // A folder of adapters may leave a file to the base.
   const auto existing = [&](const char* name) {
-    const std::string path = model + name;
-    return path_exists(path) ? path : "";
+    for (const std::string& folder : {model, source.base}) {
+      if (!folder.empty() && path_exists(folder + name)) return folder + name;
+    }
+    return std::string();
   };
-  source.weights = find_weights(model);
+  if (has_adapters(model)) {
+    find_adapters(source);
+  } else {
+    source.weights = find_weights(model);
+  }
   source.vocabulary = existing("/vocab.txt");
   as_input_error([&] {
-    const std::string config = model + "/config.json";
+    std::string config = existing("/config.json");
+    if (config.empty()) config = model + "/config.json";  // the error names it
     source.config = read_config(config);
     try {
       source.task->check(source.config);
@@ -231,8 +177,10 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
   source.task->configure(config, store);
   if (!source.pretrained()) config.vocabulary = static_cast<int>(store.vocabulary().size());
   config.pad_id = store.pad_id();
+  std::optional<LoraConfig> adapters;
+  if (options.lora.rank > 0) adapters = new_adapters(source, options);
   auto model = std::make_unique<Bert>(std::move(config), source.task->head(), options.precision,
-                                      options.seed);
+                                      options.seed, std::move(adapters));
   if (!source.pretrained()) return model;
 
   const Task::TakenWeights taken = source.task->taken_weights(source.config, model->config());
@@ -240,12 +188,13 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
       as_input_error([&] { return load_weights(*model, source.weights, taken.replaced); });
   require_weights(report, source.weights, taken.optional);
   as_input_error([&] { source.task->complete_weights(*model, source.config, source.weights); });
+  if (model->lora() != nullptr) train_with_adapters(*model, report.missing);
   if (!report.missing.empty()) {
-    say(concat("newly initialized: ", list(report.missing),
+    say(concat("newly initialized: ", list_of_weights(report.missing),
                taken.reason.empty() ? "" : concat(" (", taken.reason, ")")));
   }
   if (!report.unexpected.empty()) {
-    say(concat("not used of ", source.weights, ": ", list(report.unexpected)));
+    say(concat("not used of ", source.weights, ": ", list_of_weights(report.unexpected)));
   }
   return model;
 }
@@ -253,8 +202,9 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
 std::unique_ptr<Bert> load_model(const ModelSource& source) {
   if (!source.pretrained()) {
     throw InputError(66, concat("no model.safetensors or pytorch_model.bin in ", source.name),
-                     kFolderHint);
+                     kModelFolderHint);
   }
+  if (source.adapters) return load_adapted(source);
   source.task->require_trained(source.config, source.name);
   auto model = std::make_unique<Bert>(source.config, source.task->head(), Precision::fp32, 0);
   require_weights(as_input_error([&] { return load_weights(*model, source.weights); }),

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "trainer/data/sample_store.h"
 #include "trainer/data/say.h"
 #include "trainer/model/bert.h"
+#include "trainer/model/lora.h"
 #include "trainer/model/tokenizer_config.h"
 #include "trainer/options/options.h"
 #include "trainer/tasks/task.h"
@@ -18,7 +20,12 @@ namespace bp::trainer {
 struct ModelSource {
   std::string name;  // as typed
   BertConfig config;
-  std::string weights;               // model.safetensors or pytorch_model.bin; empty: from scratch
+  std::string weights;  // model.safetensors or pytorch_model.bin; empty: from scratch
+  // Of a folder of adapters: theirs, the file with them, and the base's folder; `weights` is then
+  // the base's.
+  std::optional<LoraConfig> adapters = {};
+  std::string adapter_weights;
+  std::string base;
   std::string vocabulary;            // vocab.txt; empty: none there
   TokenizerConfig tokenizer;         // tokenizer_config.json's
   std::shared_ptr<const Task> task;  // what the model is trained for

@@ -124,6 +124,14 @@ void add_model_options(OptionSet& set, Options& options) {
            options.model);
   set.number({"dropout", "Share of values dropped in training", "the model's, 0.1 for presets"},
              options.dropout, 0, 0.999);
+  set.number({"lora", "Train adapters of rank N beside the frozen weights of DIR; 0: off"},
+             options.lora.rank, 0, 65536);
+  set.number({"lora-alpha", "Adapters count alpha / rank times"}, options.lora.alpha, 1e-6, 1e6);
+  set.number({"lora-dropout", "Share of values dropped before adapters"}, options.lora.dropout, 0,
+             0.999);
+  set.list({"lora-targets", "Products with adapters: query, key, value, dense, output.dense, ...",
+            "query,value"},
+           options.lora.targets);
   set.choice<Precision>(
       {"precision", "Type of products and activations in training"}, options.precision,
       {{"fp32", Precision::fp32}, {"fp16", Precision::fp16}, {"bf16", Precision::bf16}});
@@ -167,7 +175,7 @@ void add_training_options(OptionSet& set, Options& options, RawOptions& raw) {
   set.choice<std::string>({"optimizer", "How gradients change the parameters"}, options.optimizer,
                           choices(optimizer_names(options.extensions)));
   set.numbers({"lr", "Highest learning rate; a list: in each epoch",
-               "0.128/hidden from scratch, else 5e-5 (1e-4 below 512)"},
+               "0.128/hidden from scratch, else 5e-5 (1e-4 below 512), 10 times that with --lora"},
               options.lr, 1e-12, 10);
   set.choice<std::string>({"schedule", "How the rate falls, or stays, after the warm-up"},
                           options.schedule, choices(schedule_names(options.extensions)));

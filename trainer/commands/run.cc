@@ -86,6 +86,8 @@ int run(Communicator& world, const Options& options) {
       return run_predict(world, options);
     case Action::export_model:
       return run_export(world, options);
+    case Action::merge:
+      return run_merge(world, options);
     case Action::shards:
       return run_shards(world, options);
     case Action::report:

@@ -17,12 +17,14 @@
 #include "bp/log.h"
 #include "bp/version.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/commands/adapter_source.h"
 #include "trainer/commands/command_line.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/model_source.h"
 #include "trainer/commands/option_groups.h"
 #include "trainer/commands/results.h"
 #include "trainer/data/look_up.h"
+#include "trainer/data/numbers.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
@@ -59,6 +61,9 @@ namespace bp::trainer {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Adapters need a higher learning rate than the weights beside them (docs/bert_train.md).
+constexpr double kAdapterRate = 10;
 
 // Returns the names of the options of the task's training.
 std::vector<std::string> training_options(TaskInput& task) {
@@ -115,6 +120,7 @@ class Run {
       options_.run = temporary_->path() + "/run";
     }
     if (options_.run.empty()) options_.run = default_run(options_.data);
+    require_base(source_, options_);
     prepare_for(source_, options_);
     if (writes()) {
       folder_ =
@@ -196,6 +202,12 @@ class Run {
     use_lengths();
     model_ = make_model(source_, options_, *store_, [this](const std::string& text) { say(text); });
     freeze(*model_, options_.freeze);
+    if (const LoraConfig* const lora = model_->lora()) {
+      std::int64_t all = 0;
+      for (const auto& [name, parameter] : model_->parameters()) all += parameter.numel();
+      say(concat("adapters of rank ", lora->rank, ": ", with_commas(count_parameters(*model_)),
+                 " of ", with_commas(all), " parameters are trained and saved"));
+    }
   }
 
   void use_lengths() {
@@ -216,7 +228,8 @@ class Run {
       set(options_.settings, {key, value, "default"});
     };
     if (options_.lr.first() == 0) {
-      options_.lr = default_learning_rate(config.hidden, source_.pretrained());
+      options_.lr = default_learning_rate(config.hidden, source_.pretrained()) *
+                    (options_.lora.rank > 0 ? kAdapterRate : 1);
       decide("lr", concat(options_.lr.first()));
       check_schedule_options(options_);
     }
@@ -279,6 +292,7 @@ class Run {
                              store_->size(Split::train),
                              lengths_,
                              model_->config(),
+                             model_->lora() == nullptr ? "" : model_->lora()->base_hash,
                              summation_of(world_, *model_)};
     start_ = agree_on_start(world_, options_, folder_ ? &*folder_ : nullptr, current,
                             [this](const std::string& text) { say(text); });
@@ -335,7 +349,7 @@ class Run {
     saving.moments.reset();
     if (options_.optimizer_state) saving.moments = moment_names(options_);
     saving.averaged = averages();
-    saving.texts = model_texts(model_->config(), tokenizer_files());
+    saving.texts = model_texts(*model_, tokenizer_files());
     saving.before_publishing = [this] { folder_->require_lease(); };
     bool told = start_.own;
     saving.published = [this, &told] {

@@ -3,8 +3,10 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "trainer/model/onnx_encoder.h"
 
 namespace bp::trainer {
@@ -17,15 +19,46 @@ BertConfig checked(BertConfig config) {
   return config;
 }
 
+std::optional<LoraConfig> checked(std::optional<LoraConfig> lora, const BertConfig& config) {
+  if (lora) check(*lora, config.layers);
+  return lora;
+}
+
 }  // namespace
 
-Bert::Bert(BertConfig config, const HeadMaker& head, Precision precision, std::uint64_t seed)
+Bert::Bert(BertConfig config,
+           const HeadMaker& head,
+           Precision precision,
+           std::uint64_t seed,
+           std::optional<LoraConfig> lora)
     : config_(checked(std::move(config))),
+      lora_(checked(std::move(lora), config_)),
       parameters_(config_.initializer_range, seed),
-      encoder_(config_, precision, parameters_),
+      encoder_(config_, precision, this->lora(), parameters_),
       head_(head(config_, parameters_)) {
   if (!head_->reads_pooler()) parameters_.remove("bert.pooler.");
-  for (const auto& [name, parameter] : parameters_.all()) parameter.requires_grad_(true);
+  require_gradients();
+}
+
+void Bert::require_gradients() {
+  for (const auto& [name, parameter] : parameters_.all()) {
+    parameter.requires_grad_(!lora_ || lora_->saves(name));
+  }
+}
+
+void Bert::save_module(const std::string& module) {
+  BP_CHECK(lora_, "only a model with adapters saves a part of its modules");
+  if (std::ranges::count(lora_->modules_to_save, module) > 0) return;
+  lora_->modules_to_save.push_back(module);
+  require_gradients();
+}
+
+void Bert::merge_adapters() {
+  if (!lora_) return;
+  encoder_.merge_adapters();
+  parameters_.remove_adapters();
+  lora_.reset();
+  require_gradients();
 }
 
 Tensor Bert::forward(const Batch& batch, const TrainingStep* step) const {
@@ -45,8 +78,8 @@ Tensor Bert::hidden_states(const Batch& batch) const {
 
 Tensor Bert::pooled(const Batch& batch) const {
   const at::NoGradGuard no_grad;
-  return encoder_.pool(
-      encoder_.encode(encoder_.begin(batch, nullptr), batch, States::first_tokens));
+  const Pass pass = encoder_.begin(batch, nullptr);
+  return encoder_.pool(pass, encoder_.encode(pass, batch, States::first_tokens));
 }
 
 }  // namespace bp::trainer

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "trainer/data/batch.h"
 #include "trainer/model/config.h"
 #include "trainer/model/encoder.h"
 #include "trainer/model/head.h"
+#include "trainer/model/lora.h"
 #include "trainer/model/parameters.h"
 #include "trainer/model/pass.h"
 #include "trainer/model/precision.h"
@@ -20,11 +22,25 @@ class Bert {
  public:
   // Draws the initial weights from `seed`. The padding token's row is 0. Throws invalid_argument if
   // `config` is invalid, and what `head` throws.
-  Bert(BertConfig config, const HeadMaker& head, Precision precision, std::uint64_t seed);
+  // With `lora`, products have adapters, and only what LoraConfig::saves() names is trained: the
+  // adapters, and the modules that saves_module() was called for.
+  Bert(BertConfig config,
+       const HeadMaker& head,
+       Precision precision,
+       std::uint64_t seed,
+       std::optional<LoraConfig> lora = {});
   Bert(const Bert&) = delete;
   Bert& operator=(const Bert&) = delete;
 
   [[nodiscard]] const BertConfig& config() const { return config_; }
+
+  // Null for a model without adapters.
+  [[nodiscard]] const LoraConfig* lora() const { return lora_ ? &*lora_ : nullptr; }
+  // The module is also trained and saved: the base does not have it.
+  void save_module(const std::string& module);
+  // Adds the adapters to the matrices beside them: a model without adapters that computes the same,
+  // up to the order of summations.
+  void merge_adapters();
 
   // Returns the parameters in the order of the forward pass. The tensors share the model's memory.
   [[nodiscard]] const NamedTensors& parameters() const { return parameters_.all(); }
@@ -63,7 +79,10 @@ class Bert {
   [[nodiscard]] at::Tensor pooled(const Batch& batch) const;
 
  private:
+  void require_gradients();
+
   BertConfig config_;
+  std::optional<LoraConfig> lora_;
   Parameters parameters_;
   Encoder encoder_;
   std::unique_ptr<Head> head_;

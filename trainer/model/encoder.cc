@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/model/products.h"
 #include "trainer/model/recompute.h"
 
 namespace bp::trainer {
@@ -28,6 +29,9 @@ constexpr std::uint32_t kProbabilitySite = 0;
 constexpr std::uint32_t kAttentionSite = 1;
 constexpr std::uint32_t kOutputSite = 2;
 constexpr std::uint32_t kLayerSites = 3;
+
+// The modules of a layer that may have adapters.
+constexpr std::uint32_t kAdaptersOfLayer = 6;
 
 at::ScalarType number_of(Precision precision) {
   if (precision == Precision::bf16) return at::kBFloat16;
@@ -49,8 +53,11 @@ Tensor without_padding(const std::vector<std::int64_t>& numbers,
 
 }  // namespace
 
-Encoder::Encoder(const BertConfig& config, Precision precision, Parameters& parameters)
-    : config_(config), number_(number_of(precision)) {
+Encoder::Encoder(const BertConfig& config,
+                 Precision precision,
+                 const LoraConfig* lora,
+                 Parameters& parameters)
+    : config_(config), lora_(lora), number_(number_of(precision)) {
   const std::int64_t hidden = config.hidden;
   const auto norm = [&](const std::string& name) {
     return parameters.norm(name, hidden, config.norm_epsilon);
@@ -72,22 +79,76 @@ Encoder::Encoder(const BertConfig& config, Precision precision, Parameters& para
     l.intermediate = parameters.linear(name + "intermediate.dense", config.intermediate, hidden);
     l.output = parameters.linear(name + "output.dense", hidden, config.intermediate);
     l.norm = norm(name + "output.LayerNorm");
+    std::uint32_t site = kFirstAdapterSite + static_cast<std::uint32_t>(i) * kAdaptersOfLayer;
+    adapt(l.qkv, name + "attention.self.", {"query", "key", "value"}, site, parameters);
+    adapt(l.attention_output, name, {"attention.output.dense"}, site, parameters);
+    adapt(l.intermediate, name, {"intermediate.dense"}, site, parameters);
+    adapt(l.output, name, {"output.dense"}, site, parameters);
     layers_.push_back(l);
   }
   pooler_ = parameters.linear("bert.pooler.dense", hidden, hidden);
+  std::uint32_t site =
+      kFirstAdapterSite + static_cast<std::uint32_t>(config.layers) * kAdaptersOfLayer;
+  adapt(pooler_, "bert.", {"pooler.dense"}, site, parameters);
   parameters_changed();
+}
+
+// Each module has a dropout site of its own, whichever others have adapters.
+void Encoder::adapt(Linear& linear,
+                    const std::string& layer,
+                    const std::vector<std::string>& modules,
+                    std::uint32_t& site,
+                    Parameters& parameters) const {
+  const auto parts = static_cast<std::int64_t>(modules.size());
+  const std::int64_t out = linear.weight.master.size(0) / parts;
+  std::int64_t begin = 0;
+  for (const std::string& module : modules) {
+    const std::string name = layer + module;
+    if (lora_ != nullptr && lora_->adapts(name)) {
+      Adapter adapter = parameters.adapter(name, out, linear.weight.master.size(1), lora_->rank);
+      adapter.begin = begin;
+      adapter.site = site;
+      linear.adapters.push_back(std::move(adapter));
+    }
+    begin += out;
+    ++site;
+  }
+}
+
+std::vector<Linear*> Encoder::products() {
+  std::vector<Linear*> all;
+  for (Layer& l : layers_) {
+    all.insert(all.end(), {&l.qkv, &l.attention_output, &l.intermediate, &l.output});
+  }
+  return all;
 }
 
 // The copies are new tensors each time, because an autograd graph that still exists keeps the
 // copies with which it was made.
 void Encoder::parameters_changed() {
   const auto cast = [this](Weight& weight) { weight.compute = weight.master.detach().to(number_); };
-  for (Layer& l : layers_) {
-    cast(l.qkv.weight);
-    cast(l.attention_output.weight);
-    cast(l.intermediate.weight);
-    cast(l.output.weight);
+  for (Linear* const linear : products()) {
+    cast(linear->weight);
+    for (Adapter& adapter : linear->adapters) {
+      cast(adapter.a);
+      cast(adapter.b);
+    }
   }
+}
+
+void Encoder::merge_adapters() {
+  const at::NoGradGuard no_grad;
+  std::vector<Linear*> all = products();
+  all.push_back(&pooler_);
+  for (Linear* const linear : all) {
+    for (const Adapter& adapter : linear->adapters) {
+      const Tensor added = matrix_product(adapter.b.master, adapter.a.master);
+      linear->weight.master.narrow(0, adapter.begin, added.size(0)).add_(added, lora_->scale());
+    }
+    linear->adapters.clear();
+  }
+  lora_ = nullptr;
+  parameters_changed();
 }
 
 Pass Encoder::begin(const Batch& batch, const TrainingStep* step) const {
@@ -99,6 +160,7 @@ Pass Encoder::begin(const Batch& batch, const TrainingStep* step) const {
   }
   Pass pass;
   pass.step = step;
+  pass.lora = lora_;
   pass.layout = std::make_shared<Layout>(make_layout(batch.lengths, batch.sample_ids));
   pass.first_layout = std::make_shared<Layout>(first_tokens(*pass.layout));
   return pass;
@@ -165,6 +227,10 @@ std::vector<Tensor> Encoder::parameters_of(LayerSpan span) const {
     for (const Linear* linear : {&l.qkv, &l.attention_output, &l.intermediate, &l.output}) {
       all.push_back(linear->weight.master);
       all.push_back(linear->bias);
+      for (const Adapter& adapter : linear->adapters) {
+        all.push_back(adapter.a.master);
+        all.push_back(adapter.b.master);
+      }
     }
     for (const Norm* norm : {&l.attention_norm, &l.norm}) {
       all.push_back(norm->gamma);
@@ -185,7 +251,7 @@ Tensor Encoder::layer(const Pass& pass, std::size_t index, const Tensor& x, bool
                                 : pass.seen(concat("encoder.layer.", index, ".", name), made);
   };
 
-  Tensor y = product(x, pass.weight(l.qkv));
+  Tensor y = pass.product(pass.layout, x, l.qkv);
   y = seen("attention.self",
            attention(pass.layout, y, l.qkv.bias, config_.heads, first_only,
                      pass.dropout(config_.attention_dropout, site + kProbabilitySite)));
@@ -198,16 +264,22 @@ Tensor Encoder::layer(const Pass& pass, std::size_t index, const Tensor& x, bool
   const LayoutPtr& layout = first_only ? pass.first_layout : pass.layout;
   const Tensor attended =
       seen("attention.output",
-           add_norm(layout, product(y, pass.weight(l.attention_output)), l.attention_output.bias,
+           add_norm(layout, pass.product(layout, y, l.attention_output), l.attention_output.bias,
                     residual, l.attention_norm, pass.dropout(hidden, site + kAttentionSite)));
   y = seen("intermediate",
-           bias_gelu(product(attended, pass.weight(l.intermediate)), l.intermediate.bias));
-  return seen("output", add_norm(layout, product(y, pass.weight(l.output)), l.output.bias, attended,
+           bias_gelu(pass.product(layout, attended, l.intermediate), l.intermediate.bias));
+  return seen("output", add_norm(layout, pass.product(layout, y, l.output), l.output.bias, attended,
                                  l.norm, pass.dropout(hidden, site + kOutputSite)));
 }
 
-Tensor Encoder::pool(const Tensor& first) const {
-  return at::tanh(at::linear(first.to(at::kFloat), pooler_.weight.master, pooler_.bias));
+Tensor Encoder::pool(const Pass& pass, const Tensor& first) const {
+  const Tensor x = first.to(at::kFloat);
+  Tensor y = at::linear(x, pooler_.weight.master, pooler_.bias);
+  for (const Adapter& adapter : pooler_.adapters) {
+    const Tensor dropped = drop(pass.first_layout, x, pass.dropout(lora_->dropout, adapter.site));
+    y = y + at::linear(at::linear(dropped, adapter.a.master), adapter.b.master) * lora_->scale();
+  }
+  return at::tanh(y);
 }
 
 }  // namespace bp::trainer

@@ -10,12 +10,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <c10/core/ScalarType.h>
 
 #include "trainer/data/batch.h"
 #include "trainer/model/config.h"
+#include "trainer/model/lora.h"
 #include "trainer/model/parameters.h"
 #include "trainer/model/pass.h"
 #include "trainer/model/precision.h"
@@ -28,14 +30,22 @@ enum class States : std::uint8_t { first_tokens, all_tokens };
 class Encoder {
  public:
   // Adds its parameters, under Hugging Face's names, except that query, key and value are one
-  // tensor: "...self.qkv.weight", [3 * hidden, hidden]. `config` must be valid.
-  Encoder(const BertConfig& config, Precision precision, Parameters& parameters);
+  // tensor: "...self.qkv.weight", [3 * hidden, hidden]. `config` must be valid. `lora`: which
+  // products get adapters, and how; null: none. It must live as long as the encoder.
+  Encoder(const BertConfig& config,
+          Precision precision,
+          const LoraConfig* lora,
+          Parameters& parameters);
 
   // Returns the type of activations in training.
   [[nodiscard]] at::ScalarType number() const { return number_; }
 
   // Casts the weights that products use. The caller must call it after each change of parameters.
   void parameters_changed();
+
+  // Adds what the adapters compute to the matrices beside them. The encoder has no adapters
+  // afterwards.
+  void merge_adapters();
 
   // Throws invalid_argument if a sample is longer than the model's positions.
   [[nodiscard]] Pass begin(const Batch& batch, const TrainingStep* step) const;
@@ -45,7 +55,7 @@ class Encoder {
   // model does not have.
   [[nodiscard]] at::Tensor encode(const Pass& pass, const Batch& batch, States states) const;
   // Returns the pooler's output for the states of first tokens: fp32 [rows, hidden].
-  [[nodiscard]] at::Tensor pool(const at::Tensor& first) const;
+  [[nodiscard]] at::Tensor pool(const Pass& pass, const at::Tensor& first) const;
 
  private:
   struct Layer {
@@ -60,6 +70,13 @@ class Encoder {
     std::size_t first = 0;
     std::size_t end = 0;
   };
+  // Adds adapters to a product, whose outputs are those of `modules` one after the other.
+  void adapt(Linear& linear,
+             const std::string& layer,
+             const std::vector<std::string>& modules,
+             std::uint32_t& site,
+             Parameters& parameters) const;
+  [[nodiscard]] std::vector<Linear*> products();
   // Returns the type of each token, i64 [layout->offsets.back()].
   [[nodiscard]] at::Tensor token_types(const Pass& pass, const Batch& batch) const;
   // Maps the states of all tokens through these layers.
@@ -78,6 +95,7 @@ class Encoder {
                                  bool first_only) const;
 
   BertConfig config_;
+  const LoraConfig* lora_;
   at::ScalarType number_;
   at::Tensor words_;
   at::Tensor positions_;

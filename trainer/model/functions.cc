@@ -2,6 +2,7 @@
 // point.
 #include "trainer/model/functions.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -130,6 +131,25 @@ struct Product : Function<Product> {
     return {matrix_product(dy, saved[1]),
             ctx->needs_input_grad(kMaster) ? matrix_product_f32(dy.t(), saved[0]) : Tensor(),
             Tensor()};
+  }
+};
+
+// In place: a copy of a product's outputs for each adapter would take longer than the adapter.
+struct AddColumns : Function<AddColumns> {
+  static Tensor forward(
+      AutogradContext* ctx, const Tensor& x, const Tensor& part, std::int64_t begin, double scale) {
+    ctx->saved_data["begin"] = begin;
+    ctx->saved_data["width"] = part.size(1);
+    ctx->saved_data["scale"] = scale;
+    ctx->mark_dirty({x});
+    x.narrow(1, begin, part.size(1)).add_(part, scale);
+    return x;
+  }
+  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+    const Tensor& dx = gradients[0];
+    const Tensor columns =
+        dx.narrow(1, ctx->saved_data["begin"].toInt(), ctx->saved_data["width"].toInt());
+    return {dx, columns * ctx->saved_data["scale"].toDouble(), Tensor(), Tensor()};
   }
 };
 
@@ -310,6 +330,10 @@ Tensor embed(const LayoutPtr& layout,
 
 Tensor product(const Tensor& x, const Weight& weight) {
   return Product::apply(x, weight.master, weight.compute);
+}
+
+Tensor add_columns(const Tensor& x, const Tensor& part, std::int64_t begin, double scale) {
+  return AddColumns::apply(x, part, begin, scale);
 }
 
 Tensor bias_gelu(const Tensor& x, const Tensor& bias) { return BiasGelu::apply(x, bias); }

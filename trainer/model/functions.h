@@ -46,6 +46,13 @@ struct Weight {
 // Returns x weight^T, without a bias.
 at::Tensor product(const at::Tensor& x, const Weight& weight);
 
+// Adds scale * part to the columns of x from `begin` on, in place, and returns x. Nothing else may
+// use what x was before.
+at::Tensor add_columns(const at::Tensor& x,
+                       const at::Tensor& part,
+                       std::int64_t begin,
+                       double scale);
+
 // Returns gelu(x + bias).
 at::Tensor bias_gelu(const at::Tensor& x, const at::Tensor& bias);
 

@@ -15,4 +15,7 @@ namespace bp::trainer {
 // width.
 void fill_normal(at::Tensor& tensor, double deviation, std::uint64_t seed, std::string_view name);
 
+// The same with numbers that are uniform between -bound and bound.
+void fill_uniform(at::Tensor& tensor, double bound, std::uint64_t seed, std::string_view name);
+
 }  // namespace bp::trainer

@@ -59,15 +59,18 @@ at::ScalarType scalar_type(const StoredTensor& tensor, const std::string& path) 
 // Loads the tensors of a file into a model's parameters, and records which tensor set each.
 class Loading {
  public:
-  Loading(const Bert& model, std::string path, std::vector<std::string> left)
+  // `wanted`: the parameters, each under a name in the file less `prefix`.
+  Loading(const Bert& model,
+          const NamedTensors& wanted,
+          std::string path,
+          std::string_view prefix,
+          std::vector<std::string> left)
       : path_(std::move(path)),
+        prefix_(prefix),
         left_(std::move(left)),
         ties_(model.ties()),
-        file_(open_tensor_file(path_)) {
-    for (auto& [name, values] : named_weights(model)) {
-      wanted_.emplace(name, values);
-    }
-  }
+        file_(open_tensor_file(path_)),
+        wanted_(wanted.begin(), wanted.end()) {}
 
   LoadReport operator()() {
     for (std::size_t i = 0; i < file_->tensors().size(); ++i) take(i);
@@ -82,7 +85,7 @@ class Loading {
  private:
   void take(std::size_t index) {
     const StoredTensor& tensor = file_->tensors()[index];
-    std::string name = modern_name(tensor.name);
+    std::string name = own_name(tensor.name);
     const auto begins = [&name](const std::string& prefix) { return name.starts_with(prefix); };
     if (std::ranges::any_of(left_, begins)) return;
     const auto tie = ties_.find(name);
@@ -98,7 +101,7 @@ class Loading {
     }
     const auto [before, is_first] = taken_.emplace(name, tensor.name);
     if (!is_first) {
-      const bool other_is_tied = ties_.contains(modern_name(before->second));
+      const bool other_is_tied = ties_.contains(own_name(before->second));
       if (is_tied != other_is_tied) {
         require_equal(index, found->second, before->second);
         return;
@@ -119,6 +122,11 @@ class Loading {
     } else {
       values.copy_(stored(index));
     }
+  }
+
+  [[nodiscard]] std::string own_name(std::string name) const {
+    if (name.starts_with(prefix_)) name.erase(0, prefix_.size());
+    return modern_name(std::move(name));
   }
 
   [[nodiscard]] Tensor stored(std::size_t index) const {
@@ -143,6 +151,7 @@ class Loading {
   }
 
   std::string path_;
+  std::string_view prefix_;
   std::vector<std::string> left_;
   std::map<std::string, std::string> ties_;
   std::unique_ptr<TensorFile> file_;
@@ -157,9 +166,24 @@ LoadReport load_weights(Bert& model,
                         const std::string& path,
                         const std::vector<std::string>& left) {
   const at::NoGradGuard no_grad;
-  LoadReport report = Loading(model, path, left)();
+  LoadReport report = Loading(model, named_weights(model), path, "", left)();
   model.parameters_changed();
   return report;
+}
+
+LoadReport load_adapters(Bert& model, const std::string& path) {
+  const at::NoGradGuard no_grad;
+  LoadReport report = Loading(model, saved_parameters(model), path, kAdapterPrefix, {})();
+  model.parameters_changed();
+  return report;
+}
+
+void load_saved(Bert& model, const std::string& folder) {
+  const std::string path = concat(folder, "/", weights_file(model));
+  const LoadReport report =
+      model.lora() == nullptr ? load_weights(model, path) : load_adapters(model, path);
+  if (report.complete() && report.unexpected.empty()) return;
+  throw Error(ErrorCode::invalid_argument, concat(path, " holds the weights of another model"));
 }
 
 }  // namespace bp::trainer

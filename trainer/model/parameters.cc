@@ -5,9 +5,11 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 #include "trainer/model/init.h"
+#include "trainer/model/lora.h"
 
 namespace bp::trainer {
 
@@ -37,8 +39,25 @@ Linear Parameters::linear(const std::string& name, std::int64_t out, std::int64_
   return result;
 }
 
+Adapter Parameters::adapter(const std::string& name,
+                            std::int64_t out,
+                            std::int64_t in,
+                            std::int64_t rank) {
+  Adapter result;
+  const std::string first = name + ".lora_A.weight";
+  Tensor a = at::empty({rank, in}, at::kFloat);
+  fill_uniform(a, 1 / std::sqrt(static_cast<double>(in)), seed_, first);
+  result.a.master = add(first, a);
+  result.b.master = add(name + ".lora_B.weight", at::zeros({out, rank}, at::kFloat));
+  return result;
+}
+
 void Parameters::remove(std::string_view prefix) {
   std::erase_if(all_, [&](const auto& parameter) { return parameter.first.starts_with(prefix); });
+}
+
+void Parameters::remove_adapters() {
+  std::erase_if(all_, [](const auto& parameter) { return is_adapter(parameter.first); });
 }
 
 Tensor Parameters::tied(const std::string& tied_name, const std::string& name) {

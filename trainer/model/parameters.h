@@ -17,10 +17,19 @@ namespace bp::trainer {
 
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
+// An adapter of LoRA (lora.h) beside a product, or beside a part of its outputs.
+struct Adapter {
+  Weight a;                // [rank, in]
+  Weight b;                // [part of out, rank]
+  std::int64_t begin = 0;  // of the part in the product's outputs
+  std::uint32_t site = 0;  // of dropout
+};
+
 // A matrix, and the bias that the operation after the product adds.
 struct Linear {
   Weight weight;
   at::Tensor bias;
+  std::vector<Adapter> adapters = {};
 };
 
 // Makes the parameters of a model under construction, in the order of the forward pass. Initial
@@ -39,6 +48,8 @@ class Parameters {
   // A product's weight [out, in] and bias [out]: "<name>.weight", "<name>.bias".
   Linear linear(const std::string& name, std::int64_t out, std::int64_t in);
   Norm norm(const std::string& name, std::int64_t size, double epsilon);
+  // An adapter's matrices: "<name>.lora_A.weight" and "<name>.lora_B.weight".
+  Adapter adapter(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t rank);
 
   // Returns the parameter `name`, which a head uses again as its own "`tied_name`". The two are one
   // tensor, which is trained and saved once, under `name`.
@@ -46,6 +57,8 @@ class Parameters {
 
   // Removes the parameters whose names begin with `prefix`: they are neither trained nor saved.
   void remove(std::string_view prefix);
+
+  void remove_adapters();
 
   [[nodiscard]] const NamedTensors& all() const { return all_; }
   // Returns the names that tied() was called with: from a tied name to the parameter's.

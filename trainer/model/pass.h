@@ -6,6 +6,7 @@
 #include <string>
 
 #include "trainer/model/functions.h"
+#include "trainer/model/lora.h"
 #include "trainer/model/parameters.h"
 
 namespace bp::trainer {
@@ -35,6 +36,8 @@ inline constexpr std::uint32_t kFirstLayerSite = 2;
 // The last site of a pass draws the noise of a perturbation. Each draw has as many sites.
 inline constexpr std::uint32_t kSitesOfDraw = 1 << 16;
 inline constexpr std::uint32_t kNoiseSite = kSitesOfDraw - 1;
+// The sites of adapters are in the upper half of the others.
+inline constexpr std::uint32_t kFirstAdapterSite = kSitesOfDraw / 2;
 
 // Returns what determines the numbers of a site in a step.
 [[nodiscard]] inline Dropout draw_of(const TrainingStep& step, double share, std::uint32_t site) {
@@ -46,14 +49,19 @@ struct Pass {
   LayoutPtr layout;                    // of all tokens
   LayoutPtr first_layout;              // of each sample's first token
   const TrainingStep* step = nullptr;  // null: evaluation, without dropout, in fp32
+  const LoraConfig* lora = nullptr;    // null: no matrix has adapters
 
   [[nodiscard]] Dropout dropout(double share, std::uint32_t site) const {
     return step == nullptr ? Dropout{} : draw_of(*step, share, site);
   }
   // Returns the weight to multiply with. Evaluation uses the parameter itself.
-  [[nodiscard]] Weight weight(const Linear& linear) const {
-    return step == nullptr ? Weight{linear.weight.master, linear.weight.master} : linear.weight;
+  [[nodiscard]] Weight weight(const Weight& own) const {
+    return step == nullptr ? Weight{own.master, own.master} : own;
   }
+  // Returns the product of `x` and the matrix, with its adapters. `x_layout`: of x's rows.
+  [[nodiscard]] at::Tensor product(const LayoutPtr& x_layout,
+                                   const at::Tensor& x,
+                                   const Linear& linear) const;
   // Reports the activation `x` to the observer. Returns x.
   [[nodiscard]] at::Tensor seen(const std::string& name, at::Tensor x) const {
     if (step != nullptr && step->observe) step->observe(name, x);

@@ -81,24 +81,56 @@ NamedTensors hugging_face_names(const NamedTensors& tensors) {
   return result;
 }
 
-NamedTensors named_weights(const Bert& model) { return hugging_face_names(model.parameters()); }
+NamedTensors named_weights(const Bert& model) {
+  NamedTensors base = model.parameters();
+  std::erase_if(base, [](const auto& parameter) { return is_adapter(parameter.first); });
+  return hugging_face_names(base);
+}
+
+NamedTensors saved_parameters(const Bert& model) {
+  NamedTensors saved = model.parameters();
+  if (const LoraConfig* const lora = model.lora()) {
+    std::erase_if(saved, [lora](const auto& parameter) { return !lora->saves(parameter.first); });
+  }
+  return saved;
+}
+
+NamedTensors saved_tensors(const Bert& model, const NamedTensors& tensors) {
+  const LoraConfig* const lora = model.lora();
+  if (lora == nullptr) return hugging_face_names(tensors);
+  NamedTensors saved;
+  for (const auto& [name, values] : tensors) {
+    if (lora->saves(name)) saved.emplace_back(concat(kAdapterPrefix, name), values.detach());
+  }
+  return saved;
+}
+
+const char* weights_file(const Bert& model) {
+  return model.lora() == nullptr ? "model.safetensors" : kAdapterWeightsFile;
+}
 
 void save_weights(const Bert& model, const std::string& path) {
   std::vector<SafetensorsItem> items;
-  for (const auto& [name, values] : named_weights(model)) {
+  for (const auto& [name, values] : saved_tensors(model, model.parameters())) {
     items.push_back({name, "F32", values.sizes().vec(), values.const_data_ptr()});
   }
   write_safetensors(path, std::move(items));
 }
 
-std::vector<std::pair<std::string, std::string>> model_texts(const BertConfig& config,
+std::vector<std::pair<std::string, std::string>> model_texts(const Bert& model,
                                                              const TokenizerFiles& tokenizer) {
   std::string lines;
   for (const std::string& token : tokenizer.vocabulary) lines += token + "\n";
-  return {{"config.json", config_json(config)},
-          {"tokenizer_config.json",
-           tokenizer_config_json({tokenizer.lower_case, tokenizer.max_length})},
-          {"vocab.txt", lines}};
+  std::vector<std::pair<std::string, std::string>> texts = {
+      {"config.json", config_json(model.config())},
+      {"tokenizer_config.json",
+       tokenizer_config_json({tokenizer.lower_case, tokenizer.max_length})},
+      {"vocab.txt", lines}};
+  if (const LoraConfig* const lora = model.lora()) {
+    texts.emplace_back(kAdapterConfigFile, adapter_config_json(*lora));
+    if (!lora->base_hash.empty()) texts.emplace_back(kAdapterBaseFile, adapter_base_json(*lora));
+  }
+  return texts;
 }
 
 void save_model(const Bert& model, const TokenizerFiles& tokenizer, const std::string& folder) {
@@ -106,8 +138,8 @@ void save_model(const Bert& model, const TokenizerFiles& tokenizer, const std::s
   const fs::path old = concat(folder, ".old-", ::getpid());
   try {
     const PartFolder part(concat(folder, ".part-", ::getpid()));
-    save_weights(model, (part.path() / "model.safetensors").string());
-    for (const auto& [name, text] : model_texts(model.config(), tokenizer)) {
+    save_weights(model, (part.path() / weights_file(model)).string());
+    for (const auto& [name, text] : model_texts(model, tokenizer)) {
       // Also syncs the folder with all earlier names.
       write_whole_file((part.path() / name).string(), text);
     }

@@ -1,5 +1,6 @@
 // Saves and loads a model as a Hugging Face folder: config.json, model.safetensors, vocab.txt,
-// tokenizer_config.json.
+// tokenizer_config.json. For a model with adapters (lora.h) the folder is one of PEFT's with the
+// adapters and the head alone, and config.json, vocab.txt and tokenizer_config.json.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +38,28 @@ LoadReport load_weights(Bert& model,
                         const std::string& path,
                         const std::vector<std::string>& left = {});
 
+// The same for a file of adapters in PEFT's format, adapter_model.safetensors, and the parameters
+// that LoraConfig::saves() names. The others are the base's, which load_weights() sets before.
+LoadReport load_adapters(Bert& model, const std::string& path);
+
+// Sets what save_model() and checkpoints save of this model from the file of their `folder`. Throws
+// io, or invalid_argument if the file is not of such a model.
+void load_saved(Bert& model, const std::string& folder);
+
+// Writes model.safetensors, or adapter_model.safetensors for a model with adapters.
 void save_weights(const Bert& model, const std::string& path);
 
-// Returns the model's parameters with the names and shapes of model.safetensors, as views of its
-// memory.
+// Returns the model's parameters but its adapters with the names and shapes of model.safetensors,
+// as views of its memory.
 [[nodiscard]] NamedTensors named_weights(const Bert& model);
+
+// Returns the parameters that are saved: all, or what LoraConfig::saves() names.
+[[nodiscard]] NamedTensors saved_parameters(const Bert& model);
+// Returns what is saved of a model of which `tensors` are the parameters, or tensors like them,
+// named as in its file of weights. See save_weights().
+[[nodiscard]] NamedTensors saved_tensors(const Bert& model, const NamedTensors& tensors);
+// Returns the name of that file.
+[[nodiscard]] const char* weights_file(const Bert& model);
 
 struct TokenizerFiles {
   std::vector<std::string> vocabulary;  // lines of vocab.txt
@@ -50,11 +68,12 @@ struct TokenizerFiles {
 };
 
 // Returns the files of a model's folder besides its weights, as (name, content): config.json,
-// tokenizer_config.json, vocab.txt.
+// tokenizer_config.json, vocab.txt; and of adapters adapter_config.json and, if the base's hash is
+// known, adapter_base.json.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> model_texts(
-    const BertConfig& config, const TokenizerFiles& tokenizer);
+    const Bert& model, const TokenizerFiles& tokenizer);
 
-// Writes all four files into a new folder next to `folder`, then exchanges it with `folder` if that
+// Writes all files into a new folder next to `folder`, then exchanges it with `folder` if that
 // exists, so that readers see either the old or the new model, complete. Afterwards all of it is on
 // disk. If the file system cannot exchange two names (NFS), no model exists for a moment. Throws
 // io, naming the file and, if the disk is full, the missing space; a full disk leaves `folder` as

@@ -12,6 +12,7 @@
 #include "bp/types.h"
 #include "trainer/data/per_epoch.h"
 #include "trainer/data/prepare.h"
+#include "trainer/model/lora.h"
 #include "trainer/model/precision.h"
 #include "trainer/options/save_every.h"
 #include "trainer/report/predictions.h"
@@ -31,6 +32,7 @@ enum class Action : std::uint8_t {
   evaluate,
   predict,
   export_model,
+  merge,
   shards,
   stop,
   report,
@@ -101,6 +103,7 @@ struct Options {
   double dropout = -1;  // below 0: the model's own
   Precision precision = Precision::fp32;
   DataType wire = DataType::f32;  // in which gradients travel between ranks
+  LoraConfig lora;                // adapters to train; rank 0: none
   bool error_feedback = false;    // what the wire's rounding takes is added to the next gradient
   double loss_scale = 0;          // first factor of the loss in backward passes; 0: none
   std::uint64_t seed = 1;

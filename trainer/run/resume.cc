@@ -141,6 +141,23 @@ std::vector<std::string> differences(const ResumePoint& point, const CurrentRun&
     compare(refused, "momentum", value_of(state.options, "momentum"),
             value_of(current.options, "momentum"));
   }
+  const auto shared = [&](const char* key, const std::string& without) {
+    // Old ones had no adapters, and a default is saved as nothing.
+    const auto effective = [&](const std::vector<Setting>& options) {
+      const std::string value = value_of(options, key);
+      return value.empty() ? without : value;
+    };
+    compare(refused, key, effective(state.options), effective(current.options));
+  };
+  shared("lora", "0");
+  if (!current.base_hash.empty() && refused.empty()) {
+    shared("lora-targets", "query,value");
+    shared("lora-alpha", "16");
+    const std::string known = concat(point.folder, "/", kAdapterBaseFile);
+    if (!path_exists(known) || base_hash_in(known) != current.base_hash) {
+      refused.emplace_back("--model is not the model beside which the adapters were trained");
+    }
+  }
   for (std::string& line : shape_differences(point.folder, current.config)) {
     refused.push_back(std::move(line));
   }
@@ -194,6 +211,7 @@ std::vector<std::string> differences(const ResumePoint& point, const CurrentRun&
                                "freeze",
                                "unfreeze-every",
                                "layer-decay"});
+  newer.emplace_back("lora-dropout");
   for (const std::string& key : newer) {
     const auto saved = std::ranges::find(state.options, key, &Setting::key);
     if (saved == state.options.end()) continue;

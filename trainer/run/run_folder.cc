@@ -146,7 +146,9 @@ void ask_to_stop(const std::string& run, const LeaseTimes& times) {
 
 std::string model_folder(const std::string& source) {
   for (const std::string& folder : {source + "/model", source, source + "/checkpoints/latest"}) {
-    if (path_exists(folder + "/config.json")) return folder;
+    for (const char* file : {"/config.json", "/adapter_config.json"}) {
+      if (path_exists(folder + file)) return folder;
+    }
   }
   throw InputError(66, concat("no model in ", source),
                    "a run's folder with model/, or a folder with config.json, model.safetensors "

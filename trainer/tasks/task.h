@@ -82,6 +82,9 @@ class Task {
   // The names of the files that its scorers return.
   [[nodiscard]] virtual std::vector<std::string> result_files() const { return {}; }
 
+  // Returns what PEFT calls models of the task (TaskType), or "" for one that it does not know.
+  [[nodiscard]] virtual std::string peft_type() const { return ""; }
+
   // Throws invalid_argument, without a file's name, if the head's part of a configuration is
   // invalid.
   virtual void check(const BertConfig& config) const = 0;

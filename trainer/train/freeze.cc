@@ -2,19 +2,25 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <algorithm>
-
+#include "base/text.h"
+#include "trainer/data/input_error.h"
 #include "trainer/optim/model_parts.h"
 
 namespace bp::trainer {
 
 void freeze(Bert& model, const std::vector<std::string>& parts) {
-  const std::vector<std::string> frozen = frozen_names(parts, model.config().layers);
-  for (const auto& [name, parameter] : model.parameters()) {
-    const std::string& own = name;
-    const bool stays = std::ranges::any_of(
-        frozen, [&own](const std::string& begin) { return own.starts_with(begin); });
-    if (stays) parameter.requires_grad_(false);
+  for (const std::string& part : parts) {
+    bool trained = model.lora() == nullptr;
+    for (const std::string& begin : frozen_names({part}, model.config().layers)) {
+      for (const auto& [name, parameter] : model.parameters()) {
+        if (!name.starts_with(begin)) continue;
+        trained = trained || parameter.requires_grad();
+        parameter.requires_grad_(false);
+      }
+    }
+    if (trained) continue;
+    throw InputError(2, concat("--freeze ", part, " has no effect: --lora trains nothing in it"),
+                     concat("leave out ", part));
   }
 }
 

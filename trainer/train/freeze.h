@@ -10,7 +10,7 @@ namespace bp::trainer {
 
 // From here on, the parameters in `parts` (see frozen_names(), trainer/optim) require no gradient:
 // no backward pass computes one, no optimizer has them, and none travels between ranks. Throws what
-// frozen_names() throws.
+// frozen_names() throws, and InputError (2) for a part in which a model with adapters has none.
 void freeze(Bert& model, const std::vector<std::string>& parts);
 
 }  // namespace bp::trainer

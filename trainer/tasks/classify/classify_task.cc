@@ -22,6 +22,7 @@ class ClassifyTask : public Task {
 
   [[nodiscard]] HeadMaker head() const override { return classifier_head(options_.loss); }
   [[nodiscard]] Regularization regularization() const override { return options_.regularization; }
+  [[nodiscard]] std::string peft_type() const override { return "SEQ_CLS"; }
   [[nodiscard]] std::vector<MainScore> metrics() const override {
     return options_.multi_label ? label_metrics() : class_metrics();
   }

@@ -51,7 +51,7 @@ class CustomHead : public Head {
       const Tensor mask = mask_of(batch);
       outputs = task_->forward({padded(x, *pass.layout, batch, mask), mask, parameters_});
     } else {
-      const Tensor x = drop(pass.first_layout, encoder.pool(states), dropout);
+      const Tensor x = drop(pass.first_layout, encoder.pool(pass, states), dropout);
       outputs = task_->forward({x, Tensor(), parameters_});
     }
     const auto wanted = static_cast<std::int64_t>(task_->outputs());

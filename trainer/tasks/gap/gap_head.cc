@@ -120,7 +120,7 @@ class SegmentHead : public GapHead {
                                const Tensor& states,
                                const Batch& batch) const override {
     if (batch.token_types.empty()) refuse("the head segment needs samples with token types");
-    const Tensor pooled = pass.seen("pooler", encoder.pool(states));
+    const Tensor pooled = pass.seen("pooler", encoder.pool(pass, states));
     return pass.seen("classifier", at::linear(pooled, classifier_.weight.master, classifier_.bias));
   }
 

@@ -107,7 +107,7 @@ class PretrainHead : public Head {
     const Tensor firsts =
         at::index_select(states, 0, numbers_of({offsets.begin(), offsets.end() - 1}));
     const Tensor logits = pass.seen(
-        "cls.seq_relationship", at::linear(pass.seen("pooler", encoder.pool(firsts)),
+        "cls.seq_relationship", at::linear(pass.seen("pooler", encoder.pool(pass, firsts)),
                                            next_sentence_->weight.master, next_sentence_->bias));
     return at::cat({of_tokens, scored(logits, targets.next_sentence)});
   }

@@ -32,7 +32,7 @@ class RegressHead : public Head {
                                const Pass& pass,
                                const Tensor& states,
                                const Batch& /*batch*/) const override {
-    const Tensor pooled = pass.seen("pooler", encoder.pool(states));
+    const Tensor pooled = pass.seen("pooler", encoder.pool(pass, states));
     const Tensor x = drop(pass.first_layout, pooled, pass.dropout(dropout_, kHeadSite));
     return pass.seen("classifier", at::linear(x, classifier_.weight.master, classifier_.bias));
   }

@@ -1,0 +1,160 @@
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/refuse.h"
+#include "base/text.h"
+#include "bp/error.h"
+#include "trainer/model/json_reading.h"
+#include "trainer/model/lora.h"
+
+namespace bp::trainer {
+namespace {
+
+// The keys that make another kind of adapter unless they are null, false or empty. Beside them,
+// 'bias' must be "none".
+constexpr const char* kOtherKinds[] = {"alora_invocation_tokens",
+                                       "alpha_pattern",
+                                       "arrow_config",
+                                       "exclude_modules",
+                                       "fan_in_fan_out",
+                                       "kasa_config",
+                                       "layer_replication",
+                                       "layers_pattern",
+                                       "layers_to_transform",
+                                       "lora_bias",
+                                       "megatron_config",
+                                       "monteclora_config",
+                                       "rank_pattern",
+                                       "target_parameters",
+                                       "trainable_token_indices",
+                                       "use_bdlora",
+                                       "use_dora",
+                                       "use_qalora",
+                                       "use_rslora",
+                                       "velora_config"};
+
+double number(const Json& json, const char* key, double otherwise) {
+  const Json& found = find(json, key);
+  if (found.is_null()) return otherwise;
+  if (!found.is_number()) refuse(concat("'", key, "' is ", shown(found), "; it must be a number"));
+  return found.get<double>();
+}
+
+// PEFT writes whole numbers without a point.
+nlohmann::ordered_json whole(double value) {
+  const auto integer = static_cast<std::int64_t>(value);
+  if (static_cast<double>(integer) == value) return integer;
+  return value;
+}
+
+std::string text(const Json& json, const char* key) {
+  const Json& found = find(json, key);
+  if (found.is_null()) return "";
+  if (!found.is_string()) refuse(concat("'", key, "' is ", shown(found), "; it must be a text"));
+  return found.get<std::string>();
+}
+
+std::vector<std::string> names(const Json& json, const char* key) {
+  const Json& found = find(json, key);
+  std::vector<std::string> result;
+  if (found.is_null()) return result;
+  if (!found.is_array()) refuse(concat("'", key, "' is ", shown(found), ", not a list of names"));
+  for (const Json& name : found) {
+    if (!name.is_string()) refuse(concat("'", key, "' holds ", shown(name), ", not only names"));
+    result.push_back(name.get<std::string>());
+  }
+  return result;
+}
+
+// Of PEFT's patterns of whole names, bp knows only the one for all products.
+std::vector<std::string> targets_of(const Json& json) {
+  const Json& found = find(json, "target_modules");
+  if (found == Json("all-linear")) return {"query", "key", "value", "dense"};
+  return names(json, "target_modules");
+}
+
+}  // namespace
+
+std::string adapter_config_json(const LoraConfig& config) {
+  nlohmann::ordered_json json;
+  json["auto_mapping"] = nullptr;
+  json["base_model_name_or_path"] = config.base;
+  json["bias"] = "none";
+  json["fan_in_fan_out"] = false;
+  json["inference_mode"] = true;
+  json["init_lora_weights"] = true;
+  json["layers_pattern"] = nullptr;
+  json["layers_to_transform"] = nullptr;
+  json["lora_alpha"] = whole(config.alpha);
+  json["lora_dropout"] = config.dropout;
+  json["modules_to_save"] = config.modules_to_save;
+  json["peft_type"] = "LORA";
+  json["r"] = config.rank;
+  json["revision"] = nullptr;
+  json["target_modules"] = config.targets;
+  if (config.task_type.empty()) {
+    json["task_type"] = nullptr;
+  } else {
+    json["task_type"] = config.task_type;
+  }
+  return json.dump(2) + "\n";
+}
+
+std::string adapter_base_json(const LoraConfig& config) {
+  const nlohmann::ordered_json json = {{"weights", config.base}, {"XXH3-128", config.base_hash}};
+  return json.dump(2) + "\n";
+}
+
+std::string base_hash_in(const std::string& path) {
+  return text(parse_object(read_json_file(FileBytes(path))), "XXH3-128");
+}
+
+LoraConfig parse_adapter_config(const std::string& content) {
+  const Json json = parse_object(content);
+  if (const Json& kind = find(json, "peft_type"); kind != Json("LORA")) {
+    refuse(concat("peft_type is ", shown(kind), "; bp supports only 'LORA'"));
+  }
+  const auto refuse_kind = [&](const char* key) {
+    refuse(concat(key, " is ", shown(find(json, key)), "; bp does not support such adapters"));
+  };
+  for (const char* key : kOtherKinds) {
+    const Json& found = find(json, key);
+    const bool empty = found.is_structured() && found.empty();
+    if (!found.is_null() && found != Json(false) && !empty) refuse_kind(key);
+  }
+  const Json& bias = find(json, "bias");
+  if (!bias.is_null() && bias != Json("none")) refuse_kind("bias");
+  // Other first weights take something away from the base's.
+  const Json& first = find(json, "init_lora_weights");
+  if (!first.is_null() && !first.is_boolean() && first != Json("gaussian")) {
+    refuse_kind("init_lora_weights");
+  }
+  LoraConfig config;
+  constexpr double kMostRank = 65536;
+  const double rank = number(json, "r", 0);
+  if (!(rank >= 1 && rank <= kMostRank) || rank != static_cast<int>(rank)) {
+    refuse(concat("'r' is ", shown(find(json, "r")), "; it must be a whole number from 1"));
+  }
+  config.rank = static_cast<int>(rank);
+  config.alpha = number(json, "lora_alpha", config.rank);
+  config.dropout = number(json, "lora_dropout", 0);
+  config.targets = targets_of(json);
+  config.modules_to_save = names(json, "modules_to_save");
+  config.task_type = text(json, "task_type");
+  config.base = text(json, "base_model_name_or_path");
+  return config;
+}
+
+LoraConfig read_adapter_config(const std::string& path) {
+  const FileBytes file(path);
+  try {
+    return parse_adapter_config(read_json_file(file));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    refuse(concat(path, ": ", error.what()));
+  }
+}
+
+}  // namespace bp::trainer
