@@ -35,6 +35,15 @@ lora() {
   verdict lora "$status" "$(tail -1 "$work/lora.log")"
 }
 
+# A small model learns more from SST-2 with a fine-tuned MiniLM-L6 as its teacher than alone.
+distill() {
+  needs_data distill || return
+  local status=0
+  tests/oracle/distill build >"$work/distill.log" 2>&1 || status=$?
+  ((status)) && tail -15 "$work/distill.log"
+  verdict distill "$status" "$(tail -1 "$work/distill.log")"
+}
+
 # Fine-tunes the same weights on SST-2 for one epoch with three seeds.
 minilm_sst2() {
   needs_data minilm_sst2 || return

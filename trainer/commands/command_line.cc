@@ -205,6 +205,19 @@ void check_efficiency_options(const Options& options) {
   if (options.lora.rank == 0) {
     require_without(options, {"lora-alpha", "lora-dropout", "lora-targets"}, "--lora 8");
   }
+  const DistillOptions& distill = options.distill;
+  if (distill.teacher.empty()) {
+    require_without(options, {"distill-temperature", "distill-weight", "distill-hidden"},
+                    "--teacher DIR");
+  } else if (distill.weight == 0 && distill.hidden == 0) {
+    throw InputError(2, "--teacher has no effect with --distill-weight 0 and no --distill-hidden",
+                     "give one of them a weight, or leave out --teacher");
+  } else if (distill.hidden > 0 && options.checkpoint_activations) {
+    throw InputError(2,
+                     "--distill-hidden needs the states of all layers, and "
+                     "--checkpoint-activations does not keep them",
+                     "leave out one of the two");
+  }
 }
 
 // A command that has all options of training.

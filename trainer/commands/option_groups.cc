@@ -206,6 +206,15 @@ void add_training_options(OptionSet& set, Options& options, RawOptions& raw) {
              0.999999);
   options.task->add_training_options(set);
   set.number({"clip", "Largest norm of the gradient; 0: no limit"}, options.clip, 0, 1e9);
+  set.path({"teacher", "Also learn the outputs of a trained model: a run's or model's folder",
+            "none", "DIR"},
+           options.distill.teacher);
+  set.number({"distill-temperature", "Temperature of both models' outputs"},
+             options.distill.temperature, 0.01, 1000);
+  set.number({"distill-weight", "The teacher's part of the loss; 1: all of it"},
+             options.distill.weight, 0, 1);
+  set.number({"distill-hidden", "Weight of the difference of hidden states; 0: off"},
+             options.distill.hidden, 0, 1e6);
   set.list({"freeze", "Parts that stay as they are: embeddings, encoder, pooler, 0, 0-3", "none"},
            options.freeze);
   set.text(

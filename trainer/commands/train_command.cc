@@ -23,6 +23,7 @@
 #include "trainer/commands/model_source.h"
 #include "trainer/commands/option_groups.h"
 #include "trainer/commands/results.h"
+#include "trainer/commands/teacher_source.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/plan.h"
@@ -50,6 +51,7 @@
 #include "trainer/share/temporary_folder.h"
 #include "trainer/tasks/choose_metric.h"
 #include "trainer/tasks/write_predictions.h"
+#include "trainer/train/distillation.h"
 #include "trainer/train/evaluate.h"
 #include "trainer/train/forward_blocks.h"
 #include "trainer/train/freeze.h"
@@ -114,6 +116,7 @@ class Run {
         options_(std::move(options)),
         source_(find_model(options_.model, *options_.task, options_.extensions)) {
     metric_ = choose_metric(source_.task->metrics(), options_.best_metric, options_.task_name);
+    if (!options_.distill.teacher.empty()) teacher_ = find_teacher(options_);
     if (options_.fast_dev_run) {
       shorten(options_);
       temporary_.emplace();
@@ -202,6 +205,7 @@ class Run {
     use_lengths();
     model_ = make_model(source_, options_, *store_, [this](const std::string& text) { say(text); });
     freeze(*model_, options_.freeze);
+    if (teacher_) learn_from_teacher();
     if (const LoraConfig* const lora = model_->lora()) {
       std::int64_t all = 0;
       for (const auto& [name, parameter] : model_->parameters()) all += parameter.numel();
@@ -219,6 +223,16 @@ class Run {
                      concat("--max-tokens ", options_.max_tokens, ": a sample has ", longest,
                             " tokens, with [CLS] and [SEP]"),
                      concat("give at least ", longest, ", or a smaller --max-length"));
+  }
+
+  void learn_from_teacher() {
+    auto teacher = load_teacher(*teacher_, *options_.task, *store_, model_->config());
+    say(concat("learning from ", teacher_->name, " (", teacher->config().layers, " layers, hidden ",
+               teacher->config().hidden, ")"));
+    distillation_.emplace(std::move(teacher), options_.distill, *model_);
+    if (model_->lora() == nullptr || !model_->projection().defined()) return;
+    throw InputError(2, "--distill-hidden with --lora needs hidden states of the teacher's width",
+                     "leave out one of the two");
   }
 
   // Chooses the values that the command line left open.
@@ -329,6 +343,7 @@ class Run {
     job.lr = options_.lr;
     job.main_score = metric_;
     job.regularization = task().regularization();
+    if (distillation_) job.distillation = &*distillation_;
     job.evaluated = name_of(evaluated());
     job.start = start_.state;
     job.evaluate = [this]() -> DevScores {
@@ -543,6 +558,8 @@ class Run {
   Communicator& world_;
   Options options_;
   ModelSource source_;
+  std::optional<ModelSource> teacher_;
+  std::optional<Distillation> distillation_;
   std::optional<TemporaryFolder> temporary_;  // of a fast dev run
   MainScore metric_;                          // compares evaluations of dev
   std::int64_t final_step_ = 0;      // whose weights the model has, if not those of the last one

@@ -68,6 +68,22 @@ Tensor Bert::forward(const Batch& batch, const TrainingStep* step) const {
   return head_->forward(encoder_, pass, states, batch);
 }
 
+Bert::WithStates Bert::forward_with_states(const Batch& batch, const TrainingStep* step) const {
+  const at::AutoGradMode mode(step != nullptr && at::GradMode::is_enabled());
+  WithStates result;
+  Pass pass = encoder_.begin(batch, step);
+  pass.states = &result.states;
+  const Tensor states = encoder_.encode(pass, batch, head_->reads());
+  result.outputs = head_->forward(encoder_, pass, states, batch);
+  result.layout = pass.layout;
+  return result;
+}
+
+void Bert::add_projection(std::int64_t width) {
+  projection_ = parameters_.matrix("distillation.projection", {width, config_.hidden});
+  projection_.requires_grad_(!lora_);
+}
+
 void Bert::add_to(OnnxGraph& graph) const { head_->add_to(graph, add_encoder(graph, config_)); }
 
 Tensor Bert::hidden_states(const Batch& batch) const {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "trainer/data/batch.h"
 #include "trainer/model/config.h"
@@ -58,6 +59,22 @@ class Bert {
   // fp32, so that the result depends only on the weights. Any number of threads may evaluate at
   // once. Throws invalid_argument if a sample is longer than the model's positions.
   [[nodiscard]] at::Tensor forward(const Batch& batch, const TrainingStep* step) const;
+  // The outputs of forward(), and the encoder's states of all tokens: [layout->tokens, hidden],
+  // after the embeddings and after each layer.
+  struct WithStates {
+    at::Tensor outputs;
+    std::vector<at::Tensor> states = {};
+    LayoutPtr layout = {};
+  };
+  // The outputs may differ from those of forward() in their last bits.
+  [[nodiscard]] WithStates forward_with_states(const Batch& batch, const TrainingStep* step) const;
+
+  // Adds a parameter "distillation.projection", [width, hidden], which maps states to those of a
+  // wider or narrower model. It is trained and in checkpoints, but not in the model's folder.
+  void add_projection(std::int64_t width);
+  // Undefined without one.
+  [[nodiscard]] const at::Tensor& projection() const { return projection_; }
+
   // Returns the loss of forward()'s outputs for the same batch.
   [[nodiscard]] Loss loss(const at::Tensor& outputs, const Batch& batch) const {
     return head_->loss(outputs, batch);
@@ -86,6 +103,7 @@ class Bert {
   Parameters parameters_;
   Encoder encoder_;
   std::unique_ptr<Head> head_;
+  at::Tensor projection_;
 };
 
 }  // namespace bp::trainer

@@ -51,6 +51,13 @@ Tensor without_padding(const std::vector<std::int64_t>& numbers,
   return result;
 }
 
+// Returns the states of each sample's first token.
+Tensor firsts_of(const Tensor& states, const Layout& layout) {
+  const Tensor firsts =
+      at::from_blob(const_cast<std::int64_t*>(layout.offsets.data()), {layout.rows}, at::kLong);
+  return at::index_select(states, 0, firsts.clone());
+}
+
 }  // namespace
 
 Encoder::Encoder(const BertConfig& config,
@@ -188,15 +195,23 @@ Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) cons
   }
   x = pass.seen("embeddings", add_norm(pass.layout, x, {}, {}, embedding_norm_, {}));
   x = drop(pass.layout, x, pass.dropout(config_.hidden_dropout, kEmbeddingSite));
-  const bool again =
-      pass.step != nullptr && pass.step->recomputed_layers > 0 && at::GradMode::is_enabled();
-  const std::size_t group =
-      again ? static_cast<std::size_t>(pass.step->recomputed_layers) : layers_.size();
+  const auto record = [&pass](const Tensor& all) {
+    if (pass.states != nullptr) pass.states->push_back(all);
+  };
+  record(x);
+  // A pass that records the states of the layers keeps them, and those of all tokens.
+  const bool recording = pass.states != nullptr;
+  const bool again = !recording && pass.step != nullptr && pass.step->recomputed_layers > 0 &&
+                     at::GradMode::is_enabled();
+  std::size_t group = recording ? 1 : layers_.size();
+  if (again) group = static_cast<std::size_t>(pass.step->recomputed_layers);
+  const States wanted = recording ? States::all_tokens : states;
   for (std::size_t i = 0; i < layers_.size(); i += group) {
     const LayerSpan span{i, std::min(i + group, layers_.size())};
-    x = again ? recomputed(pass, span, x, states) : layers(pass, span, x, states);
+    x = again ? recomputed(pass, span, x, wanted) : layers(pass, span, x, wanted);
+    record(x);
   }
-  return x;
+  return recording && states == States::first_tokens ? firsts_of(x, *pass.layout) : x;
 }
 
 Tensor Encoder::layers(const Pass& pass, LayerSpan span, const Tensor& x, States states) const {
@@ -257,9 +272,7 @@ Tensor Encoder::layer(const Pass& pass, std::size_t index, const Tensor& x, bool
                      pass.dropout(config_.attention_dropout, site + kProbabilitySite)));
   Tensor residual = x;
   if (first_only) {
-    const Tensor firsts = at::from_blob(const_cast<std::int64_t*>(pass.layout->offsets.data()),
-                                        {pass.layout->rows}, at::kLong);
-    residual = at::index_select(x, 0, firsts.clone());
+    residual = firsts_of(x, *pass.layout);
   }
   const LayoutPtr& layout = first_only ? pass.first_layout : pass.layout;
   const Tensor attended =

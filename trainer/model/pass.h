@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "trainer/model/functions.h"
 #include "trainer/model/lora.h"
@@ -50,6 +51,8 @@ struct Pass {
   LayoutPtr first_layout;              // of each sample's first token
   const TrainingStep* step = nullptr;  // null: evaluation, without dropout, in fp32
   const LoraConfig* lora = nullptr;    // null: no matrix has adapters
+  // Unless null, gets the states of all tokens: after the embeddings, and after each layer.
+  std::vector<at::Tensor>* states = nullptr;
 
   [[nodiscard]] Dropout dropout(double share, std::uint32_t site) const {
     return step == nullptr ? Dropout{} : draw_of(*step, share, site);

@@ -22,6 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Parameters that a model has only in training: Bert::add_projection().
+constexpr std::string_view kTrainingOnly = "distillation.";
+
 // A temporary folder, which the destructor removes under its name: the new folder, or after an
 // exchange the old one.
 class PartFolder {
@@ -112,6 +115,7 @@ const char* weights_file(const Bert& model) {
 void save_weights(const Bert& model, const std::string& path) {
   std::vector<SafetensorsItem> items;
   for (const auto& [name, values] : saved_tensors(model, model.parameters())) {
+    if (name.starts_with(kTrainingOnly)) continue;
     items.push_back({name, "F32", values.sizes().vec(), values.const_data_ptr()});
   }
   write_safetensors(path, std::move(items));

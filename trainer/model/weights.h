@@ -46,7 +46,8 @@ LoadReport load_adapters(Bert& model, const std::string& path);
 // io, or invalid_argument if the file is not of such a model.
 void load_saved(Bert& model, const std::string& folder);
 
-// Writes model.safetensors, or adapter_model.safetensors for a model with adapters.
+// Writes model.safetensors, or adapter_model.safetensors for a model with adapters, without what
+// the model has only in training.
 void save_weights(const Bert& model, const std::string& path);
 
 // Returns the model's parameters but its adapters with the names and shapes of model.safetensors,

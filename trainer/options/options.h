@@ -58,6 +58,14 @@ struct Resets {
   bool meters = false;
 };
 
+// A trained model whose outputs the run's model learns. See trainer/train/distillation.h.
+struct DistillOptions {
+  std::string teacher;     // its folder; empty: none
+  double temperature = 2;  // of both models' outputs
+  double weight = 0.5;     // of the teacher's part of the loss; 1: all of it
+  double hidden = 0;       // weight of the difference of hidden states; 0: none
+};
+
 struct Options {
   Action action = Action::train;
   Extensions extensions;            // of the program, if it is not bert_train itself
@@ -104,8 +112,9 @@ struct Options {
   Precision precision = Precision::fp32;
   DataType wire = DataType::f32;  // in which gradients travel between ranks
   LoraConfig lora;                // adapters to train; rank 0: none
-  bool error_feedback = false;    // what the wire's rounding takes is added to the next gradient
-  double loss_scale = 0;          // first factor of the loss in backward passes; 0: none
+  DistillOptions distill;
+  bool error_feedback = false;  // what the wire's rounding takes is added to the next gradient
+  double loss_scale = 0;        // first factor of the loss in backward passes; 0: none
   std::uint64_t seed = 1;
   std::int64_t eval_every = 0;  // steps between evaluations of dev; 0: at the end of each epoch
   EarlyStopOptions early_stop;

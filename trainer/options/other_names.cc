@@ -74,6 +74,7 @@ constexpr std::array kOtherOptions{
     OtherName{"lora-r", "lora"},
     OtherName{"lora-rank", "lora"},
     OtherName{"target-modules", "lora-targets"},
+    OtherName{"teacher-model", "teacher"},
     OtherName{"llrd", "layer-decay"},
     OtherName{"layerwise-lr-decay", "layer-decay"},
     OtherName{"eval-on-start", "eval-first"},

@@ -212,6 +212,7 @@ std::vector<std::string> differences(const ResumePoint& point, const CurrentRun&
                                "unfreeze-every",
                                "layer-decay"});
   newer.emplace_back("lora-dropout");
+  newer.insert(newer.end(), {"teacher", "distill-temperature", "distill-weight", "distill-hidden"});
   for (const std::string& key : newer) {
     const auto saved = std::ranges::find(state.options, key, &Setting::key);
     if (saved == state.options.end()) continue;

@@ -72,6 +72,9 @@ class Task {
   [[nodiscard]] virtual HeadMaker head() const = 0;
   // What training adds to the head's loss. See trainer/train/step_loss.h.
   [[nodiscard]] virtual Regularization regularization() const { return {}; }
+  // Returns whether its heads define Head::divergence(), with which a model learns the outputs of
+  // another one (trainer/train/distillation.h).
+  [[nodiscard]] virtual bool compares_predictions() const { return false; }
   // The scores of Scorer::summary() by which models can be ranked. The first ranks them unless the
   // user names another.
   [[nodiscard]] virtual std::vector<MainScore> metrics() const = 0;

@@ -55,7 +55,8 @@ Json examine(const Batch& batch, const FailedStep& failed) {
   TrainingStep step = failed.step;
   step.observe = [&](const std::string& name, const at::Tensor& x) { activations.look(name, x); };
   const at::NoGradGuard no_grad;
-  const auto loss = step_loss(failed.model, batch, step, failed.regularization).mean.item<double>();
+  const auto loss = step_loss(failed.model, batch, step, failed.regularization, failed.distillation)
+                        .mean.item<double>();
   return {{"loss", std::isfinite(loss) ? Json(loss) : Json(text_of(loss))},
           {"sample_ids", batch.sample_ids},
           {"text_ids", batch.text_ids},

@@ -12,6 +12,8 @@
 
 namespace bp::trainer {
 
+class Distillation;
+
 struct FailedStep {
   std::string run;         // its folder; empty: no report is written
   const char* what = "";   // "loss"
@@ -23,6 +25,7 @@ struct FailedStep {
   const StepBatches& batches;
   const TrainingStep& step;  // with which the batches were computed
   const Regularization& regularization;
+  const Distillation* distillation = nullptr;
 };
 
 // Collective. Every rank computes its batches once more and examines each activation; rank 0 writes

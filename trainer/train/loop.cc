@@ -261,7 +261,7 @@ void Loop::compute_gradient(const StepBatches& batches, const TrainingStep& step
 
 Loss Loop::loss_of(const Batch& batch, const TrainingStep& step) const {
   const TraceScope scope(world_.trace(), kTraceRow, "forward");
-  return step_loss(model_, batch, step, job_.regularization);
+  return step_loss(model_, batch, step, job_.regularization, job_.distillation);
 }
 
 // Clips the reduced gradient and returns its norm before that. The optimizer skips a step that
@@ -272,7 +272,7 @@ double Loop::clip_gradient(const StepBatches& batches, const TrainingStep& step,
   const DistributedOptimizer::Window window = optimizer_.window();
   const auto refuse = [&](const char* what, double value, const std::string& since) {
     report_not_finite(world_, {options_.run, what, value, since, window.loss, lr, model_, batches,
-                               step, job_.regularization});
+                               step, job_.regularization, job_.distillation});
   };
   const bool may_skip_loss = scales_loss() && window.overflow;
   if (!std::isfinite(window.loss) && !may_skip_loss) refuse("loss", window.loss, "");

@@ -23,14 +23,17 @@ struct DevScores {
   bool stopped = false;                          // a request to stop ended the evaluation
 };
 
+class Distillation;
+
 struct TrainJob {
-  std::string store;                   // its path
-  std::int64_t rows = 0;               // the first of its train split, on which it trains
-  std::string evaluated = "dev";       // what `evaluate` scores, for the records
-  Lengths lengths = {};                // of these rows; see needs_lengths()
-  PerEpoch<double> lr = 0.0;           // the schedule's highest rate in each epoch
-  MainScore main_score;                // ranks the results of the dev split
-  Regularization regularization = {};  // of the loss
+  std::string store;                           // its path
+  std::int64_t rows = 0;                       // the first of its train split, on which it trains
+  std::string evaluated = "dev";               // what `evaluate` scores, for the records
+  Lengths lengths = {};                        // of these rows; see needs_lengths()
+  PerEpoch<double> lr = 0.0;                   // the schedule's highest rate in each epoch
+  const Distillation* distillation = nullptr;  // must outlive the call; null: no teacher
+  MainScore main_score;                        // ranks the results of the dev split
+  Regularization regularization = {};          // of the loss
   // Scores the dev split, on all ranks. train() calls it after each step at which an evaluation is
   // due, the last step included. If it returns `stopped`, training ends, and the resumed run
   // repeats the evaluation.

@@ -21,6 +21,7 @@ class ClassifyTask : public Task {
   explicit ClassifyTask(const ClassOptions& options) : options_(options) {}
 
   [[nodiscard]] HeadMaker head() const override { return classifier_head(options_.loss); }
+  [[nodiscard]] bool compares_predictions() const override { return true; }
   [[nodiscard]] Regularization regularization() const override { return options_.regularization; }
   [[nodiscard]] std::string peft_type() const override { return "SEQ_CLS"; }
   [[nodiscard]] std::vector<MainScore> metrics() const override {
