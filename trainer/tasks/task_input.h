@@ -8,10 +8,11 @@
 #include "trainer/data/task_data.h"
 #include "trainer/model/config.h"
 #include "trainer/options/option_set.h"
-#include "trainer/report/csv_rows.h"
 #include "trainer/tasks/scored_file.h"
 
 namespace bp::trainer {
+
+class CsvRows;
 
 class TaskInput : public TaskData {
  public:

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/report/csv_rows.h"
 #include "trainer/report/setting.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/analysis.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "trainer/data/numbers.h"
+#include "trainer/report/csv_rows.h"
 #include "trainer/tasks/regress/regress_scores.h"
 
 namespace bp::trainer {

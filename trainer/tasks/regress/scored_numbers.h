@@ -3,10 +3,11 @@
 
 #include <optional>
 
-#include "trainer/report/csv_rows.h"
 #include "trainer/tasks/scored_file.h"
 
 namespace bp::trainer {
+
+class CsvRows;
 
 // As TaskInput::score().
 [[nodiscard]] std::optional<ScoredFile> score_numbers(const FileToScore& file, CsvRows& rows);
