@@ -30,7 +30,8 @@ constexpr const char* kHelp = R"({"program": "bert_train", "commands": [{"comman
 std::string problem_of(const std::string& parameters,
                        const std::vector<std::string>& words = {"bert_train", "d.csv"},
                        const std::string& help = kHelp) {
-  const Space space = parse_space("sampler: random\ntrials: 2\nparameters:\n  " + parameters + "\n", "s.yaml");
+  const Space space =
+      parse_space("sampler: random\ntrials: 2\nparameters:\n  " + parameters + "\n", "s.yaml");
   return test::refusal_of([&] {
     check_parameters("s.yaml", space.blocks.front(), words, help);
     return 0;
