@@ -24,7 +24,7 @@ std::string shown(const std::vector<std::string>& arguments) {
   return parse_command_line(arguments).instead;
 }
 
-std::string refusal(const std::vector<std::string>& arguments) {
+std::string help_refusal(const std::vector<std::string>& arguments) {
   try {
     (void)parse_command_line(arguments);
   } catch (const InputError& error) {
@@ -55,13 +55,13 @@ TEST(HelpTopic, MayBeACommand) {
 }
 
 TEST(HelpTopic, MayBeMisspelt) {
-  EXPECT_EQ(refusal({"--hlep"}), "unknown option --hlep | did you mean '--help'?");
+  EXPECT_EQ(help_refusal({"--hlep"}), "unknown option --hlep | did you mean '--help'?");
 }
 
 TEST(HelpTopic, NamesTheTopicsIfThereIsNoSuch) {
-  EXPECT_EQ(refusal({"--help", "trainig"}),
+  EXPECT_EQ(help_refusal({"--help", "trainig"}),
             "--help: there is no topic 'trainig' | did you mean 'training'?");
-  EXPECT_EQ(refusal({"--help", "x.csv"}),
+  EXPECT_EQ(help_refusal({"--help", "x.csv"}),
             "--help: there is no topic 'x.csv' | the topics: data, model, training, output, json");
 }
 
@@ -148,7 +148,8 @@ TEST(BashCompletion, KnowsCommandsOptionsAndValues) {
 
 TEST(BashCompletion, IsForBashAlone) {
   EXPECT_THAT(shown({"--completion", "bash"}), HasSubstr("complete -o filenames -F _bert_train"));
-  EXPECT_THAT(refusal({"--completion", "zsh"}), StartsWith("--completion: 'zsh' is none of bash"));
+  EXPECT_THAT(help_refusal({"--completion", "zsh"}),
+              StartsWith("--completion: 'zsh' is none of bash"));
 }
 
 }  // namespace
