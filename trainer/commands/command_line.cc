@@ -188,13 +188,14 @@ void check_checkpoint_options(const Options& options) {
   }
 }
 
-// Throws for options that were given although they have no effect without `main`.
+// Throws for options on the command line that have no effect without `main`. A run's config.yaml,
+// which --config may read, has all options.
 void require_without(const Options& options,
                      const std::vector<std::string>& given,
                      const std::string& main) {
   for (const std::string& option : given) {
     const auto found = std::ranges::find(options.settings, option, &Setting::key);
-    if (found == options.settings.end() || found->origin == "default") continue;
+    if (found == options.settings.end() || found->origin != "command line") continue;
     throw InputError(
         2, concat("--", option, " has no effect without ", main.substr(0, main.find(' '))),
         concat("add ", main, ", or leave out --", option));
@@ -491,8 +492,7 @@ std::span<const Command> commands() {
       Command{"predict", "RUN DATA", "write a trained model's predictions",
               parse_with_run<parse_predict>},
       Command{"export", "RUN", "write a trained model for onnxruntime", parse_export},
-      Command{"merge", "RUN", "make a whole model of adapters (--lora) and their base",
-              parse_merge},
+      Command{"merge", "RUN", "make a whole model of adapters and their base", parse_merge},
       Command{"shards", "TEXT...", "make shards to pre-train on from plain text",
               parse_alone<parse_shards>},
       Command{"stop", "RUN", "ask the run in RUN to save and end", parse_alone<parse_stop>},

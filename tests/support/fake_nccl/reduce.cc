@@ -40,17 +40,27 @@ struct Computed<Brain> {
   }
 };
 
+// Integers wrap, as they do in NCCL; sums and products of signed ones must not overflow here.
+template <class T>
+auto wrapping(T value) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<std::uint64_t>(value);
+  } else {
+    return value;
+  }
+}
+
 template <class T>
 T combined(T a, T b, int reduction) {
   switch (reduction) {
     case product:
-      return static_cast<T>(a * b);
+      return static_cast<T>(wrapping(a) * wrapping(b));
     case largest:
       return std::max(a, b);
     case smallest:
       return std::min(a, b);
     default:
-      return static_cast<T>(a + b);
+      return static_cast<T>(wrapping(a) + wrapping(b));
   }
 }
 

@@ -99,7 +99,8 @@ TEST(HelpJson, SaysWhatAnOptionTakes) {
   const Json precision = option_of(train, "precision");
   EXPECT_EQ(precision["type"], "choice");
   EXPECT_EQ(precision["choices"], Json::parse(R"(["fp32", "fp16", "bf16"])"));
-  EXPECT_EQ(option_of(train, "lr")["type"], "number");
+  EXPECT_EQ(option_of(train, "weight-decay")["type"], "number");
+  EXPECT_EQ(option_of(train, "lr")["type"], "list");
   EXPECT_FALSE(option_of(train, "steps").contains("most"));
   EXPECT_EQ(option_of(train, "dev")["type"], "path");
   EXPECT_EQ(option_of(train, "DATA")["required"], true);
