@@ -288,7 +288,8 @@ TEST_F(LoopOptions, WrongOnesAreRefusedInOneLine) {
   const Ended eval = in_folder(BP_BIN_DIR "/bert_train eval r --patience 3");
   EXPECT_EQ(eval.code, 2);
   EXPECT_THAT(eval.output, HasSubstr("unknown option --patience"));
-  const Ended no_dev = in_folder(command("--split 0.9,0,0.1 --target-score 1"));
+  const Ended no_dev =
+      in_folder(command("--split 0.9,0,0.1 --target-score 1 --store no_dev.sqlite"));
   EXPECT_EQ(no_dev.code, 2);
   EXPECT_THAT(no_dev.output,
               HasSubstr("--target-score compares scores of the dev split, which is empty"));
