@@ -174,7 +174,7 @@ TEST(NcclPipeline, ADeadlineIsKeptWhileTheNextOperationWaitsForARank) {
         take_own_device(comm);
         const Floats data({1});
         all_reduce(comm, data.view());
-        Work second = all_reduce_async(comm, data.view(), {.timeout = 400ms});
+        Work second = all_reduce_async(comm, data.view(), {.timeout = 2s});
         Work third = comm.rank() == 1 ? all_reduce_async(comm, data.view()) : Work();
         EXPECT_THAT(error_of([&] { third.wait(); }),
                     HasSubstr(comm.rank() == 1 ? "timeout: " : ""));
@@ -183,9 +183,8 @@ TEST(NcclPipeline, ADeadlineIsKeptWhileTheNextOperationWaitsForARank) {
       with_nccl());
   for (const std::string& error : errors) {
     EXPECT_THAT(error, testing::StartsWith("timeout: rank "));
-    EXPECT_THAT(
-        error,
-        HasSubstr(" waited 400 ms for cuda:0 in all_reduce sum of 1 f32: all ranks have begun it"));
+    EXPECT_THAT(error, HasSubstr(" waited 2000 ms for cuda:")) << "either rank may be the first";
+    EXPECT_THAT(error, HasSubstr(" in all_reduce sum of 1 f32: all ranks have begun it"));
   }
   EXPECT_EQ(nccl_calls("ncclCommAbort"), aborted + 2);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);  // the third one has 20
