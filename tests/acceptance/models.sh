@@ -1,48 +1,28 @@
 # Compares vocabularies and real weights with other systems, and runs the main job under every engine. Sourced by
 # scripts/acceptance.
 
-wordpiece() {
-  needs_data wordpiece || return
+# by_oracle NAME SCRIPT: the verdict is the script's, and its last line holds the figures.
+by_oracle() {
+  needs_data "$1" || return
   local status=0
-  tests/oracle/tokenizer build >"$work/wordpiece.log" 2>&1 || status=$?
-  verdict wordpiece "$status" "$(tail -1 "$work/wordpiece.log")"
+  "tests/oracle/$2" build >"$work/$1.log" 2>&1 || status=$?
+  ((status)) && tail -15 "$work/$1.log"
+  verdict "$1" "$status" "$(tail -1 "$work/$1.log")"
 }
+
+wordpiece() { by_oracle wordpiece tokenizer; }
 
 # Real weights, those of MiniLM-L6: bp loads and saves them, and computes the same numbers as transformers.
-minilm() {
-  needs_data minilm || return
-  local status=0
-  tests/oracle/model build >"$work/minilm.log" 2>&1 || status=$?
-  ((status)) && tail -15 "$work/minilm.log"
-  verdict minilm "$status" "$(tail -1 "$work/minilm.log")"
-}
+minilm() { by_oracle minilm model; }
 
 # A model that bert_train export wrote computes the same numbers in onnxruntime.
-onnx() {
-  needs_data onnx || return
-  local status=0
-  tests/oracle/onnx build >"$work/onnx.log" 2>&1 || status=$?
-  ((status)) && tail -15 "$work/onnx.log"
-  verdict onnx "$status" "$(tail -1 "$work/onnx.log")"
-}
+onnx() { by_oracle onnx onnx; }
 
 # peft loads adapters that bert_train --lora wrote, and computes the same numbers.
-lora() {
-  needs_data lora || return
-  local status=0
-  tests/oracle/lora build >"$work/lora.log" 2>&1 || status=$?
-  ((status)) && tail -15 "$work/lora.log"
-  verdict lora "$status" "$(tail -1 "$work/lora.log")"
-}
+lora() { by_oracle lora lora; }
 
 # A small model learns more from SST-2 with a fine-tuned MiniLM-L6 as its teacher than alone.
-distill() {
-  needs_data distill || return
-  local status=0
-  tests/oracle/distill build >"$work/distill.log" 2>&1 || status=$?
-  ((status)) && tail -15 "$work/distill.log"
-  verdict distill "$status" "$(tail -1 "$work/distill.log")"
-}
+distill() { by_oracle distill distill; }
 
 # Fine-tunes the same weights on SST-2 for one epoch with three seeds.
 minilm_sst2() {
@@ -67,13 +47,7 @@ minilm_sst2() {
 }
 
 # Fine-tunes them with bert_train and with the Trainer of transformers by the same recipe.
-hf_trainer() {
-  needs_data hf_trainer || return
-  local status=0
-  tests/oracle/trainer build >"$work/hf_trainer.log" 2>&1 || status=$?
-  ((status)) && tail -15 "$work/hf_trainer.log"
-  verdict hf_trainer "$status" "$(tail -1 "$work/hf_trainer.log")"
-}
+hf_trainer() { by_oracle hf_trainer trainer; }
 
 # Runs the main job, from the raw data to the trained model, with 3+1 ranks on two hosts, each with its own address,
 # sshd and slurmd. bprun over ssh must have the losses of four ranks on one host. bprun in a job of Slurm, and the
