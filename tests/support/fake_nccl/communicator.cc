@@ -90,6 +90,7 @@ void Communicator::destroy_reduction(int number) {
 
 void* Communicator::add_buffer(void* memory, std::size_t bytes) {
   if (phase_ != Phase::ready || begun_) die("ncclCommRegister before the call before it");
+  const std::lock_guard lock(buffers_mutex_);
   if (!buffers_.emplace(static_cast<std::byte*>(memory), bytes).second) {
     die("ncclCommRegister of memory that is registered");
   }
@@ -98,13 +99,20 @@ void* Communicator::add_buffer(void* memory, std::size_t bytes) {
 
 void Communicator::remove_buffer(void* handle) {
   if (running_ > 0) die("ncclCommDeregister during an operation");
+  const std::lock_guard lock(buffers_mutex_);
   if (buffers_.erase(static_cast<std::byte*>(handle)) == 0) die("ncclCommDeregister of no buffer");
 }
 
 bool Communicator::has_buffer(const void* memory) const {
-  return phase_ != Phase::ended && std::ranges::any_of(buffers_, [&](const auto& buffer) {
-           return memory >= buffer.first && memory < buffer.first + buffer.second;
-         });
+  const std::lock_guard lock(buffers_mutex_);
+  return std::ranges::any_of(buffers_, [&](const auto& buffer) {
+    return memory >= buffer.first && memory < buffer.first + buffer.second;
+  });
+}
+
+void Communicator::forget_buffers() {
+  const std::lock_guard lock(buffers_mutex_);
+  buffers_.clear();
 }
 
 Code Communicator::enqueue(Call call, void* stream) {
@@ -208,16 +216,22 @@ Code Communicator::finalize() {
   if (phase_ != Phase::ready) die("ncclCommFinalize before the communicator's start");
   if (running_ > 0) die("ncclCommFinalize during an operation");
   if (!scaled_sums_.empty()) die("ncclCommFinalize before ncclRedOpDestroy");
-  if (!buffers_.empty()) die("ncclCommFinalize before ncclCommDeregister");
+  {
+    const std::lock_guard lock(buffers_mutex_);
+    if (!buffers_.empty()) die("ncclCommFinalize before ncclCommDeregister");
+  }
   phase_ = Phase::finalizing;
   meeting_.leave();
   return in_progress;
 }
 
-void Communicator::end() { phase_ = Phase::ended; }
+void Communicator::end() {
+  phase_ = Phase::ended;
+  forget_buffers();
+}
 
 void Communicator::abort() {
-  phase_ = Phase::ended;
+  end();
   aborted_ = true;
   begun_ = {};
   while (running_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -64,7 +65,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void destroy_reduction(int number);
   [[nodiscard]] void* add_buffer(void* memory, std::size_t bytes);
   void remove_buffer(void* handle);
-  [[nodiscard]] bool has_buffer(const void* memory) const;
+  [[nodiscard]] bool has_buffer(const void* memory) const;  // may be called by any thread
   [[nodiscard]] Code finalize();
   void end();  // waits for nothing
   void abort();
@@ -74,6 +75,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   struct Kernel;
   static void run(void* const* ranges, void* argument);
   void carry_out(const Call& call, bool is_endless, void* const* ranges);
+  void forget_buffers();
   [[nodiscard]] bool same_calls(const Call& call);
   void check_devices() const;
 
@@ -88,6 +90,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   int used_ = 0;                 // its reduction
   std::map<int, Scalar> scaled_sums_;
   int next_reduction_ = 5;
+  mutable std::mutex buffers_mutex_;  // any rank's thread may look here, when it frees memory
   std::map<std::byte*, std::size_t> buffers_;
   Code error_ = success;
 };
