@@ -163,6 +163,7 @@ void Driver::start(const Start& start) {
     record.state = TrialState::running;
     ++record.attempts;
     record.reason.clear();
+    record.asked = StopReason::none;
     record.hosts = pool_.shown(lease);
     record.attempt_started = wall_time();
     record.started = record.started > 0 ? record.started : record.attempt_started;
@@ -201,40 +202,6 @@ bool Driver::has_ended() {
     }
   }
   return true;
-}
-
-void Driver::on_signal(int number) {
-  const bool again = signals_received_++ > 0;
-  if (again) {
-    for (auto& [trial, run] : running_) {
-      run.attempt.signal(SIGTERM);  // which makes a bprun that stops its ranks kill them
-    }
-    return;
-  }
-  stop_all(concat(signal_name(number), ": stopping ", running_.size(), " trials, at most ",
-                  settings_.bprun.grace.count() / 1000, " s",
-                  number == SIGINT ? " (press Ctrl-C again to kill them)" : ""),
-           number == SIGINT ? kExitInterrupted : kExitTemporary);
-}
-
-void Driver::stop_all(const std::string& why, int exit_code) {
-  if (ending_) {
-    return;
-  }
-  ending_ = exit_code;
-  listener_.say(why);
-  state_.event(why, std::nullopt);
-  for (auto& [trial, run] : running_) {
-    stop_trial(trial, StopReason::sweep_ends);
-  }
-}
-
-void Driver::stop_trial(int trial, StopReason why) {
-  TrialRun& run = running_.at(trial);
-  if (run.stopped == StopReason::none) {
-    run.stopped = why;
-    run.attempt.signal(SIGTERM);
-  }
 }
 
 // A host that is lost later may return, but a name that was mistyped never does.

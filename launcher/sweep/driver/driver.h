@@ -64,9 +64,9 @@ class Driver {
   void start(const Start& start);
   [[nodiscard]] bool has_ended();
   void on_attempt_fd(int trial);
-  void on_ended(int trial, int exit_code, StopReason stopped);
-  void take_reports(int trial, TrialRun& run);
+  void on_ended(int trial, int exit_code);
   void take_all_reports();
+  void take(int trial, const std::vector<Report>& reports);
   void judge(int trial, int exit_code, StopReason stopped);
   void fail_or_restart(int trial, int exit_code);
   void stop_trial(int trial, StopReason why);

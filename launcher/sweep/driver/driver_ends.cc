@@ -28,17 +28,22 @@ constexpr int kExitKilled = kExitSignal + SIGKILL;
 }  // namespace
 
 // Continues the trials that an earlier sweep left. An attempt of a killed sweep received SIGTERM,
-// and may still end.
+// and may still end. What the sweep had asked it before, or now decides on reports that the killed
+// one did not read, holds as if the sweep had not been killed.
 void Driver::recover() {
+  std::vector<Demand> promoted;  // which continue before all others, as in promote()
   for (int trial = 0; trial < trials_.size(); ++trial) {
     const TrialState state = trials_[trial].state;
     proposals_.add(trials_[trial].block);
-    if (state == TrialState::waiting) {
+    if (state == TrialState::waiting && trials_[trial].asked == StopReason::rung) {
+      promoted.push_back(demand_of(trial));
+    } else if (state == TrialState::waiting) {
       wait_for_slots(trial);
     } else if (state == TrialState::running) {
       leftovers_[trial] = Clock::now() + settings_.bprun.grace + 15s;
     }
   }
+  waiting_.insert(waiting_.begin(), promoted.begin(), promoted.end());
   if (!leftovers_.empty()) {
     state_.event(concat("the sweep continues; ", leftovers_.size(), " trials had not ended"),
                  std::nullopt);
@@ -60,14 +65,12 @@ void Driver::look_at_leftovers() {
       continue;
     }
     it = leftovers_.erase(it);
-    TrialRecord record = trials_[trial];
-    MetricFile metrics = metrics_of(settings_, record);
-    if (const auto reports = metrics.read(true); !reports.empty()) {
-      trials_.report(trial, reports);
-    }
+    const TrialRecord& record = trials_[trial];
+    take(trial, metrics_of(settings_, record).read(true));
     const auto end = read_exit_record(folder_of(trial));
     const bool known = end && end->attempt == record.attempts;
-    judge(trial, known ? end->exit_code : kExitTemporary, StopReason::sweep_ends);
+    judge(trial, known ? end->exit_code : kExitTemporary,
+          record.asked == StopReason::none ? StopReason::sweep_ends : record.asked);
     if (trials_[trial].state == TrialState::waiting) wait_for_slots(trial);
   }
 }
@@ -82,17 +85,15 @@ void Driver::on_attempt_fd(int trial) {
   loop_.forget(fd);
   const auto end = read_exit_record(folder_of(trial));
   const bool known = end && end->attempt == trials_[trial].attempts;
-  on_ended(trial, known ? end->exit_code : kExitKilled, run.stopped);
+  on_ended(trial, known ? end->exit_code : kExitKilled);
 }
 
-void Driver::on_ended(int trial, int exit_code, StopReason stopped) {
+void Driver::on_ended(int trial, int exit_code) {
   const auto run = running_.extract(trial);
-  if (const auto reports = run.mapped().metrics.read(true); !reports.empty()) {
-    trials_.report(trial, reports);
-  }
+  take(trial, run.mapped().metrics.read(true));
   pool_.give_back(run.mapped().lease);
   ++ended_;
-  judge(trial, exit_code, stopped);
+  judge(trial, exit_code, trials_[trial].asked);
   link_best();
 }
 
@@ -154,32 +155,36 @@ void Driver::fail_or_restart(int trial, int exit_code) {
 
 void Driver::take_all_reports() {
   for (auto& [trial, run] : running_) {
-    take_reports(trial, run);
+    const StopReason before = trials_[trial].asked;
+    const auto reports = run.metrics.read();
+    take(trial, reports);
+    if (before == StopReason::none && trials_[trial].asked != before) {
+      run.attempt.signal(SIGTERM);
+    }
+    if (settings_.until && std::ranges::any_of(reports, [&](const Report& report) {
+          return is_reached(*settings_.until, report.value);
+        })) {
+      stop_at_until(trial);
+    }
   }
 }
 
-void Driver::take_reports(int trial, TrialRun& run) {
-  const auto reports = run.metrics.read();
+// Writes the reports down, each with the decision that it brings about.
+void Driver::take(int trial, const std::vector<Report>& reports) {
   if (reports.empty()) {
     return;
   }
-  trials_.report(trial, reports);
-  if (settings_.until && std::ranges::any_of(reports, [&](const Report& report) {
-        return is_reached(*settings_.until, report.value);
-      })) {
-    stop_at_until(trial);
-    return;
-  }
-  const Decision decision = rule_->decide(static_cast<std::size_t>(trial), trials_.histories());
-  if (decision != Decision::go_on) {
-    stop_trial(trial, decision == Decision::stop ? StopReason::rule : StopReason::rung);
-  }
-}
-
-void Driver::stop_at_until(int trial) {
-  stop_all(concat("trial ", trial, " has reached --until ", settings_.until->metric,
-                  settings_.until->below ? "<" : ">", settings_.until->value),
-           0);
+  trials_.report(trial, reports, [&] {
+    switch (rule_->decide(static_cast<std::size_t>(trial), trials_.histories())) {
+      case Decision::stop:
+        return StopReason::rule;
+      case Decision::pause_at_rung:
+        return StopReason::rung;
+      case Decision::go_on:
+        break;
+    }
+    return StopReason::none;
+  });
 }
 
 void Driver::handle_requests() {

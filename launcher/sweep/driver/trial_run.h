@@ -1,7 +1,6 @@
 // A trial while it runs.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,15 +12,10 @@
 
 namespace bp::launcher::sweep {
 
-// Why the sweep has asked a trial to stop. The trial's state follows from it, unless the program
-// ends with 0, which means that it has finished.
-enum class StopReason : std::uint8_t { none, rule, rung, user, sweep_ends };
-
 struct TrialRun {
   Pool::Lease lease;
   Attempt attempt;
   MetricFile metrics;
-  StopReason stopped = StopReason::none;
 };
 
 // FOLDER/trials/N

@@ -61,10 +61,11 @@ void TrialTable::saved(const TrialRecord& record) {
 }
 
 // Reports are ordered by step. One of a step that the trial has repeated replaces the earlier one.
-void TrialTable::take(TrialHistory& history, const Report& report) {
+bool TrialTable::take(TrialHistory& history, const Report& report) {
   auto& reports = history.reports;
   const auto place = std::ranges::lower_bound(reports, report.step, {}, &Report::step);
-  if (place != reports.end() && place->step == report.step) {
+  const bool known = place != reports.end() && place->step == report.step;
+  if (known) {
     place->value = report.value;
   } else {
     reports.insert(place, report);
@@ -76,14 +77,19 @@ void TrialTable::take(TrialHistory& history, const Report& report) {
   if (best_ < 0 || is_better(direction_, *history.result, *histories_[at(best_)].result)) {
     best_ = number;
   }
+  return !known;
 }
 
-void TrialTable::report(int trial, const std::vector<Report>& reports) {
+void TrialTable::report(int trial,
+                        const std::vector<Report>& reports,
+                        const std::function<StopReason()>& decide) {
   TrialHistory& history = histories_[at(trial)];
-  for (const Report& report : reports) {
-    take(history, report);
-  }
   TrialRecord& record = records_[at(trial)];
+  for (const Report& report : reports) {
+    const bool is_open = record.asked == StopReason::none || record.asked == StopReason::sweep_ends;
+    if (!take(history, report) || !is_open) continue;
+    if (const StopReason reason = decide(); reason != StopReason::none) record.asked = reason;
+  }
   record.result = history.result;
   record.step = history.reports.back().step;
   state_.report(record, reports);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,12 +37,18 @@ class TrialTable {
     change(record);
     saved(record);
   }
-  void report(int trial, const std::vector<Report>& reports);
+  // Adds the reports, one after the other. `decide` is called after each one of a step that the
+  // trial had not reported, until it returns a reason to stop the trial; it may look at the
+  // histories. A reason goes into the record's `asked`, before `sweep_ends` but after any other.
+  // Reports and reason are saved together, so that every report on disk has had its decision.
+  void report(int trial,
+              const std::vector<Report>& reports,
+              const std::function<StopReason()>& decide);
 
  private:
   [[nodiscard]] static std::size_t at(int trial) { return static_cast<std::size_t>(trial); }
   void saved(const TrialRecord& record);
-  void take(TrialHistory& history, const Report& report);
+  bool take(TrialHistory& history, const Report& report);  // whether its step is new
   void adopt(TrialRecord record);
 
   SweepState& state_;

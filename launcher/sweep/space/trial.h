@@ -22,6 +22,13 @@ enum class TrialState : std::uint8_t {
 [[nodiscard]] std::string_view name_of(TrialState state);
 [[nodiscard]] std::optional<TrialState> trial_state_of(std::string_view name);
 
+// Why the sweep has asked an attempt to stop. The trial's state follows from it, unless the program
+// ends with 0, which means that it has finished.
+enum class StopReason : std::uint8_t { none, rule, rung, user, sweep_ends };
+
+[[nodiscard]] std::string_view name_of(StopReason reason);
+[[nodiscard]] std::optional<StopReason> stop_reason_of(std::string_view name);
+
 // A value of the metric, as the program reported it.
 struct Report {
   std::int64_t step = 0;

@@ -72,7 +72,7 @@ class SweepState::Impl {
         save_,
         "UPDATE trials SET state=?, attempts=?, failures=?, exit_code=?, reason=?, hosts=?, "
         "started=?, attempt_started=?, ended=?, seconds=?, result=?, step=?, output_offset=?, "
-        "error_offset=? WHERE number=?");
+        "error_offset=?, asked=? WHERE number=?");
     int i = 1;
     row.bind(i++, std::string(name_of(trial.state)));
     row.bind(i++, trial.attempts);
@@ -89,6 +89,7 @@ class SweepState::Impl {
     row.bind(i++, trial.step);
     row.bind(i++, trial.output_offset);
     row.bind(i++, trial.error_offset);
+    row.bind(i++, std::string(name_of(trial.asked)));
     row.bind(i++, trial.number);
     row.exec();
   }

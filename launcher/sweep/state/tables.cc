@@ -20,6 +20,7 @@ CREATE TABLE trials(
   attempt_started REAL NOT NULL DEFAULT 0, ended REAL NOT NULL DEFAULT 0,
   seconds REAL NOT NULL DEFAULT 0, result REAL, step INTEGER NOT NULL DEFAULT 0,
   output_offset INTEGER NOT NULL DEFAULT 0, error_offset INTEGER NOT NULL DEFAULT 0,
+  asked TEXT NOT NULL DEFAULT 'none',
   parameters TEXT NOT NULL);
 CREATE INDEX trials_by_result ON trials(state, result);
 CREATE TABLE metrics(trial INTEGER NOT NULL, step INTEGER NOT NULL, value REAL NOT NULL,
@@ -100,6 +101,7 @@ TrialRecord read_trial(SQLite::Statement& row) {
   trial.step = row.getColumn(i++).getInt64();
   trial.output_offset = row.getColumn(i++).getInt64();
   trial.error_offset = row.getColumn(i++).getInt64();
+  trial.asked = stop_reason_of(row.getColumn(i++).getString()).value_or(StopReason::none);
   trial.parameters = parameters_of(row.getColumn(i++).getString());
   return trial;
 }

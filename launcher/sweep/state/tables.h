@@ -10,7 +10,7 @@
 namespace bp::launcher::sweep {
 
 inline constexpr int kSweepApplication = 0x62705377;  // "bpSw", in the header of the file
-inline constexpr int kSweepVersion = 1;
+inline constexpr int kSweepVersion = 2;
 
 [[nodiscard]] std::string sweep_file(const std::string& folder);  // FOLDER/sweep.sqlite
 
@@ -24,7 +24,7 @@ void check_sweep_file(SQLite::Database& database, const std::string& path);
 inline constexpr const char* kTrialColumns =
     "number, block, position, repeat, state, attempts, failures, exit_code, reason, hosts, "
     "started, "
-    "attempt_started, ended, seconds, result, step, output_offset, error_offset, parameters";
+    "attempt_started, ended, seconds, result, step, output_offset, error_offset, asked, parameters";
 
 [[nodiscard]] TrialRecord read_trial(SQLite::Statement& row);
 

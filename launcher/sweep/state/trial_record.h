@@ -23,8 +23,9 @@ struct TrialRecord {
   int failures = 0;         // attempts that ended with a code that counts for --max-restarts
   int exit_code = 0;        // of the last attempt that ended
   std::string reason = {};  // why it failed or was stopped, one line
-  std::string hosts = {};   // "a:2,b:1", of the last attempt
-  WallTime started = 0;     // of the first attempt
+  StopReason asked = StopReason::none;  // why the last attempt was asked to stop
+  std::string hosts = {};               // "a:2,b:1", of the last attempt
+  WallTime started = 0;                 // of the first attempt
   WallTime attempt_started = 0;
   WallTime ended = 0;                 // of the last attempt
   double seconds = 0;                 // of all attempts that have ended

@@ -134,6 +134,49 @@ TEST_F(SweepTest, ATrialThatIsKilledRunsAgain) {
   EXPECT_EQ(count("finished"), 2);
 }
 
+// Of the values 5, 3 and 4 only 5 may continue after the rung at the first report.
+class SweepRungTest : public SweepTest {
+ protected:
+  BprunProcess sweep() {
+    return start(
+        "metric: score\nstop: {rule: asha, min: 1, factor: 2}\nparameters: {i: [5, 3, 4]}\n",
+        "trap 'touch $D/asked.$1; [ $1 != 3 ] || sleep 0.5; exit 75' TERM; "
+        "[ -e $D/first.$1 ] && { echo bp: metric $1 2; echo $1 >>$D/second; exit 0; }; "
+        "touch $D/first.$1; "
+        "while [ $1 = 3 ] && [ ! -e $D/go ]; do sleep 0.02; done; "
+        "echo bp: metric $1 1; touch $D/reported.$1; while :; do sleep 0.02; done",
+        {"-n", "1"});
+  }
+  void expect_the_undisturbed_result() {
+    BprunProcess last = sweep();
+    EXPECT_EQ(last.finish(), 0) << last.err();
+    EXPECT_THAT(lines("second"), ElementsAre("5")) << "only this one passes the rung";
+    EXPECT_EQ(count("finished"), 1);
+    EXPECT_EQ(count("stopped"), 2);
+    EXPECT_EQ(last.marked_at_last(), 0);
+  }
+};
+
+TEST_F(SweepRungTest, AReportThatAKilledSweepDidNotReadIsDecidedByTheNext) {
+  BprunProcess killed = sweep();
+  ASSERT_TRUE(wait_for_file("first.3"));
+  killed.signal(SIGSTOP);
+  scratch_.write("go", "");
+  ASSERT_TRUE(wait_for_file("reported.3"));
+  killed.signal(SIGKILL);
+  static_cast<void>(killed.finish());
+  expect_the_undisturbed_result();
+}
+
+TEST_F(SweepRungTest, ADecisionOutlivesTheSweepThatMadeIt) {
+  scratch_.write("go", "");
+  BprunProcess killed = sweep();
+  ASSERT_TRUE(wait_for_file("asked.3"));
+  killed.signal(SIGKILL);
+  static_cast<void>(killed.finish());
+  expect_the_undisturbed_result();
+}
+
 TEST_F(SweepTest, AFailureIsExplainedAndCanBeRetried) {
   const auto sweep = [this] {
     return start("parameters: {i: [1, 2]}\n", "[ $1 = 2 ] || [ -e $D/fixed ] || exit 3", {});

@@ -104,6 +104,8 @@ TEST(Proposals, MaxTrialsLimitsThem) {
   EXPECT_EQ(proposals.all(), 3);
 }
 
+StopReason never() { return StopReason::none; }
+
 TEST(TrialTable, IsTheSameAfterAReopening) {
   const Scratch scratch;
   const auto fill = [](TrialTable& trials) {
@@ -113,8 +115,8 @@ TEST(TrialTable, IsTheSameAfterAReopening) {
       plan.parameters = {{"x", Value::of_integer(i)}};
       EXPECT_EQ(trials.add(plan), i);
     }
-    trials.report(1, {{5, 0.5}, {2, 0.75}});
-    trials.report(2, {{1, 0.25}});
+    trials.report(1, {{5, 0.5}, {2, 0.75}}, never);
+    trials.report(2, {{1, 0.25}}, never);
     trials.update(1, [](TrialRecord& record) { record.state = TrialState::finished; });
   };
   const auto check = [](const TrialTable& trials) {
@@ -139,6 +141,28 @@ TEST(TrialTable, IsTheSameAfterAReopening) {
   SweepState state(scratch.path());
   const TrialTable trials(state, Direction::max);
   check(trials);
+}
+
+TEST(TrialTable, DecidesOnceForEachNewStepAndKeepsTheDecision) {
+  const Scratch scratch;
+  {
+    SweepState state(scratch.path());
+    TrialTable trials(state, Direction::max);
+    static_cast<void>(trials.add({}));
+    std::vector<std::size_t> asked;
+    const auto at_the_second = [&] {
+      asked.push_back(trials.histories()[0].reports.size());
+      return asked.back() == 2 ? StopReason::rung : StopReason::none;
+    };
+    trials.report(0, {{1, 0.5}}, at_the_second);
+    EXPECT_EQ(trials[0].asked, StopReason::none);
+    trials.update(0, [](TrialRecord& record) { record.asked = StopReason::sweep_ends; });
+    trials.report(0, {{1, 0.5}, {2, 0.5}, {3, 0.5}}, at_the_second);
+    EXPECT_THAT(asked, ElementsAre(1, 2)) << "neither a repeated step nor one after the decision";
+    EXPECT_EQ(trials[0].asked, StopReason::rung);
+  }
+  SweepState state(scratch.path());
+  EXPECT_EQ(TrialTable(state, Direction::max)[0].asked, StopReason::rung);
 }
 
 }  // namespace

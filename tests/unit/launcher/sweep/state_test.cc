@@ -43,6 +43,7 @@ TrialRecord changed(TrialRecord trial) {
   trial.failures = 1;
   trial.exit_code = 3;
   trial.reason = "rank 0 exited";
+  trial.asked = StopReason::user;
   trial.hosts = "a:2,b:1";
   trial.started = 1.5;
   trial.attempt_started = 2.5;
@@ -67,6 +68,7 @@ void expect_same(const TrialRecord& a, const TrialRecord& b) {
   EXPECT_EQ(a.failures, b.failures);
   EXPECT_EQ(a.exit_code, b.exit_code);
   EXPECT_EQ(a.reason, b.reason);
+  EXPECT_EQ(a.asked, b.asked);
   EXPECT_EQ(a.hosts, b.hosts);
   EXPECT_EQ(a.started, b.started);
   EXPECT_EQ(a.attempt_started, b.attempt_started);
