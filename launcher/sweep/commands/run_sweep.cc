@@ -1,5 +1,6 @@
 #include "launcher/sweep/commands/run_sweep.h"
 
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/process/signals.h"
+#include "launcher/report/exit_code.h"
 #include "launcher/report/quoted.h"
 #include "launcher/report/terminal.h"
 #include "launcher/sweep/commands/dry_run.h"
@@ -122,6 +124,7 @@ int run_sweep(const std::vector<std::string>& arguments) {
     return sweep_dry_run(settings, given.json);
   }
   ignore_broken_pipes();
+  ::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is then an error, as on a full disk
   SweepState state(settings.folder);
   check_same_sweep(state, settings, given.space);
   remove_relay_folder(state.setting("relay_folder").value_or(""));
@@ -131,6 +134,11 @@ int run_sweep(const std::vector<std::string>& arguments) {
                 {[&](const std::string& line) { progress.say(line); },
                  [&](const SweepView& view) { progress.show(view); }});
   const int code = driver.run();
+  if (code == kExitOutputLost) {
+    progress.say(
+        "the sweep has stopped; once its folder can be written, the same command continues it");
+    return code;
+  }
   progress.finish(code == 0 || code == 1 ? concat("; bprun sweep status ", settings.folder,
                                                   report_text(settings.folder))
                                          : std::string("; the same command continues the sweep"));

@@ -14,6 +14,7 @@
 #include "launcher/protocol/hello.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/sweep/driver/wall_time.h"
+#include "launcher/sweep/state/disk_space.h"
 
 namespace bp::launcher::sweep {
 namespace {
@@ -75,6 +76,17 @@ Driver::Driver(const SweepSettings& settings, SweepState& state, Listener listen
 Driver::~Driver() = default;
 
 int Driver::run() {
+  try {
+    return run_to_end();
+  } catch (const Error& error) {
+    const bool unwritable = error.code() == ErrorCode::io;
+    abandon(error.what());
+    if (!unwritable) throw;
+    return *ending_;
+  }
+}
+
+int Driver::run_to_end() {
   recover();
   if (const TrialRecord* best = trials_.best();
       best != nullptr && settings_.until && is_reached(*settings_.until, *best->result)) {
@@ -218,6 +230,9 @@ void Driver::check_hosts() {
 }
 
 void Driver::on_host(std::size_t host, int cores) {
+  if (abandoned_) {
+    return;
+  }
   any_host_ = true;
   pool_.set_present(host, true);
   pool_.set_cores(host, cores);
@@ -226,6 +241,9 @@ void Driver::on_host(std::size_t host, int cores) {
 }
 
 void Driver::on_host_lost(std::size_t host, const std::string& why) {
+  if (abandoned_) {
+    return;
+  }
   pool_.set_present(host, false);
   const std::string& name = pool_.host(host).name;
   listener_.say(concat("host ", name, " is lost (", why, "); trying again"));
@@ -254,6 +272,9 @@ void Driver::on_tick() {
   }
   if (now >= next_show_) {
     next_show_ = now + kShow;
+    if (const auto why = why_full(settings_.folder)) {
+      throw Error(ErrorCode::io, *why);
+    }
     show();
   }
 }

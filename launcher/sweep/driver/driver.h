@@ -47,13 +47,16 @@ class Driver {
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
-  // Blocks until the sweep has ended. Returns the exit code: 0 if no trial failed, else 1; 130
-  // after SIGINT and 75 after another signal: the same sweep can be continued.
+  // Blocks until the sweep has ended. Returns the exit code: 0 if no trial failed, else 1. The same
+  // sweep can be continued after 130 (SIGINT), 75 (another signal) and 74: its files could not be
+  // written, as the listener was told. Throws other errors. Before it throws or returns 74, it asks
+  // all trials to stop and waits for them, a few seconds longer than --grace.
   [[nodiscard]] int run();
 
  private:
   using Clock = EventLoop::Clock;
 
+  [[nodiscard]] int run_to_end();
   void recover();
   void look_at_leftovers();
   void wait_for_slots(int trial);
@@ -70,7 +73,11 @@ class Driver {
   void judge(int trial, int exit_code, StopReason stopped);
   void fail_or_restart(int trial, int exit_code);
   void stop_trial(int trial, StopReason why);
+  static void ask_to_stop(TrialRun& run);
   void stop_all(const std::string& why, int exit_code);
+  void abandon(const std::string& why);
+  [[nodiscard]] std::string stopping_text() const;
+  void check_disk(int trial) const;
   void stop_at_until(int trial);
   void on_signal(int number);
   void handle_requests();
@@ -99,6 +106,7 @@ class Driver {
   std::map<int, Clock::time_point> leftovers_;  // of a killed sweep, whose attempts still end
   std::optional<int> ending_;                   // the exit code, once the sweep stops its trials
   bool any_host_ = false;                       // that was present since this start
+  bool abandoned_ = false;                      // sweep.sqlite must not be used any more
   int signals_received_ = 0;
   int ended_ = 0;
   int linked_ = -1;  // the trial that `best` links

@@ -14,6 +14,7 @@
 #include "launcher/sweep/driver/driver.h"
 #include "launcher/sweep/driver/failure_line.h"
 #include "launcher/sweep/driver/wall_time.h"
+#include "launcher/sweep/state/disk_space.h"
 #include "launcher/sweep/trial/exit_record.h"
 #include "launcher/sweep/trial/trial_program.h"
 
@@ -121,7 +122,16 @@ void Driver::judge(int trial, int exit_code, StopReason stopped) {
   });
 }
 
+// A trial that fails on a full disk is not to blame: the error thrown here leaves it to the next
+// sweep.
+void Driver::check_disk(int trial) const {
+  if (const auto why = why_not_writable(settings_.folder)) {
+    throw Error(ErrorCode::io, concat("trial ", trial, " failed, and the sweep ", *why));
+  }
+}
+
 void Driver::fail_or_restart(int trial, int exit_code) {
+  check_disk(trial);
   const FailureLine failure =
       read_failure(folder_of(trial) + "/stderr", trials_[trial].error_offset);
   const bool lost = failure.lost_host && exit_code == kExitTemporary;
@@ -159,7 +169,7 @@ void Driver::take_all_reports() {
     const auto reports = run.metrics.read();
     take(trial, reports);
     if (before == StopReason::none && trials_[trial].asked != before) {
-      run.attempt.signal(SIGTERM);
+      ask_to_stop(run);
     }
     if (settings_.until && std::ranges::any_of(reports, [&](const Report& report) {
           return is_reached(*settings_.until, report.value);

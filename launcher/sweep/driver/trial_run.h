@@ -16,6 +16,7 @@ struct TrialRun {
   Pool::Lease lease;
   Attempt attempt;
   MetricFile metrics;
+  bool was_asked = false;  // to stop; asked twice, bprun kills its ranks
 };
 
 // FOLDER/trials/N

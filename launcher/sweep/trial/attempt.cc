@@ -104,6 +104,7 @@ LogFile open_log(const std::string& path) {
 }  // namespace
 
 Attempt::Attempt(AttemptSpec spec) {
+  reserve_exit_record(spec.folder);
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const LogFile output = open_log(spec.folder + "/stdout");
   const LogFile errors = open_log(spec.folder + "/stderr");

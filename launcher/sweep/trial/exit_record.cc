@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <iomanip>
@@ -19,6 +20,8 @@ namespace {
 std::string record_path(const std::string& folder) { return folder + "/ended"; }
 std::string lock_path(const std::string& folder) { return folder + "/lock"; }
 
+constexpr std::size_t kRecordBytes = 96;  // enough for a record with the largest numbers
+
 [[noreturn]] void cannot_write(const std::string& path) {
   throw Error(ErrorCode::io, concat("cannot write ", path, ": ", error_text(errno)));
 }
@@ -32,15 +35,26 @@ struct flock whole_file() {
 
 }  // namespace
 
+void reserve_exit_record(const std::string& folder) {
+  const std::string part = record_path(folder) + ".part";
+  const Fd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  const std::string bytes(kRecordBytes, '\n');
+  if (!file || write_all(file.get(), bytes.data(), bytes.size()) != bytes.size()) {
+    cannot_write(part);
+  }
+}
+
 void write_exit_record(const std::string& folder, const ExitRecord& record) {
   std::ostringstream text;
   text << "attempt " << record.attempt << " code " << record.exit_code << " at " << std::fixed
        << std::setprecision(3) << record.ended << "\n";
+  std::string bytes = text.str();
+  bytes.resize(std::max(bytes.size(), kRecordBytes), '\n');
   const std::string path = record_path(folder);
   const std::string part = path + ".part";
   {
-    const Fd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    const std::string bytes = text.str();
+    // Without O_TRUNC: the reserved bytes are overwritten in place.
+    const Fd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
     if (!file || write_all(file.get(), bytes.data(), bytes.size()) != bytes.size()) {
       cannot_write(part);
     }

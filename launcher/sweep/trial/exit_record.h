@@ -14,6 +14,10 @@ struct ExitRecord {
   bool operator==(const ExitRecord&) const = default;
 };
 
+// Takes the disk space of a record before an attempt starts, so that the disk may be full when it
+// ends. Throws io.
+void reserve_exit_record(const std::string& folder);
+
 // Replaces the record in the trial's folder. Throws io.
 void write_exit_record(const std::string& folder, const ExitRecord& record);
 

@@ -35,13 +35,14 @@ class SweepTest : public testing::Test {
   BprunProcess start(const std::string& space,
                      const std::string& script,
                      std::vector<std::string> options,
-                     const std::vector<std::string>& parameters = {"{i}"}) {
+                     const std::vector<std::string>& parameters = {"{i}"},
+                     std::vector<std::string> before = {}) {
     scratch_.write("space.yaml", space);
     options.insert(options.begin(), {"sweep", scratch_.path("space.yaml"), "--folder", folder()});
     options.insert(options.end(),
                    {"--env", "D=" + scratch_.path(), "--", "sh", "-c", script, "sh"});
     options.insert(options.end(), parameters.begin(), parameters.end());
-    return BprunProcess({std::move(options)});
+    return BprunProcess({.arguments = std::move(options), .before = std::move(before)});
   }
 
   [[nodiscard]] std::string folder() const { return scratch_.path("sweep"); }
@@ -240,6 +241,58 @@ TEST_F(SweepTest, CtrlCLetsTrialsSaveAndTheSameCommandContinues) {
   BprunProcess second = sweep();
   EXPECT_EQ(second.finish(), 0) << second.err();
   EXPECT_EQ(count("finished"), 2);
+}
+
+// Trials 1 and 2 are still running when trial 3 or a later one makes sweep.sqlite reach its limit.
+TEST_F(SweepTest, AFileThatCannotGrowEndsTheSweepInOrder) {
+  const auto sweep = [this](const char* limit) {
+    return start("parameters: {i: {range: [1, 60, 1]}}\n",
+                 "trap 'echo $1 >>$D/saved; exit 75' TERM; "
+                 "[ $1 -gt 2 ] || [ -e $D/saved ] || while :; do sleep 0.02; done; "
+                 "echo $1 >>$D/done",
+                 {"-n", "3"}, {"{i}"}, {"/bin/sh", "-c", concat(limit, "exec \"$@\""), "sh"});
+  };
+  BprunProcess limited = sweep("ulimit -f 2000; ");
+  EXPECT_EQ(limited.finish(), 74);
+  EXPECT_THAT(limited.err(),
+              HasSubstr(concat("cannot use ", folder(), "/sweep.sqlite: disk I/O error")));
+  EXPECT_THAT(limited.err(), HasSubstr("; stopping "));
+  EXPECT_THAT(limited.err(), HasSubstr("once its folder can be written, the same command"));
+  EXPECT_THAT(lines("saved"), ElementsAre("1", "2"));
+  EXPECT_LT(lines("done").size(), 58U) << "the limit was too high";
+  BprunProcess last = sweep("");
+  EXPECT_EQ(last.finish(), 0) << last.err();
+  EXPECT_EQ(lines("done"), numbers_to(60));
+  EXPECT_EQ(last.marked_at_last(), 0);
+}
+
+// Trial 1 fills the disk and finishes, trial 2 waits, and trial 3 fails because the disk is full.
+TEST_F(SweepTest, AFullDiskEndsTheSweepInOrder) {
+  constexpr const char* kSmallDisk =
+      "mkdir -p $0 && mount -t tmpfs -o size=2m none $0 || exit 77; "
+      "\"$@\"; echo first $? >&2; rm $0/ballast; exec \"$@\"";
+  BprunProcess sweep = start(
+      "parameters: {i: [1, 2, 3]}\n",
+      "trap '[ $1 = 1 ] || { echo $1 >>$D/saved; exit 75; }' TERM; "
+      "case $1 in "
+      "1) cat /dev/zero >$D/sweep/ballast; touch $D/full; n=0; "
+      "   while [ ! -e $D/failed ] && [ $n -lt 100 ]; do n=$((n + 1)); sleep 0.02; done; sleep "
+      "0.3;; "
+      "2) [ -e $D/saved ] || while :; do sleep 0.02; done;; "
+      "3) while [ ! -e $D/full ]; do sleep 0.02; done; "
+      "   echo >$D/sweep/needed || { touch $D/failed; exit 3; };; esac; echo $1 >>$D/done",
+      {"-n", "3"}, {"{i}"}, {"/usr/bin/env", "unshare", "-rm", "sh", "-c", kSmallDisk, folder()});
+  const int code = sweep.finish();
+  if (sweep.err().find("first") == std::string::npos) {
+    GTEST_SKIP() << "this machine lets no user mount a file system: " << sweep.err();
+  }
+  EXPECT_EQ(code, 0) << sweep.err();
+  EXPECT_THAT(sweep.err(), HasSubstr("No space left on device; stopping 2 trials, at most 30 s\n"));
+  EXPECT_THAT(sweep.err(), HasSubstr("first 74\n"));
+  EXPECT_THAT(sweep.err(), HasSubstr("3 of 3 trials ended; bprun sweep status")) << "none failed";
+  EXPECT_THAT(lines("saved"), testing::Contains("2"));
+  EXPECT_THAT(lines("done"), ElementsAre("1", "2", "3"));
+  EXPECT_EQ(sweep.marked_at_last(), 0);
 }
 
 TEST_F(SweepTest, AHostNeedsOneLoginForAllTrials) {

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -113,6 +114,16 @@ TEST(ExitRecord, SaysHowAnAttemptEnded) {
   EXPECT_EQ(read_exit_record(scratch.path()), (ExitRecord{3, 75, 1234.5}));
   scratch.write("ended", "attempt 3 co");
   EXPECT_EQ(read_exit_record(scratch.path()), std::nullopt);
+}
+
+TEST(ExitRecord, OverwritesTheSpaceThatWasReserved) {
+  const Scratch scratch;
+  reserve_exit_record(scratch.path());
+  const auto reserved = std::filesystem::file_size(scratch.path("ended.part"));
+  EXPECT_EQ(read_exit_record(scratch.path()), std::nullopt) << "no attempt has ended";
+  write_exit_record(scratch.path(), {1'000'000'000, 130, 1e12});
+  EXPECT_EQ(std::filesystem::file_size(scratch.path("ended")), reserved);
+  EXPECT_EQ(read_exit_record(scratch.path()), (ExitRecord{1'000'000'000, 130, 1e12}));
 }
 
 TEST(AttemptLock, IsHeldByAProcessUntilItsEnd) {
