@@ -39,27 +39,28 @@ class Backend {
   // Error, after which the content of the output is undefined.
   virtual void run(const Operation& operation, CollectiveCall& call) = 0;
 
-  // For operations on devices of which run() is only a part (comm/backend/perform.h):
+  // comm/backend/perform.h uses the functions below for operations on devices, of which run() is
+  // only a part.
   //
-  // Returns whether all of such an operation is only added to the work of a stream, in the order of
-  // the calls. Then it may begin while earlier ones still run.
+  // Returns whether begin(), run() and end() only enqueue work on a stream, in the order of the
+  // calls. Such an operation may begin while earlier ones still run.
   [[nodiscard]] virtual bool enqueues(const Operation& /*operation*/) const { return false; }
   // Returns whether run() applies operation.prescale.
   [[nodiscard]] virtual bool prescales(const Operation& /*operation*/) const { return false; }
-  // Returns memory whose calls come after the work that the caller's stream had, and before and
-  // after run() as they are made.
+  // Returns memory for the steps before and after run(). Its calls come after the work that the
+  // caller's stream had, and are ordered with run() as they are made.
   [[nodiscard]] virtual const Memory& begin(const Operation& operation, CollectiveCall& call) {
     call.wait_for_device();
     return memory_of(operation.device);
   }
-  // All of an operation that enqueues() has been added.
+  // Called after the last step of an operation for which enqueues() is true.
   virtual void end(CollectiveCall& /*call*/) {}
-  // Returns memory of a device that it serves, as Memory::allocate() does. Threads: any.
+  // Returns memory of a device that this backend serves, as Memory::allocate() does. Threads: any.
   [[nodiscard]] virtual std::shared_ptr<std::byte> allocate(std::size_t bytes,
                                                             const Device& device) {
     return memory_of(device).allocate(bytes);
   }
-  // The communicator has failed: ends what still runs on devices.
+  // Ends operations that still run on devices, because the communicator has failed.
   virtual void abandon() {}
 };
 

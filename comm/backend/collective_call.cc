@@ -119,17 +119,17 @@ void CollectiveCall::wait_for_device() {
   if (context_.operation->after) wait_on_device(*context_.operation->after);
 }
 
-void CollectiveCall::wait_on_device(const Moment& moment) {
+void CollectiveCall::wait_on_device(const DeviceEvent& event) {
   wait_for_member(context_.rank, [&](const Deadline& deadline, const std::atomic<bool>& stop) {
-    return ask_until(deadline, stop, [&] { return moment.reached(); });
+    return ask_until(deadline, stop, [&] { return event.reached(); });
   });
 }
 
-void CollectiveCall::ends_at(std::shared_ptr<const Moment> end) const {
+void CollectiveCall::ends_at(std::shared_ptr<const DeviceEvent> end) const {
   if (context_.tell_end != nullptr) (*context_.tell_end)(std::move(end));
 }
 
-bool CollectiveCall::hand_over(std::shared_ptr<const Moment> end) const {
+bool CollectiveCall::hand_over(std::shared_ptr<const DeviceEvent> end) const {
   if (context_.handover == nullptr) return false;
   context_.handover->end = std::move(end);
   context_.handover->timeout = timeout_;

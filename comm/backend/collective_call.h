@@ -62,7 +62,7 @@ struct CallRecord {
 
 // An operation that a backend has left running on its device.
 struct Handover {
-  std::shared_ptr<const Moment> end;              // throws what goes wrong; null: not handed over
+  std::shared_ptr<const DeviceEvent> end;         // throws what goes wrong; null: not handed over
   std::vector<std::shared_ptr<const void>> kept;  // memory that it uses
   std::optional<PausableTimeout> timeout;         // of the call
 };
@@ -81,7 +81,7 @@ struct CallContext {
   std::chrono::milliseconds timeout{0};      // from `begin`, not counting stops of this process
   std::chrono::milliseconds stall_after{0};  // when, and how often, a wait calls stalled()
   // Gets the end of an operation that is on its device; see CollectiveCall::ends_at().
-  const std::function<void(std::shared_ptr<const Moment>)>* tell_end = nullptr;
+  const std::function<void(std::shared_ptr<const DeviceEvent>)>* tell_end = nullptr;
   Handover* handover = nullptr;  // null: a backend must wait for the end itself
 };
 
@@ -138,20 +138,20 @@ class CollectiveCall {
   // Waits for the work that this rank's stream had before the operation. A stream may hold any
   // amount of work, and work that waits for ever.
   void wait_for_device();
-  // Waits for work of this rank's device, which depends on no other rank.
-  void wait_on_device(const Moment& moment);
-  // All of the operation is on the device, where it will end at this moment. The caller must still
-  // wait for that, or hand the operation over.
-  void ends_at(std::shared_ptr<const Moment> end) const;
-  // Leaves the operation running: the engine waits for `end`, at which reached() is true or throws.
-  // Returns false if the caller must wait itself.
-  [[nodiscard]] bool hand_over(std::shared_ptr<const Moment> end) const;
-  // Keeps memory until the operation has ended.
+  // Waits for work of this rank's device that depends on no other rank.
+  void wait_on_device(const DeviceEvent& event);
+  // Tells the engine that all work of the operation is enqueued on the device and ends at `end`.
+  // The caller must still wait for that, or hand the operation over.
+  void ends_at(std::shared_ptr<const DeviceEvent> end) const;
+  // Lets the engine wait for the end of the operation: until end->reached() returns true, or throws
+  // what went wrong. Returns false if the caller must wait itself.
+  [[nodiscard]] bool hand_over(std::shared_ptr<const DeviceEvent> end) const;
+  // Keeps `memory` alive until the operation has ended.
   void keep(std::shared_ptr<const void> memory) const;
-  // What a backend carries out is not all: something comes after it.
+  // Says that the operation is not over when the backend's part of it is.
   void more_follows() { more_follows_ = true; }
   [[nodiscard]] bool does_more_follow() const { return more_follows_; }
-  // The whole timeout is left from now on.
+  // Starts the timeout again from its beginning.
   void restart_timeout() { timeout_ = PausableTimeout(context_.timeout); }
 
   // `peer` is in another operation. Throws what all ranks throw.
@@ -180,7 +180,7 @@ class CollectiveCall {
     wanted_ = bytes;
     received_ = 0;
   }
-  // `bytes` have come in another way than by messages.
+  // Counts `bytes` that arrived in another way than by messages.
   void count(std::size_t bytes) { received_ += bytes; }
 
   [[nodiscard]] std::size_t received() const { return received_; }

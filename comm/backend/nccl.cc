@@ -76,7 +76,7 @@ bool NcclBackend::prescales(const Operation& operation) const {
 const Memory& NcclBackend::begin(const Operation& operation, CollectiveCall& call) {
   is_enqueued_ = enqueues(operation);
   if (!is_enqueued_) return StagedBackend::begin(operation, call);
-  ranks_->hold_for(operation.after.get());
+  ranks_->begin_after(operation.after.get());
   return ranks_->memory();
 }
 
@@ -110,7 +110,7 @@ void NcclBackend::run(const Operation& operation, CollectiveCall& call) {
   call.use("nccl");
   const bool is_all = !call.does_more_follow();
   const Memory& memory = is_all ? begin(operation, call) : memory_of_part(operation);
-  if (!is_enqueued_) ranks_->hold_for(operation.after.get());
+  if (!is_enqueued_) ranks_->begin_after(operation.after.get());
   Operation sum = operation;
   if (divides(operation)) sum.reduce = ReduceOp::sum;
   add(sum, call);

@@ -6,8 +6,8 @@
 // operations do not meet: NCCL compares nothing, and would hang or mix their data. So no kernel
 // waits for a rank that is not there.
 //
-// An operation is only enqueued, with its factors, averages and groups, unless they need arithmetic
-// for which there are no kernels: then the host waits, as it does for all that goes through it.
+// The whole of an operation is enqueued on the device: its factors, average and group too. If they
+// need arithmetic for which no kernels exist, or if data go through host memory, the host waits.
 //
 // The ranks connect at the first operation that NCCL carries out, which says which device each of
 // them uses. NCCL needs another device for each rank.
@@ -28,7 +28,7 @@ class NcclBackend : public StagedBackend {
   // What happens where two ranks use one device.
   enum class OnSharedDevice { stage, refuse };
 
-  // `host` must outlive it, and is as `piece` that of StagedBackend.
+  // `host` and `piece` are those of StagedBackend.
   NcclBackend(Backend& host, OnSharedDevice on_shared_device, std::size_t piece = 0)
       : StagedBackend(host, piece), host_(host), on_shared_device_(on_shared_device) {}
 
@@ -53,10 +53,10 @@ class NcclBackend : public StagedBackend {
   void abandon() override;
 
  private:
-  // Whether NCCL and the device do all of it. All memory of `operation` lies on their device.
+  // Returns whether NCCL and the device do all of it. `operation` is not a group.
   [[nodiscard]] bool enqueues_one(const Operation& operation) const;
   [[nodiscard]] bool divides(const Operation& operation) const;
-  // Orders its calls with the part of an operation that run() carries out.
+  // Returns memory whose calls are ordered with the part of the operation that run() carries out.
   [[nodiscard]] const Memory& memory_of_part(const Operation& operation) const;
   void add(const Operation& operation, CollectiveCall& call);
   void wait_for_end(CollectiveCall& call);

@@ -1,8 +1,9 @@
-// Device memory that NCCL allocates and knows: its operations then read and write it in place,
-// where the hardware can. A communicator of NCCL must have it registered, and must let it go before
-// it is freed.
+// Device memory that NCCL allocates and that is registered with one communicator of NCCL.
+// Operations read and write such memory in place where the hardware supports that. The communicator
+// must deregister a buffer before it is freed.
 //
-// Threads: allocate() and the end of a buffer: any. The others: the one that uses the communicator.
+// Threads: any thread may call allocate() and release a buffer. Only the thread that uses the
+// communicator may call the other functions.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +18,15 @@ namespace bp {
 class NcclBuffers : public std::enable_shared_from_this<NcclBuffers> {
  public:
   // Returns memory of the CUDA device with this index, aligned to 64 bytes and of undefined
-  // content; null where NCCL has none to give.
+  // content; null if NCCL cannot allocate it.
   [[nodiscard]] std::shared_ptr<std::byte> allocate(std::size_t bytes, int device);
-  // Registers what was allocated on the device since the last call. If no operation runs, lets go
-  // what has ended meanwhile. Returns NCCL's first error.
+  // Registers the buffers that were allocated on the device since the last call. If no operation
+  // runs, also deregisters and frees those that their owners have released. Returns NCCL's first
+  // error.
   [[nodiscard]] NcclApi::Code update(NcclApi::Communicator ranks, int device, bool none_runs);
-  // The communicator ends in order: lets all go.
+  // Deregisters all buffers, because the communicator is about to be finalized.
   void release(NcclApi::Communicator ranks);
-  // The communicator was aborted, and has let all go.
+  // Forgets all registrations, because the communicator was aborted.
   void forget();
 
  private:
@@ -32,7 +34,7 @@ class NcclBuffers : public std::enable_shared_from_this<NcclBuffers> {
     std::size_t bytes = 0;
     int device = 0;
     void* handle = nullptr;  // null: not registered
-    bool has_ended = false;  // it is freed once it is let go
+    bool has_ended = false;  // it is freed once it is deregistered
   };
   void end(std::byte* memory);
   void free(std::byte* memory, int device) const;

@@ -67,16 +67,16 @@ int nccl_reduction(ReduceOp op) {
 }
 
 // Asks NCCL for errors before the device.
-class WatchedEnd final : public Moment {
+class WatchedEnd final : public DeviceEvent {
  public:
-  WatchedEnd(std::function<bool()> is_begun, std::shared_ptr<const Moment> end)
+  WatchedEnd(std::function<bool()> is_begun, std::shared_ptr<const DeviceEvent> end)
       : is_begun_(std::move(is_begun)), end_(std::move(end)) {}
   [[nodiscard]] bool reached() const override { return is_begun_() && end_->reached(); }
-  void hold(void* stream) const override { end_->hold(stream); }
+  void delay(void* stream) const override { end_->delay(stream); }
 
  private:
   std::function<bool()> is_begun_;
-  std::shared_ptr<const Moment> end_;
+  std::shared_ptr<const DeviceEvent> end_;
 };
 
 // The factor by which NCCL must multiply each element before it adds them.
@@ -213,13 +213,13 @@ bool NcclRanks::wait_until_begun(const Deadline& deadline, const std::atomic<boo
   return true;
 }
 
-std::shared_ptr<const Moment> NcclRanks::mark_end() {
+std::shared_ptr<const DeviceEvent> NcclRanks::mark_end() {
   done_ = memory_->record(stream_);
   last_end_ = done_;
   return done_;
 }
 
-std::shared_ptr<const Moment> NcclRanks::watched_end() const {
+std::shared_ptr<const DeviceEvent> NcclRanks::watched_end() const {
   return std::make_shared<WatchedEnd>([this] { return is_begun(); }, done_);
 }
 
@@ -276,8 +276,8 @@ NcclApi::Reduction NcclRanks::create_scaled_sum(const Operation& operation) {
   return made;
 }
 
-void NcclRanks::hold_for(const Moment* before) {
-  if (before != nullptr) before->hold(stream_);
+void NcclRanks::begin_after(const DeviceEvent* before) {
+  if (before != nullptr) before->delay(stream_);
 }
 
 void NcclRanks::begin(const Operation& operation) {

@@ -34,23 +34,26 @@ class NcclRanks {
   NcclRanks& operator=(const NcclRanks&) = delete;
 
   [[nodiscard]] int device() const { return device_; }
-  // The device's memory, whose calls are ordered with the operations as they are made.
+  // Returns the device's memory on the stream of the operations: its calls and the operations are
+  // carried out in the order in which they are made.
   [[nodiscard]] const Memory& memory() const { return *memory_; }
-  // Lets what is begun from now on come after `before`; null: after nothing else.
-  void hold_for(const Moment* before);
-  // Begins an operation that can_carry_out(), after what was begun before. It applies
-  // operation.prescale, which must be 1 or one that prescales().
+  // Makes operations that begin later run after `before`; does nothing if it is null.
+  void begin_after(const DeviceEvent* before);
+  // Begins an operation for which can_carry_out() is true, behind those begun before. Applies
+  // operation.prescale, which must be 1 unless prescales() is true.
   void begin(const Operation& operation);
-  // Both return false at the deadline, or once `stop` is set. They throw TransportFailure if
-  // another rank is lost. wait_until_begun() returns once the ranks are connected, or the operation
-  // is on the device, and wait() once all before the marked end is done there.
+  // wait_until_begun() blocks until the ranks are connected, or the operation is on the device.
+  // wait() blocks until the device has completed everything before the last mark_end(). Both return
+  // false at the deadline or once `stop` is set, and throw TransportFailure if another rank is
+  // lost.
   [[nodiscard]] bool wait_until_begun(const Deadline& deadline, const std::atomic<bool>& stop);
   [[nodiscard]] bool wait(const Deadline& deadline, const std::atomic<bool>& stop);
-  // Marks the end of all that is begun so far, for which wait() waits. On the device, and as seen
-  // by a caller who must also know of errors of NCCL: its reached() throws as wait() does.
-  [[nodiscard]] std::shared_ptr<const Moment> mark_end();
-  [[nodiscard]] std::shared_ptr<const Moment> watched_end() const;
-  // Ends all that is begun.
+  // Returns an event that follows all operations begun so far; wait() waits for it.
+  // watched_end() returns the same event with a reached() that also throws NCCL's errors, as wait()
+  // does.
+  [[nodiscard]] std::shared_ptr<const DeviceEvent> mark_end();
+  [[nodiscard]] std::shared_ptr<const DeviceEvent> watched_end() const;
+  // Ends all operations that have begun.
   void abort();
 
   // Returns whether NCCL has such an operation on such elements, with bp's meaning.
@@ -66,7 +69,7 @@ class NcclRanks {
   // Returns whether the call before is done with its part on the host.
   [[nodiscard]] bool is_begun() const;
   [[nodiscard]] NcclApi::Code enqueue(const Operation& operation, NcclApi::Reduction how) const;
-  // Returns a sum of elements that are multiplied by the operation's factors.
+  // Returns a reduction that multiplies elements by the operation's factors and adds them.
   [[nodiscard]] NcclApi::Reduction create_scaled_sum(const Operation& operation);
   void close();
 
@@ -78,8 +81,8 @@ class NcclRanks {
   std::unique_ptr<const Memory> memory_;
   NcclApi::Communicator ranks_ = nullptr;
   const std::shared_ptr<NcclBuffers> buffers_;
-  std::shared_ptr<const Moment> last_end_;        // that was marked; null: none
-  std::shared_ptr<const Moment> done_;            // what wait() waits for; null: nothing
+  std::shared_ptr<const DeviceEvent> last_end_;   // of the last mark_end(); null: none
+  std::shared_ptr<const DeviceEvent> done_;       // what wait() waits for; null: nothing
   std::optional<NcclApi::Reduction> scaled_sum_;  // of the call that has not begun yet
   bool is_starting_ = true;
 };

@@ -14,7 +14,7 @@
 
 namespace bp {
 
-class Moment;
+class DeviceEvent;
 
 struct Operation {
   enum class Kind : std::uint8_t {
@@ -37,7 +37,7 @@ struct Operation {
   Device device = {};  // of all its memory
   // The work on the device that must be done before; null: none. A backend waits for it
   // (CollectiveCall::wait_for_device) before it touches the memory, or lets the device do so.
-  std::shared_ptr<const Moment> after = nullptr;
+  std::shared_ptr<const DeviceEvent> after = nullptr;
   ReduceOp reduce = ReduceOp::sum;  // all_reduce, reduce_scatter, reduce
   int root = 0;                     // broadcast, reduce, gather, scatter; of a message: its sender
   int receiver = 0;                 // of a message

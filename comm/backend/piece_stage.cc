@@ -13,7 +13,7 @@ PieceStage::PieceStage(const Device& device, std::size_t bytes)
     : device_(device),
       down_(memory_of(device).on_own_stream()),
       up_(memory_of(device).on_own_stream()) {
-  for (Place& one : places_) one.memory = memory_of(device).allocate_on_host(bytes);
+  for (Buffer& one : buffers_) one.memory = memory_of(device).allocate_on_host(bytes);
 }
 
 PieceStage::~PieceStage() {
@@ -29,14 +29,14 @@ PieceStage::~PieceStage() {
 }
 
 void PieceStage::read(std::size_t piece, const ConstView& from) {
-  Place& there = place(piece);
-  if (there.gone) down_->come_after(*there.gone);
+  Buffer& there = buffer(piece);
+  if (there.gone) down_->wait_for(*there.gone);
   down_->read(there.memory.get(), from.data, from.bytes());
   there.arrived = down_->end();
 }
 
 void PieceStage::write(std::size_t piece, const View& to) {
-  Place& there = place(piece);
+  Buffer& there = buffer(piece);
   up_->write(to.data, there.memory.get(), to.bytes());
   there.gone = up_->end();
   last_ = there.gone;

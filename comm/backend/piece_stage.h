@@ -1,6 +1,6 @@
-// Copies pieces of device memory to host memory and back, on two streams of their own. Pieces take
-// turns in three places of pinned memory: while one is reduced on the host, the next one comes and
-// the one before goes back. Nothing here waits but the destructor.
+// Copies pieces of device memory to host memory and back, on a stream for each direction. Piece i
+// uses buffer i mod 3 of pinned memory: while the host reduces one piece, the next one is copied to
+// the host and the previous one is copied back. Only the destructor blocks.
 #pragma once
 
 #include <array>
@@ -13,45 +13,48 @@ namespace bp {
 
 class PieceStage {
  public:
-  // Of `bytes` each.
+  // A piece has at most `bytes`.
   PieceStage(const Device& device, std::size_t bytes);
   ~PieceStage();  // waits up to a second for copies that a failure has left
   PieceStage(const PieceStage&) = delete;
   PieceStage& operator=(const PieceStage&) = delete;
 
   [[nodiscard]] const Device& device() const { return device_; }
-  // The host memory of a piece, from its read() on.
-  [[nodiscard]] std::byte* on_host(std::size_t piece) const { return place(piece).memory.get(); }
-  // Begins to copy a piece to the host. It takes the place of the third one before, once that has
-  // gone back.
+  // Returns the host memory of a piece, which it has from its read() on.
+  [[nodiscard]] std::byte* on_host(std::size_t piece) const { return buffer(piece).memory.get(); }
+  // Begins to copy a piece to the host, once the piece three before has been copied back from the
+  // same buffer.
   void read(std::size_t piece, const ConstView& from);
-  // When the last read() of this piece is done; null: it has none.
-  [[nodiscard]] const Moment* arrival(std::size_t piece) const {
-    return place(piece).arrived.get();
+  // Returns the event that completes with the last read() of this piece; null if it has none.
+  [[nodiscard]] const DeviceEvent* arrival(std::size_t piece) const {
+    return buffer(piece).arrived.get();
   }
-  // When the place of this piece is free of the last write(); null: it has none.
-  [[nodiscard]] const Moment* departure(std::size_t piece) const { return place(piece).gone.get(); }
-  // Begins to copy a piece back.
+  // Returns the event after which the buffer of this piece is free again; null if no write() uses
+  // it.
+  [[nodiscard]] const DeviceEvent* departure(std::size_t piece) const {
+    return buffer(piece).gone.get();
+  }
+  // Begins to copy a piece back to the device.
   void write(std::size_t piece, const View& to);
-  // When the last write() of all is done; null: there is none.
-  [[nodiscard]] const Moment* end() const { return last_.get(); }
+  // Returns the event that completes with the last write(); null if there is none.
+  [[nodiscard]] const DeviceEvent* end() const { return last_.get(); }
 
  private:
-  struct Place {
+  struct Buffer {
     std::shared_ptr<std::byte> memory;
-    std::shared_ptr<const Moment> arrived;
-    std::shared_ptr<const Moment> gone;  // back
+    std::shared_ptr<const DeviceEvent> arrived;  // read() is complete
+    std::shared_ptr<const DeviceEvent> gone;     // write() is complete
   };
-  [[nodiscard]] const Place& place(std::size_t piece) const {
-    return places_[piece % places_.size()];
+  [[nodiscard]] const Buffer& buffer(std::size_t piece) const {
+    return buffers_[piece % buffers_.size()];
   }
-  [[nodiscard]] Place& place(std::size_t piece) { return places_[piece % places_.size()]; }
+  [[nodiscard]] Buffer& buffer(std::size_t piece) { return buffers_[piece % buffers_.size()]; }
 
   Device device_;
-  std::array<Place, 3> places_;
+  std::array<Buffer, 3> buffers_;
   std::unique_ptr<const Memory> down_;  // to the host
   std::unique_ptr<const Memory> up_;
-  std::shared_ptr<const Moment> last_;
+  std::shared_ptr<const DeviceEvent> last_;
 };
 
 }  // namespace bp

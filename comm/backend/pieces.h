@@ -1,5 +1,5 @@
-// A long operation as several short ones, one behind the other. Copies to and from a device then
-// overlap with the operation itself.
+// Cuts a long operation into short ones, so that the copies of one piece to and from a device
+// overlap with the operation on another.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace bp {
 
 class Pieces {
  public:
-  // `whole` must outlive it. A piece has at most `bytes`, but at least one element. 0: no limit.
+  // A piece has at most `bytes` (0: no limit), but at least one element. `whole` must outlive this
+  // object.
   Pieces(const Operation& whole, std::size_t bytes)
       : whole_(whole), most_(std::max<std::size_t>(1, bytes / size_of(whole.output.type))) {
     const bool cut = bytes > 0 && can_be_cut(whole) && whole.output.count > most_;

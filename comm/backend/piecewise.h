@@ -1,5 +1,5 @@
-// The backend of host memory where device memory is staged in pieces: a rank with host memory must
-// then carry out the same pieces as one with device memory.
+// A backend for host memory that carries out long operations in pieces. Ranks with device memory
+// stage it in the same pieces, so all ranks carry out the same operations.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,8 @@ namespace bp {
 
 class PiecewiseBackend : public Backend {
  public:
-  // `bytes` of a piece: not 0. `algorithm`: what the communicator was created with.
+  // A piece has at most `bytes`, which must not be 0. `algorithm` is the one that the communicator
+  // was created with.
   PiecewiseBackend(std::unique_ptr<Backend> whole, std::size_t bytes, std::string_view algorithm)
       : whole_(std::move(whole)),
         bytes_(bytes),
@@ -25,7 +26,7 @@ class PiecewiseBackend : public Backend {
                                               std::size_t bytes) const override {
     return whole_->algorithm_of(kind, bytes);
   }
-  // A rank that cuts operations in another way does not meet this one.
+  // Ranks whose pieces differ get a mismatch.
   [[nodiscard]] std::string_view agreed_algorithm(const Operation& operation,
                                                   std::string_view chosen) const override {
     return Pieces(operation, bytes_).count() > 1 ? agreed_ : chosen;

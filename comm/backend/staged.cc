@@ -69,7 +69,7 @@ void StagedBackend::stage_pieces(const Operation& operation, CollectiveCall& cal
     const View here = pieces.at(i).output;
     if (i == 0 && reads) stage_->read(i, here);
     if (i + 1 < pieces.count() && reads) stage_->read(i + 1, pieces.at(i + 1).output);
-    if (const Moment* const free = reads ? stage_->arrival(i) : stage_->departure(i)) {
+    if (const DeviceEvent* const free = reads ? stage_->arrival(i) : stage_->departure(i)) {
       call.wait_on_device(*free);
     }
     Operation on_host = pieces.at(i);

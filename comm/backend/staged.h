@@ -19,8 +19,8 @@ namespace bp {
 
 class StagedBackend : public Backend {
  public:
-  // `host` must outlive it. `piece`: the bytes of a piece; 0: no pieces. With pieces, `host` is a
-  // PiecewiseBackend with the same.
+  // A piece has at most `piece` bytes; 0: operations are not cut. If they are, `host` must be a
+  // PiecewiseBackend with pieces of the same size. `host` must outlive this object.
   explicit StagedBackend(Backend& host, std::size_t piece = 0) : host_(host), piece_(piece) {}
 
   [[nodiscard]] std::string_view name() const override { return "staged"; }

@@ -22,13 +22,13 @@ namespace {
 
 using Code = CudaRuntime::Code;
 
-class CudaMoment final : public Moment {
+class CudaEvent final : public DeviceEvent {
  public:
-  CudaMoment(const CudaRuntime& runtime, int device, CudaRuntime::Event event)
+  CudaEvent(const CudaRuntime& runtime, int device, CudaRuntime::Event event)
       : runtime_(runtime), device_(device), event_(event) {}
-  ~CudaMoment() override { static_cast<void>(runtime_.destroy_event(event_)); }
-  CudaMoment(const CudaMoment&) = delete;
-  CudaMoment& operator=(const CudaMoment&) = delete;
+  ~CudaEvent() override { static_cast<void>(runtime_.destroy_event(event_)); }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
 
   [[nodiscard]] bool reached() const override {
     const Code code = runtime_.query_event(event_);
@@ -37,7 +37,7 @@ class CudaMoment final : public Moment {
     }
     throw DeviceFailure(concat("work on the device failed: ", runtime_.error(code)));
   }
-  void hold(void* stream) const override {
+  void delay(void* stream) const override {
     const CurrentCudaDevice current(runtime_, device_);
     const Code code = runtime_.wait_event(stream, event_, 0);
     if (code == CudaRuntime::kSuccess) return;
@@ -149,15 +149,15 @@ class CudaMemory final : public Memory {
     return host_memory().is_finite({host.data(), data.count, data.type});
   }
 
-  [[nodiscard]] std::shared_ptr<const Moment> record(void* stream) const override {
+  [[nodiscard]] std::shared_ptr<const DeviceEvent> record(void* stream) const override {
     const CurrentCudaDevice current(runtime_, index_);
     CudaRuntime::Event event = nullptr;
     require(runtime_.create_event(&event, CudaRuntime::kEventUntimed), "cudaEventCreate");
-    auto moment = std::make_shared<CudaMoment>(runtime_, index_, event);
+    auto recorded = std::make_shared<CudaEvent>(runtime_, index_, event);
     require(runtime_.record_event(event, stream), "cudaEventRecord");
-    return moment;
+    return recorded;
   }
-  // As the kernels do: an address must be a multiple of what a lane has of bytes.
+  // The kernels require an address that is a multiple of an element's size.
   [[nodiscard]] bool computes(const ConstView& data) const override {
     const std::size_t lane = data.type == DataType::c64 ? sizeof(float) : size_of(data.type);
     return kernels_ != nullptr && reinterpret_cast<std::uintptr_t>(data.data) % lane == 0;
@@ -171,8 +171,8 @@ class CudaMemory final : public Memory {
     memory->ends_stream_ = true;
     return memory;
   }
-  [[nodiscard]] std::shared_ptr<const Moment> end() const override { return record(stream_); }
-  void come_after(const Moment& moment) const override { moment.hold(stream_); }
+  [[nodiscard]] std::shared_ptr<const DeviceEvent> end() const override { return record(stream_); }
+  void wait_for(const DeviceEvent& event) const override { event.delay(stream_); }
 
  private:
   static std::size_t at_least_one(std::size_t bytes) { return std::max(bytes, std::size_t{1}); }
@@ -196,7 +196,7 @@ class CudaMemory final : public Memory {
     if (code == CudaRuntime::kSuccess) return;
     throw DeviceFailure(concat(call, " on cuda:", index_, " failed: ", runtime_.error(code)));
   }
-  // What must wait cannot be added to a stream.
+  // A call that must block cannot be added to a stream.
   void refuse_on_stream(const char* what) const {
     if (waits_) return;
     throw DeviceFailure(

@@ -1,8 +1,7 @@
-// Memory wherever it lies: what code that serves every kind of device does with memory itself. Each
-// kind of device has one Memory.
+// Operations on the memory of one device, the same for every kind of device.
 //
-// Addresses may have any alignment. Ranges do not overlap, unless they are the same. Calls return
-// when they are done, but for those of Memory::on_stream(). Threads: any.
+// Addresses may have any alignment. Two ranges must be the same or must not overlap. A call returns
+// when its work is complete, except on a Memory that on_stream() returned. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +20,17 @@ class DeviceFailure : public Error {
   explicit DeviceFailure(const std::string& text) : Error(ErrorCode::io, text) {}
 };
 
-// A point in the work of a stream of a device.
-class Moment {
+// Completes when the work that a stream had at one point is complete: an event of CUDA.
+class DeviceEvent {
  public:
-  Moment() = default;
-  Moment(const Moment&) = delete;
-  Moment& operator=(const Moment&) = delete;
-  virtual ~Moment() = default;
-  // Returns whether all work before it is done.
+  DeviceEvent() = default;
+  DeviceEvent(const DeviceEvent&) = delete;
+  DeviceEvent& operator=(const DeviceEvent&) = delete;
+  virtual ~DeviceEvent() = default;
+  // Returns whether it is complete.
   [[nodiscard]] virtual bool reached() const = 0;
-  // Lets what `stream` is given from now on begin after it. Does not block.
-  virtual void hold(void* stream) const = 0;
+  // Makes work that is added to `stream` later begin after this event. Returns at once.
+  virtual void delay(void* stream) const = 0;
 };
 
 class Memory {
@@ -45,7 +44,7 @@ class Memory {
   // last copy of the pointer. Throws std::bad_alloc.
   [[nodiscard]] virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) const = 0;
 
-  // Returns host memory that this memory copies from and to as fast as it can. Otherwise the same.
+  // Does the same on the host, in memory from and to which this device copies fastest (pinned).
   [[nodiscard]] virtual std::shared_ptr<std::byte> allocate_on_host(std::size_t bytes) const = 0;
 
   virtual void fill(std::byte* at, std::byte value, std::size_t bytes) const = 0;
@@ -54,8 +53,8 @@ class Memory {
   virtual void write(std::byte* to, const std::byte* host, std::size_t bytes) const = 0;
   virtual void read(std::byte* host, const std::byte* from, std::size_t bytes) const = 0;
 
-  // Copies `pieces` to `packed`, one behind the other, or back. All have one type, and together the
-  // elements of `packed`.
+  // Copies `pieces` to `packed`, one after another, or back. All have the type of `packed`, and
+  // their counts add up to its count.
   virtual void pack(const View& packed, std::span<const View> pieces) const = 0;
   virtual void unpack(const View& packed, std::span<const View> pieces) const = 0;
 
@@ -63,27 +62,29 @@ class Memory {
   // rules of rounding.
   virtual void scale(const View& data, double factor) const = 0;
   virtual void finish_average(const View& data, int ranks) const = 0;
-  // Converts `from` to the type of `to`: one of them is f32, the other f16 or bf16. Both have as
-  // many elements (comm/reduce/halves.h). `to` may begin where `from` does if it is the narrower.
+  // Converts `from` to the type of `to`: one of them is f32, the other f16 or bf16
+  // (comm/reduce/halves.h). Their counts must be equal. `to` may begin where `from` does if its
+  // type is the narrower one.
   virtual void convert(const View& to, const ConstView& from) const = 0;
   // Returns whether there is no infinity and no NaN. Integers and truth values are finite.
   [[nodiscard]] virtual bool is_finite(const ConstView& data) const = 0;
 
-  // Returns the end of the work that `stream` has now; null where memory has no streams.
-  [[nodiscard]] virtual std::shared_ptr<const Moment> record(void* stream) const = 0;
-  // Returns whether the device itself scales and divides these elements. If not, the host does.
+  // Returns an event that follows the work that `stream` has now; null if the device has no
+  // streams.
+  [[nodiscard]] virtual std::shared_ptr<const DeviceEvent> record(void* stream) const = 0;
+  // Returns whether the device itself scales and divides these elements; otherwise the host does.
   [[nodiscard]] virtual bool computes(const ConstView& data) const = 0;
-  // Returns the same memory, whose calls are added to the work of `stream` and return at once. Host
-  // memory that they copy from or to must be allocate_on_host()'s. Elements that the device does
-  // not compute() they refuse, and is_finite() waits. Null where memory has no streams. `stream`
-  // must outlive it.
+  // Returns this memory with calls that add their work to `stream` and return at once; null if the
+  // device has no streams. Host memory that they copy from or to must come from
+  // allocate_on_host(). They refuse elements for which computes() is false, and is_finite() blocks.
+  // `stream` must outlive the result.
   [[nodiscard]] virtual std::unique_ptr<const Memory> on_stream(void* stream) const = 0;
-  // The same with a stream of its own.
+  // Does the same with a stream that the result owns.
   [[nodiscard]] virtual std::unique_ptr<const Memory> on_own_stream() const = 0;
-  // Of memory on a stream: the end of what it was given so far.
-  [[nodiscard]] virtual std::shared_ptr<const Moment> end() const = 0;
-  // Of memory on a stream: lets what it is given from now on begin after the moment.
-  virtual void come_after(const Moment& moment) const = 0;
+  // Only on a Memory that is on a stream: returns an event that follows all its calls so far.
+  [[nodiscard]] virtual std::shared_ptr<const DeviceEvent> end() const = 0;
+  // Only on a Memory that is on a stream: makes later calls begin after `event`.
+  virtual void wait_for(const DeviceEvent& event) const = 0;
 };
 
 // Returns the device of this kind that the rank with this number on its host uses: the devices that

@@ -69,7 +69,7 @@ class HostMemory final : public Memory {
   [[nodiscard]] bool is_finite(const ConstView& data) const override {
     return all_finite(data.type, data.data, data.count);
   }
-  [[nodiscard]] std::shared_ptr<const Moment> record(void* /*stream*/) const override {
+  [[nodiscard]] std::shared_ptr<const DeviceEvent> record(void* /*stream*/) const override {
     return nullptr;
   }
   [[nodiscard]] bool computes(const ConstView& /*data*/) const override { return true; }
@@ -77,8 +77,8 @@ class HostMemory final : public Memory {
     return nullptr;
   }
   [[nodiscard]] std::unique_ptr<const Memory> on_own_stream() const override { return nullptr; }
-  [[nodiscard]] std::shared_ptr<const Moment> end() const override { return nullptr; }
-  void come_after(const Moment& /*moment*/) const override {}
+  [[nodiscard]] std::shared_ptr<const DeviceEvent> end() const override { return nullptr; }
+  void wait_for(const DeviceEvent& /*event*/) const override {}
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A message from or to device memory: it travels through host memory of its own.
+// A message from or to device memory. It travels through host memory that it allocates.
 //
 // Threads: any.
 #pragma once
@@ -16,15 +16,15 @@
 
 namespace bp {
 
-// The host memory of a message, whose operation is on the device.
+// Allocates host memory for a message and, for a send, copies the data there.
 [[nodiscard]] std::shared_ptr<std::byte> stage_message(const Operation& on_device);
-// Returns the same operation on that memory.
+// Returns the same operation on `host`.
 [[nodiscard]] Operation message_on_host(Operation on_device, std::byte* host);
 
-// A send keeps its host memory until it is done; a receive is done once the data are on the device.
+// A send is complete when its host memory may be freed, a receive when the data are on the device.
 class DeviceMessage final : public Work::State {
  public:
-  // `on_host` carries it out in `host`, and writes `received` of a receive.
+  // `on_host` carries out the message in `host`. A receive writes *received, and *report from it.
   DeviceMessage(Operation on_device,
                 std::shared_ptr<std::byte> host,
                 std::shared_ptr<Work::State> on_host,
@@ -43,7 +43,7 @@ class DeviceMessage final : public Work::State {
   const std::shared_ptr<MessageStatus> received_;  // null: a send
   MessageStatus* const report_;                    // the caller's; may be null
   std::mutex mutex_;
-  bool is_finished_ = false;  // guarded by the mutex, as the next
+  bool is_finished_ = false;  // guarded by mutex_, as error_ is
   std::exception_ptr error_;
 };
 

@@ -231,7 +231,7 @@ void Engine::carry_out_one(const Operation& operation, Clock::time_point begin) 
   context.timeout = setup().timeout_of(operation);
   context.stall_after = stall_after_;
   context.handover = may_hand_over_;
-  const std::function<void(std::shared_ptr<const Moment>)> tell_end = [this](auto end) {
+  const std::function<void(std::shared_ptr<const DeviceEvent>)> tell_end = [this](auto end) {
     if (in_progress_.state != nullptr) in_progress_.state->ends_at(std::move(end));
   };
   context.tell_end = &tell_end;

@@ -91,7 +91,7 @@ bool Engine::has_ended(RunningOperation& first) {
   timeout.look();
   if (timeout.over()) {
     throw judged(first, [&](CollectiveSupervisor& supervisor, const CollectiveCall& call) {
-      const std::shared_ptr<const Moment>& before = first.operation.after;
+      const std::shared_ptr<const DeviceEvent>& before = first.operation.after;
       if (before && !before->reached()) return supervisor.timed_out(call, setup().rank);
       return supervisor.timed_out_on_device(call);
     });

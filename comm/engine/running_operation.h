@@ -14,7 +14,7 @@
 namespace bp {
 
 struct RunningOperation {
-  // As many may run at a time, so that the device's queue of work stays short.
+  // The largest number that may run at a time, so that the device's queue of work stays short.
   static constexpr std::size_t kMost = 32;
 
   Operation operation;
@@ -22,9 +22,9 @@ struct RunningOperation {
   FlightRecorder::EntryId entry_id = 0;
   CallRecord record = {};
   std::uint64_t sequence = 0;
-  FlightRecorder::Clock::time_point started = {};  // by the program
-  FlightRecorder::Clock::time_point begin = {};    // since then none before it runs
-  // With its timeout, which counts only once no operation before it runs.
+  FlightRecorder::Clock::time_point started = {};  // when the program called
+  FlightRecorder::Clock::time_point begin = {};    // when the operation before it ended
+  // Its timeout begins to count when no operation before it runs.
   Handover handover = {};
 };
 

@@ -30,7 +30,7 @@ void Work::wait() {
 }
 
 void Work::wait(void* stream) {
-  if (const auto state = std::exchange(state_, nullptr)) state->hold(stream);
+  if (const auto state = std::exchange(state_, nullptr)) state->delay(stream);
 }
 
 bool Work::wait_for(std::chrono::milliseconds timeout) { return !state_ || state_->wait(timeout); }

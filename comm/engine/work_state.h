@@ -27,16 +27,16 @@ struct Work::State {
   // flight then. Throws the operation's Error.
   virtual bool wait(std::optional<std::chrono::milliseconds> timeout) = 0;
   // See Work::wait(stream).
-  virtual void hold(void* /*stream*/) { wait({}); }
+  virtual void delay(void* /*stream*/) { wait({}); }
 };
 
 // The state of an operation that the progress thread carries out.
 struct TaskState final : Work::State {
   std::mutex mutex;
   std::condition_variable changed;
-  bool is_done = false;               // guarded by mutex, like all below
-  std::exception_ptr error;           // what wait() throws
-  std::shared_ptr<const Moment> end;  // of the operation on its device; null: not known (yet)
+  bool is_done = false;                    // guarded by mutex, like all below
+  std::exception_ptr error;                // what wait() throws
+  std::shared_ptr<const DeviceEvent> end;  // of the operation on its device; null: not known (yet)
 
   [[nodiscard]] bool done() override {
     const std::lock_guard lock(mutex);
@@ -54,17 +54,17 @@ struct TaskState final : Work::State {
     if (error) std::rethrow_exception(error);
     return true;
   }
-  void hold(void* stream) override {
+  void delay(void* stream) override {
     {
       std::unique_lock lock(mutex);
       changed.wait(lock, [&] { return is_done || end; });
-      if (!is_done) return end->hold(stream);
+      if (!is_done) return end->delay(stream);
     }
     wait({});
   }
-  void ends_at(std::shared_ptr<const Moment> moment) {
+  void ends_at(std::shared_ptr<const DeviceEvent> event) {
     const std::lock_guard lock(mutex);
-    end = std::move(moment);
+    end = std::move(event);
     changed.notify_all();
   }
   void finish(std::exception_ptr with) {

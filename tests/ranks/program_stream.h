@@ -44,7 +44,7 @@ class ProgramStream {
     return {values, values + count};
   }
   // The end of the work so far.
-  [[nodiscard]] std::shared_ptr<const Moment> record() const {
+  [[nodiscard]] std::shared_ptr<const DeviceEvent> record() const {
     return memory_of(device_).record(stream_);
   }
 

@@ -214,7 +214,7 @@ TEST(CudaKernels, AreAddedToAStreamAndNotWaitedFor) {
   ASSERT_EQ(cuda_runtime().create_stream(&other, CudaRuntime::kStreamApart), 0);
   pause_stream(other, 200);
   const auto held = gpu().record(other);
-  on_stream->come_after(*held);
+  on_stream->wait_for(*held);
   on_stream->scale(data, 4);
   on_stream->finish_average(data, 3);
   on_stream->copy(copy.get(), there.get(), bytes.size());
