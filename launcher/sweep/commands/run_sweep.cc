@@ -17,6 +17,7 @@
 #include "launcher/report/terminal.h"
 #include "launcher/sweep/commands/dry_run.h"
 #include "launcher/sweep/commands/live_view.h"
+#include "launcher/sweep/commands/missing_metric.h"
 #include "launcher/sweep/commands/prepare_sweep.h"
 #include "launcher/sweep/commands/progress_text.h"
 #include "launcher/sweep/commands/sweep_options.h"
@@ -138,6 +139,12 @@ int run_sweep(const std::vector<std::string>& arguments) {
     progress.say(
         "the sweep has stopped; once its folder can be written, the same command continues it");
     return code;
+  }
+  if (code == 0 || code == 1) {
+    SweepReader sweep(settings.folder);
+    if (const std::string text = missing_metric_text(settings, sweep); !text.empty()) {
+      progress.say(text);
+    }
   }
   progress.finish(code == 0 || code == 1 ? concat("; bprun sweep status ", settings.folder,
                                                   report_text(settings.folder))

@@ -14,6 +14,7 @@
 #include "launcher/sweep/trial/exit_record.h"
 #include "launcher/sweep/trial/metric_file.h"
 #include "launcher/sweep/trial/metric_line.h"
+#include "launcher/sweep/trial/seen_metrics.h"
 #include "launcher/sweep/trial/trial_program.h"
 #include "tests/support/scratch.h"
 
@@ -105,6 +106,25 @@ TEST(MetricFile, AShorterFileIsReadAgain) {
   EXPECT_EQ(file.read().size(), 2U);
   scratch.write("metrics.jsonl", "{\"step\":1,\"loss\":5}\n");
   EXPECT_THAT(texts_of(file.read()), ElementsAre("1:5.000000"));
+}
+
+TEST(SeenMetrics, AreTheEvaluationsAndTheLoss) {
+  const Scratch scratch;
+  scratch.write("metrics.jsonl",
+                "{\"step\":1,\"epoch\":0.5,\"loss\":3,\"lr\":0.1}\nnoise\n"
+                "{\"step\":1,\"split\":\"dev\",\"accuracy\":0.5,\"matrix\":[1]}\n"
+                "{\"step\":2,\"split\":\"dev\",\"accuracy\":0.6}\n");
+  EXPECT_THAT(names_in_metrics(scratch.path("metrics.jsonl")),
+              ElementsAre("train_loss", "dev_accuracy"));
+  EXPECT_THAT(names_in_metrics(scratch.path("absent")), ElementsAre());
+}
+
+TEST(SeenMetrics, NameALineThatIsNoReport) {
+  const Scratch scratch;
+  scratch.write("stdout", "metric\n[0] bp: metric 1 2\n[0] bp: metric: 5\nbp: metric 1 2 3\n");
+  EXPECT_EQ(refused_report(scratch.path("stdout")), "bp: metric: 5");
+  scratch.write("stdout", "bp: metric 1\n");
+  EXPECT_EQ(refused_report(scratch.path("stdout")), std::nullopt);
 }
 
 TEST(ExitRecord, SaysHowAnAttemptEnded) {
