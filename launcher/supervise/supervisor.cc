@@ -310,6 +310,9 @@ int Supervisor::exit_code() const {
     return kExitInterrupted;
   }
   const RankStates& ranks = monitor_.ranks();
+  if (stop_requests_ > 0 && started_ && ranks.running() > 0) {
+    return kExitTemporary;  // their host was lost during the stop, so nothing says how they ended
+  }
   if (options_.survivors_continue && stop_requests_ == 0 && ranks.any_ended_well()) {
     return output_.has_lost() ? kExitOutputLost : 0;
   }

@@ -4,10 +4,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <string>
 #include <utility>
 
 #include "base/text.h"
 #include "tests/e2e/launcher/bprun_process.h"
+#include "tests/support/scratch.h"
 
 namespace bp::test {
 namespace {
@@ -83,6 +85,21 @@ TEST(Stop, RanksThatSaveEndTheJobWith75) {
 }
 
 // The job is stopped for 2 s and then runs for 2 s; a rank may be silent for 1 s.
+// How the rank ended is not known, so the job must not look as if it had succeeded.
+TEST(Stop, AHostThatIsLostDuringAStopDoesNotEndTheJobWith0) {
+  const Scratch scratch;
+  const std::string ssh = concat("sh -c 'echo $$ >", scratch.path("agent"),
+                                 "; for word; do :; done; eval \"exec $word\"' ssh");
+  BprunProcess bprun({{"-H", "far:1", "--ssh", ssh, "sh", "-c",
+                       "trap 'echo asked' TERM; echo ready; while :; do sleep 0.02; done"}});
+  ASSERT_TRUE(bprun.wait_for("ready\n"));
+  bprun.signal(SIGTERM);
+  ASSERT_TRUE(bprun.wait_for("asked\n"));
+  ::kill(std::stoi(read_file(scratch.path("agent"))), SIGKILL);
+  EXPECT_EQ(bprun.finish(), 75) << bprun.err();
+  EXPECT_EQ(bprun.marked_at_last(), 0);
+}
+
 TEST(Stop, CtrlZSuspendsAllAndNoRankCountsAsSilentAfterwards) {
   BprunProcess bprun({{"-n", "2", "--kill-silent=1s", rank_program(), "join", "save"}});
   ASSERT_TRUE(bprun.wait_for("[0] joined\n"));
