@@ -77,7 +77,7 @@ endforeach()
 # scripts/man makes the man pages from the programs' --help, if Python is installed.
 set(BP_COMMANDS_bprun doctor gpus)
 set(BP_COMMANDS_bprun-sweep status best stop retry)
-set(BP_COMMANDS_bert_train prep check estimate scale eval predict export merge shards stop report runs)
+set(BP_COMMANDS_bert_train prep check estimate scale sweep eval predict export merge shards stop report runs)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/man)
 foreach(program bprun bprun-sweep comm_bench bert_train)
   if(TARGET ${program})

@@ -18,6 +18,7 @@
 #include "trainer/commands/runs_options.h"
 #include "trainer/commands/scale_worlds.h"
 #include "trainer/commands/shards_options.h"
+#include "trainer/commands/sweep_options.h"
 #include "trainer/data/encoding.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
@@ -488,6 +489,7 @@ std::span<const Command> commands() {
       Command{"check", "DATA", "say what DATA holds, and what is wrong with it", parse_check},
       Command{"estimate", "DATA", "say what a run needs, from a few steps", parse_estimate},
       Command{"scale", "DATA", "measure how training scales over hosts and ranks", parse_scale},
+      Command{"sweep", "SPACE -- DATA", "train with many options, on many hosts", parse_sweep},
       Command{"eval", "RUN DATA", "score a trained model again", parse_with_run<parse_evaluate>},
       Command{"predict", "RUN DATA", "write a trained model's predictions",
               parse_with_run<parse_predict>},

@@ -96,6 +96,8 @@ int run(Communicator& world, const Options& options) {
       return run_runs(world, options);
     case Action::stop:
       return run_stop(world, options);
+    case Action::sweep:  // before there is a world
+      break;
   }
   return kExitInternal;
 }
@@ -165,6 +167,9 @@ int run(const std::vector<std::string>& arguments, const Extensions& extensions)
   }
   std::optional<StopSignals> signals;  // after the rendezvous; guarded() asks for the signal
   std::optional<Communicator> world;
+  if (line.options.action == Action::sweep) {
+    return guarded(world, [&] { return run_sweep(line.options); });
+  }
   return guarded(world, [&] {
     world.emplace(Communicator::create({.trace = line.options.trace}));
     set_threads(world->topology().local_size());

@@ -18,6 +18,7 @@
 
 #include "base/text.h"
 #include "bp/environment.h"
+#include "trainer/commands/bprun_program.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/results.h"
 #include "trainer/commands/scale_worlds.h"
@@ -52,13 +53,6 @@ std::string last_lines(const std::string& path) {
   std::string text;
   for (const std::string& line : lines) text += concat("  ", line, "\n");
   return text;
-}
-
-// Returns bprun beside this program, or its name to be looked up in PATH.
-std::string bprun_program(const fs::path& self) {
-  std::error_code ignored;
-  const fs::path beside = self.parent_path() / "bprun";
-  return fs::exists(beside, ignored) ? beside.string() : "bprun";
 }
 
 // Starts a program whose output goes to the file `log`. It has a process group of its own: Ctrl-C

@@ -36,7 +36,8 @@ enum class Action : std::uint8_t {
   shards,
   stop,
   report,
-  runs
+  runs,
+  sweep
 };
 
 // Which weights become the run's model.
@@ -164,9 +165,11 @@ struct Options {
   std::string sort = "name";         // of the list of runs
   std::string list_format = "text";
 
+  std::vector<std::string> sweep;  // `sweep`: what bprun sweep gets before --
+
   std::shared_ptr<const ShardsOptions> shards;  // of the action `shards` alone
 
-  std::vector<std::string> arguments;  // as typed, to print them again
+  std::vector<std::string> arguments;  // as typed, to print them again; `sweep`: behind --
   // Every option of the action as text, with its origin, for config.yaml and the report.
   std::vector<Setting> settings;
 };

@@ -52,6 +52,12 @@ void check_options(const SweepSettings& settings, const std::string& space) {
 void find_metric(SweepSettings& settings, const SweepOptions& options) {
   Space& space = settings.space;
   const bool bert_train = is_bert_train(program_of(settings, 0));
+  if (space.metric.empty()) {
+    space.metric = options.metric;
+  }
+  if (!space.direction && space.metric == options.metric) {
+    space.direction = options.direction;
+  }
   if (space.metric.empty() && bert_train) {
     space.metric = "dev_accuracy";
   }

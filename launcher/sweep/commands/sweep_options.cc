@@ -35,6 +35,7 @@ Examples:
 struct RawSweepOptions {
   std::string grace = "30s";
   std::string lost_after = {};
+  std::string direction = {};
 };
 
 EarlyExit sweep_usage_error(const std::string& text, const std::string& advice = "") {
@@ -72,6 +73,10 @@ void describe_sweep(CLI::App& app, SweepOptions& options, RawSweepOptions& raw) 
   app.add_option("--until", options.until,
                  "end once a trial reports such a value, as in loss<0.5 (default: never)")
       ->type_name("METRIC<VALUE");
+  app.add_option("--metric", options.metric, "compare trials by METRIC if SPACE names none")
+      ->type_name("METRIC");
+  app.add_option("--direction", raw.direction, "whether --metric is better at its max or min")
+      ->type_name("max|min");
   app.add_option("--max-restarts", options.max_restarts,
                  "restart a trial up to N times after a failure (default: 0)")
       ->type_name("N");
@@ -110,6 +115,15 @@ void finish_sweep_options(SweepOptions& options, const RawSweepOptions& raw) {
   }
   if (options.json && !options.dry_run) {
     refuse_option("--json has no effect without --dry-run; bprun sweep status has --json too");
+  }
+  if (!raw.direction.empty()) {
+    if (raw.direction != "max" && raw.direction != "min") {
+      refuse_option(concat("--direction must be max or min, not ", raw.direction));
+    }
+    if (options.metric.empty()) {
+      refuse_option("--direction has no effect without --metric; SPACE has direction too");
+    }
+    options.direction = raw.direction == "max" ? Direction::max : Direction::min;
   }
   options.bprun.grace = parse_duration(raw.grace, "--grace");
   if (!raw.lost_after.empty()) {

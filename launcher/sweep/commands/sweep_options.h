@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "launcher/cli/options.h"
+#include "launcher/sweep/space/metric.h"
 
 namespace bp::launcher::sweep {
 
@@ -16,7 +17,9 @@ struct SweepOptions {
   Options bprun = {};       // of its options, those that a trial's bprun gets too
   std::optional<int> max_trials = {};
   std::optional<double> max_hours = {};
-  std::string until = {};  // empty: not given
+  std::string until = {};                   // empty: not given
+  std::string metric = {};                  // if SPACE names none; empty: not given
+  std::optional<Direction> direction = {};  // of `metric`
   int max_restarts = 0;
   bool dry_run = false;
   bool json = false;

@@ -1,0 +1,98 @@
+// `bert_train sweep` as a user runs it: what it fills in, and that a kill changes no model.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "tests/e2e/shell_folder.h"
+
+namespace bp::trainer {
+namespace {
+
+using test::Ended;
+using test::read;
+using ::testing::HasSubstr;
+
+class BertTrainSweep : public test::FolderSuite<BertTrainSweep> {
+ protected:
+  static void SetUpTestSuite() {
+    make_folder();
+    std::ofstream csv(path("data.csv"));
+    csv << "text,label,stars\n";
+    for (int row = 0; row < 60; ++row) {
+      csv << (row % 3 == 0 ? "bad" : "good") << " row " << row << ','
+          << (row % 3 == 0 ? "no" : "yes") << ',' << row % 5 << '\n';
+    }
+    std::ofstream(path("space.yaml")) << "parameters: {lr: [1e-3, 1e-4], batch: [4, 8]}\n";
+    std::ofstream(path("one.yaml")) << "parameters: {lr: [1e-3]}\n";
+  }
+
+  static std::string sweep(const std::string& space, const std::string& training) {
+    return concat(BP_BIN_DIR "/bert_train sweep ", space,
+                  " -- data.csv --text text --model tiny --max-length 16 ", training);
+  }
+  static std::string grid(const std::string& folder) {
+    return sweep(concat("space.yaml -q -n 2 --folder ", folder),
+                 "--label label --epochs 3 --save-every 5");
+  }
+  static nlohmann::json status(const std::string& folder) {
+    return nlohmann::json::parse(
+        output_of(concat(BP_BIN_DIR "/bprun sweep status --json ", folder)));
+  }
+};
+
+TEST_F(BertTrainSweep, ModelsAfterKillsEqualThoseOfAnUndisturbedSweep) {
+  const Ended whole = in_folder(grid("whole"));
+  ASSERT_EQ(whole.code, 0) << whole.output;
+  EXPECT_EQ(status("whole")["counts"], nlohmann::json({{"finished", 4}}));
+  for (const int trial : {0, 2}) {  // while it trains for the second epoch
+    const Ended killed = in_folder(concat(
+        "{ ", grid("killed"),
+        " >log 2>&1 & pid=$!; for i in $(seq 1200); do grep -q step.:[12][0-9], ", "killed/trials/",
+        trial, "/run/metrics.jsonl 2>/dev/null && break; sleep 0.02; done; ",
+        "kill -9 $pid && echo killed; }"));
+    ASSERT_EQ(killed.output, "killed\n");
+  }
+  const Ended last = in_folder(grid("killed"));
+  ASSERT_EQ(last.code, 0) << last.output;
+  EXPECT_EQ(status("killed")["counts"], nlohmann::json({{"finished", 4}}));
+  for (int trial = 0; trial < 4; ++trial) {
+    const std::string model = concat("/trials/", trial, "/run/model/model.safetensors");
+    EXPECT_NE(read(path("whole" + model)), "");
+    EXPECT_TRUE(read(path("whole" + model)) == read(path("killed" + model))) << trial;
+  }
+}
+
+TEST_F(BertTrainSweep, KnowsTheScoreOfATask) {
+  const Ended regress = in_folder(
+      sweep("one.yaml -q --folder regress",
+            "--task regress --target stars --steps 2 --best-metric mae --store stars.sqlite"));
+  ASSERT_EQ(regress.code, 0) << regress.output;
+  const nlohmann::json status = BertTrainSweep::status("regress");
+  EXPECT_EQ(status["metric"], "dev_mae");
+  EXPECT_EQ(status["direction"], "min");
+  EXPECT_TRUE(status["best"][0]["result"].is_number());
+}
+
+TEST_F(BertTrainSweep, RefusesWhatNoTrialCouldRun) {
+  const auto refusal = [](const std::string& words) {
+    const Ended ended = in_folder(concat(BP_BIN_DIR "/bert_train sweep ", words));
+    EXPECT_EQ(ended.code, 2) << words;
+    return ended.output;
+  };
+  EXPECT_THAT(refusal(""), HasSubstr("SPACE is missing"));
+  EXPECT_THAT(refusal("one.yaml"), HasSubstr("-- and DATA are missing"));
+  EXPECT_THAT(refusal("one.yaml -- data.csv --lables x"), HasSubstr("--lables"));
+  EXPECT_THAT(refusal("one.yaml -- stop runs/x"), HasSubstr("a sweep trains: stop cannot"));
+  EXPECT_THAT(in_folder("WORLD_SIZE=2 RANK=0 MASTER_ADDR=localhost MASTER_PORT=1 " BP_BIN_DIR
+                        "/bert_train sweep one.yaml -- data.csv")
+                  .output,
+              HasSubstr("starts its trials through bprun itself"));
+}
+
+}  // namespace
+}  // namespace bp::trainer
