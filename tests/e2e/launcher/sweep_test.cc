@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <sstream>
 #include <string>
@@ -132,6 +133,41 @@ TEST_F(SweepTest, KillsAtRandomMomentsLoseNoTrialAndRepeatNone) {
   EXPECT_EQ(lines("done"), numbers_to(24));
   EXPECT_EQ(count("finished"), 24);
   EXPECT_EQ(last.marked_at_last(), 0);
+}
+
+// The same with kills of a trial and of the agent of a host, at moments spread over the sweep. A
+// program that such a kill meets after its work and before its end runs again.
+TEST_F(SweepTest, KillsOfTheSweepOfTrialsAndOfAnAgentLoseNoTrial) {
+  const std::string ssh = concat("sh -c 'echo $$ >", scratch_.path("agent"),
+                                 "; for word; do :; done; eval \"exec $word\"' ssh");
+  const auto sweep = [&] {
+    return start(
+        "parameters: {i: {range: [1, 24, 1]}}\n",
+        "echo $$ >$D/pid.$1; mv $D/pid.$1 $D/pid; sleep 0.3; echo $1 >>$D/done",
+        {"-H", "far:2,localhost:1", "--lost-after", "5s", "--ssh", ssh, "--max-restarts", "9"});
+  };
+  std::mt19937 random(3);  // NOLINT(bugprone-random-generator-seed): the test is repeatable
+  std::vector<std::string> victims{"sweep", "pid", "agent", "sweep", "pid", "sweep"};
+  std::ranges::shuffle(victims, random);
+  std::optional<BprunProcess> running(sweep());
+  for (std::size_t kill = 0; kill < victims.size(); ++kill) {
+    for (int i = 0; i < 2000 && lines("done").size() < 3 * (kill + 1); ++i) ::usleep(10'000);
+    ::usleep(std::uniform_int_distribution<useconds_t>(0, 300'000)(random));
+    if (victims[kill] != "sweep") {
+      ::kill(std::stoi(read_file(scratch_.path(victims[kill]))), SIGKILL);
+      continue;
+    }
+    running->signal(SIGKILL);
+    static_cast<void>(running->finish());
+    running.emplace(sweep());
+  }
+  ASSERT_EQ(running->finish(), 0) << running->err();
+  EXPECT_EQ(count("finished"), 24);
+  std::vector<std::string> done = lines("done");
+  EXPECT_LE(done.size(), 24U + 3U);
+  done.erase(std::unique(done.begin(), done.end()), done.end());
+  EXPECT_EQ(done, numbers_to(24));
+  EXPECT_EQ(running->marked_at_last(), 0);
 }
 
 TEST_F(SweepTest, ATrialThatIsKilledRunsAgain) {
