@@ -1,17 +1,18 @@
-# Precompiled headers, because most of a test's compile time goes into reading GoogleTest. Only the presets with
-# sanitizers use them, for two reasons: they hide a missing include; and at -O2 GCC 12 then no longer treats the
-# standard library's headers as the system's and warns about std::string.
+# Precompiled headers, because most of a test's compile time goes into reading GoogleTest and ATen. The presets dev and
+# comm-only do without, because they hide a missing include. At -O2, so for libraries in the preset release, GCC 12 would
+# no longer treat the standard library's headers as the system's and warn about std::string.
 option(BP_PCH "Precompile the headers that most files include" OFF)
 
 set(BP_PCH_std <algorithm> <array> <chrono> <filesystem> <functional> <map> <memory> <mutex> <optional>
                <span> <string> <string_view> <utility> <vector>)
 set(BP_PCH_tests <gmock/gmock.h> <gtest/gtest.h>)
+set(BP_PCH_torch <ATen/ATen.h> <torch/optim/optimizer.h>)
 
 # bp_precompile(TYPE SET... TARGETS target...): gives the targets the headers of the sets, compiled once. TYPE is
 # LIBRARY or EXECUTABLE, as the targets are, because the two are compiled with different flags.
 function(bp_precompile type)
   cmake_parse_arguments(arg "" "" "TARGETS" ${ARGN})
-  if(NOT BP_PCH)
+  if(NOT BP_PCH OR (type STREQUAL LIBRARY AND CMAKE_BUILD_TYPE STREQUAL Release))
     return()
   endif()
   list(JOIN arg_UNPARSED_ARGUMENTS _ owner)
@@ -25,9 +26,13 @@ function(bp_precompile type)
       set_target_properties(${owner} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     endif()
     target_link_libraries(${owner} PRIVATE bp_flags)
+    if(type STREQUAL EXECUTABLE)
+      target_compile_options(${owner} PRIVATE ${BP_TEST_OPTIONS})
+    endif()
     foreach(set ${arg_UNPARSED_ARGUMENTS})
       target_precompile_headers(${owner} PRIVATE ${BP_PCH_${set}})
-      target_link_libraries(${owner} PRIVATE $<$<STREQUAL:${set},tests>:GTest::gmock>)
+      target_link_libraries(${owner} PRIVATE $<$<STREQUAL:${set},tests>:GTest::gmock>
+                                             $<$<STREQUAL:${set},torch>:LibTorch::torch>)
     endforeach()
   endif()
   foreach(target ${arg_TARGETS})

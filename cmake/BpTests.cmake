@@ -15,6 +15,9 @@ elseif(BP_SANITIZE)
   set(BP_TEST_ENVIRONMENT ASAN_OPTIONS=${_report} UBSAN_OPTIONS=${_report})
 endif()
 
+# The code under test is optimised. The tests themselves need not be, and so compile in a quarter less time.
+set(BP_TEST_OPTIONS $<$<CONFIG:Release>:-Og>)
+
 function(bp_test name)
   cmake_parse_arguments(arg "" "TIMEOUT;PROCESSORS" "LIBS;LABELS;ENV" ${ARGN})
   if(NOT arg_TIMEOUT)
@@ -27,9 +30,13 @@ function(bp_test name)
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE bp_flags ${arg_LIBS} GTest::gmock GTest::gtest_main)
-  # The code under test is optimised. The tests themselves need not be, and so compile in a quarter less time.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Og>)
-  bp_precompile(EXECUTABLE std tests TARGETS ${name})
+  target_compile_options(${name} PRIVATE ${BP_TEST_OPTIONS})
+  # Those of e2e start bert_train, and do not link LibTorch.
+  if("torch" IN_LIST arg_LABELS AND NOT "e2e" IN_LIST arg_LABELS)
+    bp_precompile(EXECUTABLE std tests torch TARGETS ${name})
+  else()
+    bp_precompile(EXECUTABLE std tests TARGETS ${name})
+  endif()
   target_compile_definitions(
     ${name} PRIVATE BP_BIN_DIR="${CMAKE_BINARY_DIR}/bin" BP_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name})
