@@ -31,7 +31,7 @@ constexpr int kLength = 32;
 constexpr int kWarmUps = 3;
 
 Precision precision() {
-  return has_fast_products(Precision::bf16) ? Precision::bf16 : Precision::fp32;
+  return bf16_products() == Bf16Products::native ? Precision::bf16 : Precision::fp32;
 }
 
 BertConfig minilm() {

@@ -83,13 +83,6 @@ std::string started_by(const Environment& environment) {
                 : "";
 }
 
-// Each rank checks its own host.
-void warn_of_slow_products(Precision precision) {
-  if (has_fast_products(precision)) return;
-  log(LogLevel::warn,
-      "--precision bf16 is many times as slow as fp32 on this processor, which has no AVX-512");
-}
-
 std::vector<Host> hosts_of(const Topology& topology) {
   std::vector<Host> hosts;
   for (int i = 0; i < topology.hosts(); ++i) {
@@ -203,6 +196,7 @@ class Run {
       for (const Split split : {Split::dev, Split::test}) store_->limit(split, kFewSamples);
     }
     use_lengths();
+    say_precision();
     model_ = make_model(source_, options_, *store_, [this](const std::string& text) { say(text); });
     freeze(*model_, options_.freeze);
     if (teacher_) learn_from_teacher();
@@ -223,6 +217,11 @@ class Run {
                      concat("--max-tokens ", options_.max_tokens, ": a sample has ", longest,
                             " tokens, with [CLS] and [SEP]"),
                      concat("give at least ", longest, ", or a smaller --max-length"));
+  }
+
+  void say_precision() {
+    if (options_.precision != Precision::bf16) return;
+    say(concat("precision bf16: ", description_of(bf16_products())));
   }
 
   void learn_from_teacher() {
@@ -310,7 +309,6 @@ class Run {
                              summation_of(world_, *model_)};
     start_ = agree_on_start(world_, options_, folder_ ? &*folder_ : nullptr, current,
                             [this](const std::string& text) { say(text); });
-    warn_of_slow_products(options_.precision);
     if (!writes()) return;
     if (!options_.tensorboard.empty()) {
       events_.emplace(options_.tensorboard, start_.state.step);

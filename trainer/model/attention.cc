@@ -178,7 +178,8 @@ struct Attention : Function<Attention> {
     const Tensor& q = parts.matrices[0];
     const Tensor& k = parts.matrices[1];
     const Tensor& v = parts.matrices[2];
-    const Tensor p = matrix_products(q, k.transpose(1, 2));
+    const at::ScalarType number = qkv.scalar_type();
+    const Tensor p = matrix_products(for_products(q), for_products(k).transpose(1, 2), number);
     const DropoutRows drops(dropout, *layout);
     const Tensor dropped = drops.active() ? at::empty_like(p) : p;
     const float scale = 1.0F / std::sqrt(static_cast<float>(heads.size));
@@ -192,8 +193,8 @@ struct Attention : Function<Attention> {
                       scores, drops.active() ? data<Number>(dropped) + offset : nullptr, scores,
                       valid, width, scale, drops.active() ? &drop : nullptr);
                 });
-    const Tensor y =
-        merge(*layout, heads, {{matrix_products(dropped, v)}, {parts.lengths[0]}}, nullptr);
+    const Tensor heads_y = matrix_products(for_products(dropped), for_products(v), number);
+    const Tensor y = merge(*layout, heads, {{heads_y}, {parts.lengths[0]}}, nullptr);
     ctx->save_for_backward({q, k, v, p, dropped});
     ctx->saved_data["kept"] = c10::IValue::make_capsule(std::move(kept));
     return y;
@@ -211,9 +212,11 @@ struct Attention : Function<Attention> {
     const Tensor& p = saved[3];
     const Tensor& dropped = saved[4];
     const auto queries = static_cast<int>(q.size(1));
-    const Tensor dy = split(layout, heads, gradients[0].contiguous(), {}, {queries}).matrices[0];
-    const Tensor dv = matrix_products(dropped.transpose(1, 2), dy);
-    const Tensor d_scores = matrix_products(dy, v.transpose(1, 2));
+    const at::ScalarType number = p.scalar_type();
+    const Tensor dy =
+        for_products(split(layout, heads, gradients[0].contiguous(), {}, {queries}).matrices[0]);
+    const Tensor dv = matrix_products(for_products(dropped).transpose(1, 2), dy, number);
+    const Tensor d_scores = matrix_products(dy, for_products(v).transpose(1, 2), number);
     const float scale = 1.0F / std::sqrt(static_cast<float>(heads.size));
     const int width = static_cast<int>(p.size(2));
     for_queries(
@@ -224,8 +227,9 @@ struct Attention : Function<Attention> {
           kernels::kernels<Number>().softmax_backward(
               d, data<Number>(p) + offset, data<Number>(dropped) + offset, d, valid, width, scale);
         });
-    const Tensor dq = matrix_products(d_scores, k);
-    const Tensor dk = matrix_products(d_scores.transpose(1, 2), q);
+    const Tensor d = for_products(d_scores);
+    const Tensor dq = matrix_products(d, for_products(k), number);
+    const Tensor dk = matrix_products(d.transpose(1, 2), for_products(q), number);
     Tensor d_bias;
     const Tensor dqkv =
         merge(layout, heads, {{dq, dk, dv}, {queries, layout.longest, layout.longest}}, &d_bias);

@@ -34,6 +34,7 @@ constexpr std::uint32_t kLayerSites = 3;
 constexpr std::uint32_t kAdaptersOfLayer = 6;
 
 at::ScalarType number_of(Precision precision) {
+  BP_CHECK(precision != Precision::automatic, "a run chooses the precision before the model");
   if (precision == Precision::bf16) return at::kBFloat16;
   return precision == Precision::fp16 ? at::kHalf : at::kFloat;
 }
@@ -133,7 +134,9 @@ std::vector<Linear*> Encoder::products() {
 // The copies are new tensors each time, because an autograd graph that still exists keeps the
 // copies with which it was made.
 void Encoder::parameters_changed() {
-  const auto cast = [this](Weight& weight) { weight.compute = weight.master.detach().to(number_); };
+  const auto cast = [this](Weight& weight) {
+    weight.compute = weight_for_products(weight.master, number_);
+  };
   for (Linear* const linear : products()) {
     cast(linear->weight);
     for (Adapter& adapter : linear->adapters) {
@@ -149,7 +152,7 @@ void Encoder::merge_adapters() {
   all.push_back(&pooler_);
   for (Linear* const linear : all) {
     for (const Adapter& adapter : linear->adapters) {
-      const Tensor added = matrix_product(adapter.b.master, adapter.a.master);
+      const Tensor added = matrix_product(adapter.b.master, adapter.a.master, at::kFloat);
       linear->weight.master.narrow(0, adapter.begin, added.size(0)).add_(added, lora_->scale());
     }
     linear->adapters.clear();

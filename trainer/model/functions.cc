@@ -121,15 +121,17 @@ struct Product : Function<Product> {
                         const Tensor& /*master*/,
                         const Tensor& compute) {
     ctx->save_for_backward({x, compute});
-    return matrix_product(x, compute.t());
+    return matrix_product(for_products(x), compute.t(), x.scalar_type());
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const variable_list saved = ctx->get_saved_variables();
-    const Tensor& dy = gradients[0];
+    const Tensor& x = saved[0];
+    const Tensor dy = for_products(gradients[0]);
     // The search for a perturbation needs no gradient of the weights.
     constexpr std::size_t kMaster = 1;
-    return {matrix_product(dy, saved[1]),
-            ctx->needs_input_grad(kMaster) ? matrix_product_f32(dy.t(), saved[0]) : Tensor(),
+    return {matrix_product(dy, saved[1], x.scalar_type()),
+            ctx->needs_input_grad(kMaster) ? matrix_product(dy.t(), for_products(x), at::kFloat)
+                                           : Tensor(),
             Tensor()};
   }
 };

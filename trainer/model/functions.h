@@ -37,10 +37,11 @@ at::Tensor embed(const LayoutPtr& layout,
                  const at::Tensor& type,
                  at::ScalarType number);
 
-// A weight, and the tensor that products use: the weight itself or its copy in bf16 or fp16.
+// A weight, and the tensor that products use: the weight itself, or a copy with the numbers of bf16
+// or fp16.
 struct Weight {
   at::Tensor master;   // [out, in], fp32, the parameter
-  at::Tensor compute;  // the same values in the activations' type
+  at::Tensor compute;  // weight_for_products() of it (products.h)
 };
 
 // Returns x weight^T, without a bias.

@@ -4,25 +4,25 @@
 #include <ATen/ops/mm.h>
 
 namespace bp::trainer {
-namespace {
 
 using at::Tensor;
 
-// Returns fp16 as fp32, which is exact, and other types as they are.
-Tensor widened(const Tensor& x) { return x.scalar_type() == at::kHalf ? x.to(at::kFloat) : x; }
-
-}  // namespace
-
-Tensor matrix_product(const Tensor& a, const Tensor& b) {
-  return at::mm(widened(a), widened(b)).to(a.scalar_type());
+Tensor for_products(const Tensor& x, Bf16Products how) {
+  const at::ScalarType type = x.scalar_type();
+  const bool widens = type == at::kHalf || (type == at::kBFloat16 && how == Bf16Products::widened);
+  return widens ? x.to(at::kFloat) : x;
 }
 
-Tensor matrix_products(const Tensor& a, const Tensor& b) {
-  return at::bmm(widened(a), widened(b)).to(a.scalar_type());
+Tensor weight_for_products(const Tensor& master, at::ScalarType number, Bf16Products how) {
+  return for_products(master.detach().to(number), how);
 }
 
-Tensor matrix_product_f32(const Tensor& a, const Tensor& b) {
-  return at::mm(widened(a), widened(b)).to(at::kFloat);
+Tensor matrix_product(const Tensor& a, const Tensor& b, at::ScalarType to) {
+  return at::mm(a, b).to(to);
+}
+
+Tensor matrix_products(const Tensor& a, const Tensor& b, at::ScalarType to) {
+  return at::bmm(a, b).to(to);
 }
 
 }  // namespace bp::trainer

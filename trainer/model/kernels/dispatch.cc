@@ -28,6 +28,14 @@ Isa best_isa() {
   return kBest;
 }
 
+bool has_bf16_instructions() {
+#if defined(__x86_64__)
+  return is_supported(Isa::avx512) && __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
 template <>
 const Kernels<float>& kernels<float>(Isa isa) {
 #if defined(__x86_64__)

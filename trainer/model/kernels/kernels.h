@@ -120,6 +120,9 @@ enum class Isa : std::uint8_t { baseline, avx2, avx512 };
 // Returns the last one that this processor supports.
 [[nodiscard]] Isa best_isa();
 
+// Returns whether this processor has AVX512-BF16.
+[[nodiscard]] bool has_bf16_instructions();
+
 // Returns the loops for `isa`, which this processor must support.
 template <class Number>
 [[nodiscard]] const Kernels<Number>& kernels(Isa isa);

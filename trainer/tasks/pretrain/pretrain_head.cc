@@ -23,6 +23,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/model/products.h"
 
 namespace bp::trainer {
 namespace {
@@ -154,7 +155,7 @@ class PretrainHead : public Head {
     if (pass.step == nullptr || encoder.number() == at::kFloat) {
       return pass.seen("cls.predictions", at::linear(x, words_, bias_));
     }
-    const Weight words{words_, words_.detach().to(encoder.number())};
+    const Weight words{words_, weight_for_products(words_, encoder.number())};
     x = product(x.to(encoder.number()), words).to(at::kFloat) + bias_;
     return pass.seen("cls.predictions", x);
   }
