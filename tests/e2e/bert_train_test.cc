@@ -272,6 +272,25 @@ TEST_F(BertTrain, TellsHowItMultipliesBf16) {
                                : "precision bf16: LibTorch multiplies bf16"));
 }
 
+// The folder of the second run holds a checkpoint in a precision that auto never chooses, as if
+// another processor had chosen it.
+TEST_F(BertTrain, AutomaticPrecisionIsChosenOnceForARun) {
+  const bool has_bf16 = read("/proc/cpuinfo").find(" avx512_bf16 ") != std::string::npos;
+  const std::string chosen = has_bf16 ? "bf16" : "fp32";
+  const std::string options = "data.csv --model tiny --max-length 16 --batch 2 --save-every 1";
+  const Ended ended = bprun("-n 2", options + " --steps 1 --precision auto --run first");
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("precision " + chosen + ", chosen by auto"));
+  EXPECT_THAT(read(path("first/config.yaml")), HasSubstr("\nprecision: " + chosen));
+
+  EXPECT_EQ(bert_train(options + " --steps 1 --precision fp16 --run second").code, 0);
+  const Ended resumed = bprun("-n 2", options + " --steps 2 --precision auto --run second");
+  EXPECT_EQ(resumed.code, 0) << resumed.output;
+  EXPECT_THAT(resumed.output, HasSubstr("precision fp16, chosen by auto"));
+  EXPECT_THAT(read(path("second/config.yaml")), HasSubstr("\nprecision: fp16"));
+  EXPECT_THAT(resumed.output, Not(HasSubstr("precision is ")));
+}
+
 TEST_F(BertTrain, SigtermSavesACheckpointAndExits75) {
   const Ended ended = shell(
       concat("cd ", path(""),

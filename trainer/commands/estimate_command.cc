@@ -14,6 +14,7 @@
 #include "trainer/commands/commands.h"
 #include "trainer/commands/model_source.h"
 #include "trainer/commands/results.h"
+#include "trainer/commands/run_precision.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
@@ -142,6 +143,7 @@ int run_estimate(Communicator& world, Options options) {
   job.store = prepare_everywhere(world, options, say);
   SampleStore store = SampleStore::open(job.store);
   if (options.overfit > 0) store.limit(Split::train, options.overfit);
+  if (options.precision == Precision::automatic) options.precision = agree_on_precision(world, "");
   const auto model = make_model(source, options, store, say);
   freeze(*model, options.freeze);
   if (options.lr.first() == 0) {

@@ -132,9 +132,12 @@ void add_model_options(OptionSet& set, Options& options) {
   set.list({"lora-targets", "Products with adapters: query, key, value, dense, output.dense, ...",
             "query,value"},
            options.lora.targets);
-  set.choice<Precision>(
-      {"precision", "Type of products and activations in training"}, options.precision,
-      {{"fp32", Precision::fp32}, {"fp16", Precision::fp16}, {"bf16", Precision::bf16}});
+  set.choice<Precision>({"precision", "Type of products and activations in training"},
+                        options.precision,
+                        {{"fp32", Precision::fp32},
+                         {"fp16", Precision::fp16},
+                         {"bf16", Precision::bf16},
+                         {"auto", Precision::automatic}});
   set.choice<DataType>(
       {"wire", "Type of gradients between ranks"}, options.wire,
       {{"fp32", DataType::f32}, {"fp16", DataType::f16}, {"bf16", DataType::bf16}});

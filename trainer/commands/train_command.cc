@@ -23,6 +23,7 @@
 #include "trainer/commands/model_source.h"
 #include "trainer/commands/option_groups.h"
 #include "trainer/commands/results.h"
+#include "trainer/commands/run_precision.h"
 #include "trainer/commands/teacher_source.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
@@ -196,7 +197,7 @@ class Run {
       for (const Split split : {Split::dev, Split::test}) store_->limit(split, kFewSamples);
     }
     use_lengths();
-    say_precision();
+    choose_precision();
     model_ = make_model(source_, options_, *store_, [this](const std::string& text) { say(text); });
     freeze(*model_, options_.freeze);
     if (teacher_) learn_from_teacher();
@@ -219,9 +220,19 @@ class Run {
                      concat("give at least ", longest, ", or a smaller --max-length"));
   }
 
-  void say_precision() {
-    if (options_.precision != Precision::bf16) return;
-    say(concat("precision bf16: ", description_of(bf16_products())));
+  // Replaces --precision auto, in config.yaml too. So a run that resumes on another machine
+  // computes as before.
+  void choose_precision() {
+    const bool chooses = options_.precision == Precision::automatic;
+    if (chooses) {
+      options_.precision =
+          agree_on_precision(world_, folder_ ? saved_precision(*folder_, options_.resume) : "");
+      set(options_.settings, {"precision", std::string(name_of(options_.precision)), "auto"});
+    }
+    const bool is_bf16 = options_.precision == Precision::bf16;
+    if (!chooses && !is_bf16) return;
+    say(concat("precision ", name_of(options_.precision), chooses ? ", chosen by auto" : "",
+               is_bf16 ? concat(": ", description_of(bf16_products())) : ""));
   }
 
   void learn_from_teacher() {

@@ -177,6 +177,7 @@ TEST(CommandLine, SettingsKnowTheirOrigin) {
   EXPECT_EQ(origin_of(o, "accumulate"), "1 by default");
   EXPECT_EQ(origin_of(o, "data"), "x.csv by command line");
   EXPECT_EQ(origin_of(o, "precision"), "fp32 by default");
+  EXPECT_EQ(parse({"x.csv", "--precision", "auto"}).precision, Precision::automatic);
 }
 
 TEST(CommandLine, MistakesGetTheNearestRightWord) {
@@ -184,7 +185,7 @@ TEST(CommandLine, MistakesGetTheNearestRightWord) {
             "unknown option --epoch | did you mean '--epochs'?");
   EXPECT_EQ(refusal({"x.csv", "--epoch=3"}), "unknown option --epoch | did you mean '--epochs'?");
   EXPECT_EQ(refusal({"x.csv", "--precision", "bf61"}),
-            "--precision: 'bf61' is none of fp32|fp16|bf16 | did you mean 'bf16'?");
+            "--precision: 'bf61' is none of fp32|fp16|bf16|auto | did you mean 'bf16'?");
   EXPECT_EQ(refusal({"x.csv", "--error-feedback"}),
             "--error-feedback: gradients are not rounded for --wire fp32 | add --wire bf16 or "
             "--wire fp16, or leave out --error-feedback");
@@ -261,7 +262,7 @@ TEST(CommandLine, HelpShowsEveryOptionWithItsDefault) {
   const std::string help = parse_command_line({"--help"}).instead;
   for (const char* text :
        {"--batch", "32", "--lr", "0.128/hidden", "--split", "0.8,0.1,0.1", "--run",
-        "runs/<name of DATA>", "--precision", "fp32|fp16|bf16", "bert_train prep"}) {
+        "runs/<name of DATA>", "--precision", "fp32|fp16|bf16|auto", "bert_train prep"}) {
     EXPECT_THAT(help, HasSubstr(text));
   }
   EXPECT_THAT(parse_command_line({"eval", "-h"}).instead, HasSubstr("--on"));

@@ -98,7 +98,7 @@ TEST(HelpJson, SaysWhatAnOptionTakes) {
                             "least": 1, "most": 1000000})"));
   const Json precision = option_of(train, "precision");
   EXPECT_EQ(precision["type"], "choice");
-  EXPECT_EQ(precision["choices"], Json::parse(R"(["fp32", "fp16", "bf16"])"));
+  EXPECT_EQ(precision["choices"], Json::parse(R"(["fp32", "fp16", "bf16", "auto"])"));
   EXPECT_EQ(option_of(train, "weight-decay")["type"], "number");
   EXPECT_EQ(option_of(train, "lr")["type"], "list");
   EXPECT_FALSE(option_of(train, "steps").contains("most"));

@@ -1,0 +1,29 @@
+// What --precision auto means in a run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bp/communicator.h"
+#include "trainer/model/precision.h"
+#include "trainer/run/run_folder.h"
+
+namespace bp::trainer {
+
+// Returns the precision of the checkpoint from which a run in `folder` will resume, as --precision
+// calls it. Returns "" if there is no such checkpoint, or if choose_resume_point() refuses it.
+[[nodiscard]] std::string saved_precision(const RunFolder& folder, const std::string& resume);
+
+// Returns what a rank tells the others. `saved`: the precision of the checkpoint; "": the rank
+// knows of none.
+[[nodiscard]] std::string precision_wish(const std::string& saved, bool has_bf16_instructions);
+
+// Returns the precision of the run from what the ranks have told, in their order: that of the
+// checkpoint which rank 0 knows, else the fastest_precision() of all processors together.
+[[nodiscard]] Precision chosen_precision(const std::vector<std::string>& wishes);
+
+// Collective. Returns the precision that --precision auto means, the same on all ranks. `saved`
+// counts on rank 0 only.
+[[nodiscard]] Precision agree_on_precision(Communicator& world, const std::string& saved);
+
+}  // namespace bp::trainer
