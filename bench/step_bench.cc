@@ -5,64 +5,30 @@
 //
 //   step_bench [STEPS]
 #include <ATen/core/Tensor.h>
-#include <malloc.h>
 #include <torch/optim/optimizer.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "bench/training.h"
 #include "bp/communicator.h"
 #include "bp/torch/distributed_optimizer.h"
 #include "trainer/model/bert.h"
-#include "trainer/optim/adamw.h"
-#include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
 namespace {
 
-constexpr int kRows = 32;
-constexpr int kLength = 32;
 constexpr int kWarmUps = 3;
 
+// The one in which a step takes less time here.
 Precision precision() {
   return bf16_products() == Bf16Products::native ? Precision::bf16 : Precision::fp32;
-}
-
-BertConfig minilm() {
-  BertConfig config;
-  config.hidden = 384;
-  config.layers = 6;
-  config.heads = 12;
-  config.intermediate = 1536;
-  config.head = head_of({.labels = {"negative", "positive"}});
-  return config;
-}
-
-Batch make_batch() {
-  Batch batch;
-  batch.rows = kRows;
-  batch.length = kLength;
-  for (int i = 0; i < kRows * kLength; ++i) batch.token_ids.push_back(1000 + i * 7919 % 29000);
-  batch.lengths.assign(kRows, kLength);
-  batch.arrays.resize(1);
-  for (int row = 0; row < kRows; ++row) {
-    batch.arrays[0].integers.push_back(row % 2);
-    batch.sample_ids.push_back(row);
-    batch.text_ids.push_back(row);
-  }
-  return batch;
-}
-
-std::unique_ptr<torch::optim::Optimizer> adamw_of(const Bert& model) {
-  DecayGroup group{{}, 0.01};
-  for (const auto& [name, parameter] : model.parameters()) group.parameters.push_back(parameter);
-  return make_fused_adamw({group}, {.lr = 1e-5});
 }
 
 class Plain {
@@ -104,25 +70,11 @@ double milliseconds(Trained& trained, const Batch& batch, const TrainingStep& nu
       .count();
 }
 
-// bert_train does the same. Without it, malloc may map each large tensor again, which then causes
-// page faults, seemingly at random.
-void keep_large_blocks() {
-  constexpr int kNever = 1 << 30;
-  ::mallopt(M_MMAP_THRESHOLD, kNever);
-  ::mallopt(M_TRIM_THRESHOLD, kNever);
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 void run(int steps) {
   Communicator world = Communicator::create();
   Plain plain;
   Distributed distributed(world);
-  const Batch batch = make_batch();
+  const Batch batch = make_batch(32);
   std::vector<double> alone;
   std::vector<double> wrapped;
   std::vector<double> quotients;
@@ -142,8 +94,7 @@ void run(int steps) {
   std::printf(
       "step in %s: %.2f ms alone, %.2f ms in DistributedOptimizer, %d steps in turns: %+.2f %% "
       "(target: 2 %%)\n",
-      precision() == Precision::bf16 ? "bf16" : "fp32", median(alone), median(wrapped), steps,
-      overhead);
+      std::string(name_of(precision())).c_str(), median(alone), median(wrapped), steps, overhead);
   world.finish();
 }
 
