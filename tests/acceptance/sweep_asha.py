@@ -17,12 +17,12 @@ import sys
 import time
 
 TRIALS, SLOTS = 20, 10
-STEPS, EVERY = 360, 24  # of each trial, and between its evaluations
+STEPS, EVERY = 360, 45  # of each trial, and between its evaluations
 TRAIN_ROWS, DEV_ROWS = 3000, 436  # evaluations on all 872 rows of dev would take longer than the training
 RULES = {
     "none": "",
-    "asha": "stop: {rule: asha, min: 2, factor: 3}\n",
-    "median": "stop: {rule: median, min: 2}\n",
+    "asha": "stop: {rule: asha, min: 1, factor: 3}\n",
+    "median": "stop: {rule: median, min: 1}\n",
 }
 MOST_STEPS = 0.40  # of ASHA, as a share of those of the full search
 LIMIT = 900  # seconds for any command

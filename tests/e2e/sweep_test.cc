@@ -78,6 +78,15 @@ TEST_F(BertTrainSweep, KnowsTheScoreOfATask) {
   EXPECT_TRUE(status["best"][0]["result"].is_number());
 }
 
+TEST_F(BertTrainSweep, EstimatesItsTimeByAFewSteps) {
+  const std::string out = output_of(
+      sweep("space.yaml --dry-run --estimate -n 2 --folder none", "--label label --steps 50"));
+  EXPECT_THAT(out, ::testing::ContainsRegex(
+                       "\ntime: [0-9.]+ s a trial, by bert_train estimate of trial 0 .50 steps, "
+                       "without evaluations.; about [0-9.]+ s for 4 trials\n"));
+  EXPECT_EQ(in_folder("test -e none").code, 1) << "nothing stays";
+}
+
 TEST_F(BertTrainSweep, RefusesWhatNoTrialCouldRun) {
   const auto refusal = [](const std::string& words) {
     const Ended ended = in_folder(concat(BP_BIN_DIR "/bert_train sweep ", words));

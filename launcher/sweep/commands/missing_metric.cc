@@ -23,8 +23,9 @@ std::string seen_text(const SweepSettings& settings, const std::vector<TrialReco
     const std::string folder = trial_folder(settings.folder, trial.number);
     if (!is_bert_train(program_of(settings, trial.block))) {
       const auto line = refused_report(folder + "/stdout");
-      if (line)
+      if (line) {
         return concat("; trial ", trial.number, " printed '", *line, "', which is no report");
+      }
       continue;
     }
     const auto names = names_in_metrics(folder + "/run/metrics.jsonl");

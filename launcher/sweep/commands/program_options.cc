@@ -1,32 +1,20 @@
 #include "launcher/sweep/commands/program_options.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <filesystem>
 #include <optional>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 
-#include "base/deadline.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "launcher/process/child.h"
-#include "launcher/process/environment_list.h"
-#include "launcher/process/program.h"
-#include "launcher/process/spawn.h"
+#include "launcher/sweep/commands/ask_program.h"
 
 namespace bp::launcher::sweep {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr std::chrono::seconds kAnswerLimit{60};
 
 [[noreturn]] void refuse_parameter(const std::string& space, int line, const std::string& text) {
   throw Error(ErrorCode::invalid_argument, concat(space, ", line ", line, ": ", text));
@@ -104,22 +92,6 @@ void check_parameter(const std::string& space,
   }
 }
 
-std::string read_answer(int fd, Deadline deadline) {
-  std::string text;
-  std::array<char, std::size_t{16} << 10> buffer{};
-  while (true) {
-    pollfd ready{fd, POLLIN, 0};
-    if (::poll(&ready, 1, static_cast<int>(deadline.left().count())) <= 0) {
-      return "";
-    }
-    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
-    if (got <= 0) {
-      return text;
-    }
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-}
-
 }  // namespace
 
 void check_parameters(const std::string& space,
@@ -151,34 +123,12 @@ void check_parameters(const std::string& space,
 }
 
 std::string ask_for_options(const std::vector<std::string>& program) {
-  const auto environment = own_environment();
-  const Program found = find_program(
-      program.front(), {std::string(find_environment(environment, "PATH").value_or("")),
-                        std::filesystem::path(own_program()).parent_path().string()});
-  if (found.exit_code != 0) {
-    throw Error(ErrorCode::invalid_argument,
-                concat("cannot run ", program.front(), ": ", found.problem));
-  }
-  std::vector<std::string> argv{found.file, "--help=json"};
+  std::vector<std::string> words{program.front(), "--help=json"};
   if (const auto task = std::ranges::find(program, "--task");
       task != program.end() && task + 1 != program.end()) {
-    argv.insert(argv.end(), {"--task", *(task + 1)});
+    words.insert(words.end(), {"--task", *(task + 1)});
   }
-  Pipe out = make_pipe();
-  Pipe errors = make_pipe();  // its reader goes away, so nothing is shown
-  const SpawnResult started = spawn({.file = found.file,
-                                     .argv = argv,
-                                     .environment = environment,
-                                     .standard_output = out.write.get(),
-                                     .standard_error = errors.write.get(),
-                                     .die_with_parent = true});
-  if (started.error != 0) {
-    throw Error(ErrorCode::io,
-                concat("cannot run ", found.file, ": ", exec_error_text(started.error)));
-  }
-  Child child(started.pid);
-  out.write.reset();
-  return read_answer(out.read.get(), Deadline(kAnswerLimit));
+  return ask_program({.words = words}).text;
 }
 
 }  // namespace bp::launcher::sweep

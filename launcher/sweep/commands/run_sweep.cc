@@ -122,7 +122,7 @@ int run_sweep(const std::vector<std::string>& arguments) {
   }
   const auto& settings = std::get<SweepSettings>(prepared);
   if (given.dry_run) {
-    return sweep_dry_run(settings, given.json);
+    return sweep_dry_run(settings, given.json, given.estimate);
   }
   ignore_broken_pipes();
   ::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is then an error, as on a full disk

@@ -93,6 +93,8 @@ void describe_sweep(CLI::App& app, SweepOptions& options, RawSweepOptions& raw) 
   app.add_flag("--env-all", options.bprun.whole_environment,
                "pass the whole environment to other hosts");
   app.add_flag("--dry-run", options.dry_run, "list every trial and its command; start nothing");
+  app.add_flag("--estimate", options.estimate,
+               "with --dry-run, run a few steps of bert_train to tell the time");
   app.add_flag("--json", options.json, "print --dry-run as JSON");
   app.add_flag("-q,--quiet", options.quiet, "print only failures and the end");
 }
@@ -124,6 +126,9 @@ void finish_sweep_options(SweepOptions& options, const RawSweepOptions& raw) {
       refuse_option("--direction has no effect without --metric; SPACE has direction too");
     }
     options.direction = raw.direction == "max" ? Direction::max : Direction::min;
+  }
+  if (options.estimate && !options.dry_run) {
+    refuse_option("--estimate has no effect without --dry-run");
   }
   options.bprun.grace = parse_duration(raw.grace, "--grace");
   if (!raw.lost_after.empty()) {

@@ -22,6 +22,7 @@ struct SweepOptions {
   std::optional<Direction> direction = {};  // of `metric`
   int max_restarts = 0;
   bool dry_run = false;
+  bool estimate = false;
   bool json = false;
   bool quiet = false;
   std::vector<std::string> program = {};  // with its arguments; empty if each block has its own

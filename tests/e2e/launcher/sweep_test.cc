@@ -416,6 +416,28 @@ TEST_F(SweepTest, ADryRunListsEveryTrialAndStartsNothing) {
   EXPECT_FALSE(std::filesystem::exists(folder()));
 }
 
+TEST_F(SweepTest, ADryRunTellsTheTimeByTrialsThatHaveFinished) {
+  const auto sweep = [this](std::vector<std::string> options) {
+    return start("parameters: {i: {range: [1, 9, 1]}}\n", "sleep 0.2", std::move(options));
+  };
+  BprunProcess before = sweep({"--dry-run", "--estimate"});
+  EXPECT_EQ(before.finish(), 0) << before.err();
+  EXPECT_THAT(before.out(), Not(HasSubstr("time: ")));
+  EXPECT_THAT(before.err(), HasSubstr("no estimate of the time: only bert_train can estimate"));
+  BprunProcess some = sweep({"--max-trials", "2"});
+  ASSERT_EQ(some.finish(), 0) << some.err();
+  BprunProcess text = sweep({"--dry-run", "-n", "4"});
+  EXPECT_EQ(text.finish(), 0) << text.err();
+  EXPECT_THAT(text.out(), testing::ContainsRegex(
+                              "\ntime: [0-9.]+ s a trial, by 2 trials that have finished in .*; "
+                              "about [0-9.]+ s for 7 trials\n"));
+  BprunProcess as_json = sweep({"--dry-run", "--json", "-n", "4"});
+  EXPECT_EQ(as_json.finish(), 0) << as_json.err();
+  const json time = json::parse(as_json.out())["time"];
+  EXPECT_GE(time["trial_seconds"], 0.2);
+  EXPECT_DOUBLE_EQ(time["seconds"], 2 * time["trial_seconds"].get<double>()) << "in two rounds";
+}
+
 TEST_F(SweepTest, AReachedValueEndsTheSweep) {
   const auto sweep = [this] {
     return start("metric: loss\nparameters: {i: {range: [1, 9, 1]}}\n",

@@ -1,0 +1,26 @@
+// Runs a program on this machine for what it prints.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace bp::launcher::sweep {
+
+struct Question {
+  std::vector<std::string> words;  // the program, found as for a trial, and its arguments
+  std::vector<std::string> environment = {};  // NAME=VALUE; added to this process's
+  bool with_errors = false;  // whether stderr belongs to the answer; else it is lost
+  std::chrono::milliseconds limit = std::chrono::minutes{1};
+};
+
+struct Answer {
+  int exit_code = -1;  // -1: it was killed, or still ran at the limit
+  std::string text;    // all that it has printed
+};
+
+// Blocks until the program has ended, or kills it after the limit. Throws invalid_argument if the
+// program is not found, io if it cannot be started.
+[[nodiscard]] Answer ask_program(const Question& question);
+
+}  // namespace bp::launcher::sweep
