@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -67,6 +69,59 @@ TEST_F(OwnTask, EachLayoutTrainsTheSameModel) {
   EXPECT_LE(test::largest_difference(path("one/model/model.safetensors"),
                                      path("four/model/model.safetensors")),
             2e-5);
+}
+
+nlohmann::json figures_of(const std::string& metrics) {
+  nlohmann::json all = nlohmann::json::array();
+  std::istringstream lines(read(metrics));
+  for (std::string line; std::getline(lines, line);) {
+    const auto record = nlohmann::json::parse(line);
+    if (!record.contains("split")) all.push_back(record.at("figures"));
+  }
+  return all;
+}
+
+// 20 steps are one epoch and a part of the second. Which mails are urgent does not depend on
+// rounding, so that figure is the same to the last digit.
+TEST_F(OwnTask, FiguresOfItsLossAreTheSameOnEachLayout) {
+  const std::string common =
+      "mails.csv --task mail --model slim --dropout 0 --lr 1e-4 --epsilon 1e-6 --warmup 0 "
+      "--steps 20 --split 0.8,0.1,0.1 --tensorboard ";
+  const std::string line = output_of(concat(kProgram, common, "t1 --run one --batch 32"));
+  EXPECT_THAT(line, HasSubstr("; train right 0."));
+  (void)output_of(concat(BP_BIN_DIR "/bprun -H localhost:3,127.0.0.1:1 ", kProgram, common,
+                         "t4 --run four --batch 4 --accumulate 2"));
+  const nlohmann::json one = figures_of(path("one/metrics.jsonl"));
+  const nlohmann::json four = figures_of(path("four/metrics.jsonl"));
+  ASSERT_EQ(one.size(), 20U);
+  ASSERT_EQ(four.size(), 20U);
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    EXPECT_EQ(one[i]["urgent"], four[i]["urgent"]) << "record " << i;
+    EXPECT_NEAR(one[i]["right"], four[i]["right"], 0.05) << "record " << i;
+  }
+
+  const auto epochs = nlohmann::json::parse(read(path("one/summary.json")))["figures"];
+  ASSERT_EQ(epochs.size(), 2U);
+  EXPECT_EQ(epochs[0]["epoch"], 1);
+  EXPECT_NEAR(epochs[0]["means"]["urgent"], 1 / 3.0, 0.03);
+  const auto others = nlohmann::json::parse(read(path("four/summary.json")))["figures"];
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(epochs[i]["epoch"], others[i]["epoch"]);
+    EXPECT_EQ(epochs[i]["means"]["urgent"], others[i]["means"]["urgent"]);
+  }
+  EXPECT_THAT(read(path("one/report.html")), HasSubstr("<h3>urgent</h3>"));
+  EXPECT_THAT(output_of("cat t4/*"), HasSubstr("figures/urgent"));
+}
+
+// The second half of the run begins in the middle of the first epoch.
+TEST_F(OwnTask, FiguresOfAnEpochSurviveAPause) {
+  const std::string common =
+      kProgram + "mails.csv --task mail --model slim --steps 24 --save-every 6 --keep 9 --run ";
+  (void)output_of(common + "whole");
+  (void)output_of(common + "half --resume whole/checkpoints/step-6");
+  const auto whole = nlohmann::json::parse(read(path("whole/summary.json")));
+  ASSERT_GE(whole["figures"].size(), 2U);
+  EXPECT_EQ(whole["figures"], nlohmann::json::parse(read(path("half/summary.json")))["figures"]);
 }
 
 TEST_F(OwnTask, ContinuesToTheSameBits) {

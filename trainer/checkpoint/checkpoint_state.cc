@@ -20,14 +20,43 @@ double read_number(const Json& json, const char* key) {
   return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
 }
 
+Json to_array(const std::vector<EpochFigures>& epochs) {
+  Json list = Json::array();
+  for (const EpochFigures& one : epochs) {
+    Json sums = Json::object();
+    for (const Figure& figure : one.sums) {
+      sums[figure.name] = {number(figure.sum), number(figure.weight)};
+    }
+    list.push_back({{"epoch", one.epoch}, {"sums", std::move(sums)}});
+  }
+  return list;
+}
+
+std::vector<EpochFigures> read_epoch_figures(const Json& list) {
+  std::vector<EpochFigures> epochs;
+  for (const Json& entry : list) {
+    EpochFigures& one = epochs.emplace_back();
+    one.epoch = entry.at("epoch");
+    for (const auto& [name, sums] : entry.at("sums").items()) {
+      const Json& sum = sums.at(0);
+      one.sums.push_back(
+          {name, sum.is_null() ? std::numeric_limits<double>::quiet_NaN() : sum.get<double>(),
+           sums.at(1)});
+    }
+  }
+  return epochs;
+}
+
 Json to_object(const RunTotals& totals) {
-  return {{"samples", totals.samples},
-          {"tokens", totals.tokens},
-          {"seconds", number(totals.seconds)},
-          {"seconds_exposed", number(totals.seconds_exposed)},
-          {"gradient_bytes", totals.gradient_bytes},
-          {"loss", number(totals.loss)},
-          {"skipped_steps", totals.skipped}};
+  Json json{{"samples", totals.samples},
+            {"tokens", totals.tokens},
+            {"seconds", number(totals.seconds)},
+            {"seconds_exposed", number(totals.seconds_exposed)},
+            {"gradient_bytes", totals.gradient_bytes},
+            {"loss", number(totals.loss)},
+            {"skipped_steps", totals.skipped}};
+  if (!totals.figures.empty()) json["figures"] = to_array(totals.figures);
+  return json;
 }
 
 // Checkpoints of older versions do not have the key.
@@ -42,7 +71,9 @@ RunTotals read_totals(const Json& json) {
           .seconds_exposed = read_number(json, "seconds_exposed"),
           .gradient_bytes = count_at(json, "gradient_bytes"),
           .loss = read_number(json, "loss"),
-          .skipped = count_or_0(json, "skipped_steps")};
+          .skipped = count_or_0(json, "skipped_steps"),
+          .figures = json.contains("figures") ? read_epoch_figures(json.at("figures"))
+                                              : std::vector<EpochFigures>()};
 }
 
 Json to_object(const BestResult& best) {

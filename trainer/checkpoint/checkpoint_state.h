@@ -15,6 +15,7 @@
 
 #include "trainer/data/sampler.h"
 #include "trainer/report/evaluation_summary.h"
+#include "trainer/report/figures.h"
 #include "trainer/report/setting.h"
 
 namespace bp::trainer {
@@ -32,6 +33,7 @@ struct RunTotals {
   std::int64_t gradient_bytes = 0;
   double loss = 0;           // of the last logged step
   std::int64_t skipped = 0;  // steps that made no update, because their gradient overflowed
+  std::vector<EpochFigures> figures = {};  // that steps reported
 };
 
 struct BestResult {

@@ -38,7 +38,10 @@ void check_names(const std::string& what, std::vector<std::string> names) {
 
 void check(const Extensions& extensions) {
   check_names("task", task_names(extensions));
-  for (const auto& task : extensions.tasks) check_names("answer", task->answers());
+  for (const auto& task : extensions.tasks) {
+    check_names("answer", task->answers());
+    check_names("figure", task->figures());
+  }
   std::vector<std::string> models = preset_names();
   for (const CustomModel& own : extensions.models) models.push_back(own.name);
   check_names("model", models);

@@ -96,6 +96,9 @@ void EventLog::write(const StepRecord& record) {
     values.push_back(scalar_value("train/skipped", static_cast<double>(record.skipped)));
   }
   if (record.loss_scale > 0) values.push_back(scalar_value("train/loss_scale", record.loss_scale));
+  for (const auto& [name, value] : record.figures) {
+    values.push_back(scalar_value("figures/" + name, value));
+  }
   write(record.step, values);
 }
 

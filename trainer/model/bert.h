@@ -79,6 +79,8 @@ class Bert {
   [[nodiscard]] Loss loss(const at::Tensor& outputs, const Batch& batch) const {
     return head_->loss(outputs, batch);
   }
+  // Returns the names of the figures that loss() may report.
+  [[nodiscard]] std::vector<std::string> figures() const { return head_->figures(); }
   // Returns Head::divergence() of two passes' outputs for the same batch.
   [[nodiscard]] Loss divergence(const at::Tensor& outputs,
                                 const at::Tensor& others,

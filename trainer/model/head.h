@@ -6,8 +6,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bp/error.h"
+#include "bp/trainer/figure.h"
 #include "trainer/data/batch.h"
 #include "trainer/model/config.h"
 #include "trainer/model/encoder.h"
@@ -21,6 +23,7 @@ namespace bp::trainer {
 struct Loss {
   at::Tensor mean;
   double weight = 0;
+  std::vector<Figure> figures = {};  // of this batch, for people; training does not depend on them
 };
 
 class OnnxGraph;
@@ -42,6 +45,8 @@ class Head {
                                            const at::Tensor& states,
                                            const Batch& batch) const = 0;
   [[nodiscard]] virtual Loss loss(const at::Tensor& outputs, const Batch& batch) const = 0;
+  // Returns the names of all figures that loss() may report, without repetition.
+  [[nodiscard]] virtual std::vector<std::string> figures() const { return {}; }
   // Returns how much the predictions of `others` differ from those of `outputs`: the
   // Kullback-Leibler divergence of each sample, with the mean and weight of loss(). A task whose
   // options have regularization (trainer/tasks/regularization.h) must define it.

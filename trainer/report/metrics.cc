@@ -25,6 +25,7 @@ namespace bp::trainer {
 namespace {
 
 constexpr int kFileMode = 0644;
+constexpr const char* kFigures = "figures";
 
 [[noreturn]] void fail(const std::string& path, const char* doing, int error_number) {
   throw Error(ErrorCode::io, concat("cannot ", doing, " ", path, ": ", error_text(error_number)));
@@ -45,6 +46,12 @@ class Line {
     json_[key] = measured(value);
     note(key, value);
   }
+  void add_figures(const FigureMeans& figures) {
+    for (const auto& [name, value] : figures) {
+      json_[kFigures][name] = number(value);
+      note(concat(kFigures, '.', name), value);
+    }
+  }
   std::string text() {
     if (!not_finite_.empty()) {
       json_["not_finite"] = not_finite_;
@@ -63,14 +70,29 @@ class Line {
   Json not_finite_;
 };
 
+double read_not_finite(const Json& line, const std::string& key) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::string what = line.value("not_finite", Json::object()).value(key, "nan");
+  return what == "inf" ? kInfinity : what == "-inf" ? -kInfinity : std::nan("");
+}
+
 double read_number(const Json& line, const char* key) {
   const auto found = line.find(key);
   if (found != line.end() && found->is_number()) {
     return found->get<double>();
   }
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const std::string what = line.value("not_finite", Json::object()).value(key, "nan");
-  return what == "inf" ? kInfinity : what == "-inf" ? -kInfinity : std::nan("");
+  return read_not_finite(line, key);
+}
+
+FigureMeans read_figures(const Json& line) {
+  FigureMeans figures;
+  if (!line.contains(kFigures)) return figures;
+  for (const auto& [name, value] : line[kFigures].items()) {
+    figures.emplace_back(name, value.is_number()
+                                   ? value.get<double>()
+                                   : read_not_finite(line, concat(kFigures, '.', name)));
+  }
+  return figures;
 }
 
 StepRecord read_step(const Json& line) {
@@ -82,6 +104,7 @@ StepRecord read_step(const Json& line) {
           .grad_norm = read_number(line, "grad_norm"),
           .skipped = line.contains("skipped") ? count_at(line, "skipped") : 0,
           .loss_scale = line.contains("loss_scale") ? read_number(line, "loss_scale") : 0,
+          .figures = read_figures(line),
           .samples_per_s = read_number(line, "samples_per_s"),
           .tokens_per_s = read_number(line, "tokens_per_s"),
           .compute_ms = read_number(line, "compute_ms"),
@@ -141,6 +164,7 @@ std::string to_json_line(const StepRecord& record) {
   line.add_number("grad_norm", record.grad_norm);
   line.add("skipped", record.skipped);
   if (record.loss_scale > 0) line.add_number("loss_scale", record.loss_scale);
+  line.add_figures(record.figures);
   line.add_measured("samples_per_s", record.samples_per_s);
   line.add_measured("tokens_per_s", record.tokens_per_s);
   line.add_measured("compute_ms", record.compute_ms);

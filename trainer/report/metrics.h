@@ -8,8 +8,11 @@
 //   {"step":200,"epoch":1,"samples":12800,"split":"dev","loss":0.43,"accuracy":0.81,"mcc":0.62,
 //    "f1_macro":0.81,"log_loss":0.43}
 //
+// A run whose steps report figures (bp::Figure) also has "figures":{"masked_accuracy":0.31}, after
+// "loss_scale".
+//
 // JSON has no NaN and no infinity. Such a value is written as null, and the line gets a last key
-// that names the value: "not_finite":{"loss":"nan"}.
+// that names the value: "not_finite":{"loss":"nan"}. A figure is "figures.NAME" there.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +22,7 @@
 #include "base/fd.h"
 #include "bp/activity.h"
 #include "trainer/report/evaluation_summary.h"
+#include "trainer/report/figures.h"
 
 namespace bp::trainer {
 
@@ -33,6 +37,7 @@ struct StepRecord {
   double grad_norm = 0;      // before clipping
   std::int64_t skipped = 0;  // steps since the last logged one without an update
   double loss_scale = 0;     // with which the step was computed; 0: none, and then no key
+  FigureMeans figures = {};  // over the steps since the last logged one; empty: no key
   double samples_per_s = 0;
   double tokens_per_s = 0;
   double compute_ms = 0;

@@ -1,4 +1,5 @@
 // The sections about the course of the run: curves, time, hosts, settings.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -20,6 +21,22 @@ Series of_steps(const Report& report,
     series.y.push_back(record.*value);
   }
   return series;
+}
+
+// The curves of all figures that steps reported, in the order of their first records.
+std::vector<Series> of_figures(const Report& report) {
+  std::vector<Series> all;
+  for (const StepRecord& record : report.metrics.steps) {
+    for (const auto& [name, value] : record.figures) {
+      auto found = std::ranges::find(all, name, &Series::name);
+      if (found == all.end()) {
+        found = all.insert(found, {.name = name, .look = Series::Look::noisy});
+      }
+      found->x.push_back(static_cast<double>(record.step));
+      found->y.push_back(value);
+    }
+  }
+  return all;
 }
 
 Series of_dev(const Report& report, const std::string& key) {
@@ -87,11 +104,12 @@ std::string loss_section(const Report& report) {
 }
 
 std::string course_section(const Report& report) {
-  const std::string charts =
+  std::string charts =
       (report.main_score == "loss" ? "" : small_chart(of_dev(report, report.main_score))) +
       small_chart(of_steps(report, "learning rate", &StepRecord::lr, Series::Look::line)) +
       small_chart(of_steps(report, "gradient norm", &StepRecord::grad_norm)) +
       small_chart(of_steps(report, "samples/s", &StepRecord::samples_per_s));
+  for (const Series& figure : of_figures(report)) charts += small_chart(figure);
   return charts.empty() ? ""
                         : concat(
                               "<section class=\"card\"><h2>Course of the run</h2>\n"

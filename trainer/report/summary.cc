@@ -1,6 +1,7 @@
 #include "trainer/report/summary.h"
 
 #include <limits>
+#include <utility>
 
 #include "trainer/report/evaluation_json.h"
 
@@ -11,6 +12,29 @@ namespace {
 double number_or_nan(const Json& json, const char* key) {
   const Json& value = json.at(key);
   return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+// A figure's own sums are not in the file, so what is read has the weight 1.
+std::vector<EpochFigures> read_figures_by_epoch(const Json& list) {
+  std::vector<EpochFigures> epochs;
+  for (const Json& entry : list) {
+    EpochFigures& one = epochs.emplace_back();
+    one.epoch = number_or_nan(entry, "epoch");
+    for (const auto& [name, value] : entry.at("means").items()) {
+      one.sums.push_back({name, number_or_nan(entry.at("means"), name.c_str()), 1});
+    }
+  }
+  return epochs;
+}
+
+Json to_array(const std::vector<EpochFigures>& epochs) {
+  Json list = Json::array();
+  for (const EpochFigures& one : epochs) {
+    Json means = Json::object();
+    for (const auto& [name, mean] : means_of(one.sums)) means[name] = number(mean);
+    list.push_back({{"epoch", number(one.epoch)}, {"means", std::move(means)}});
+  }
+  return list;
 }
 
 }  // namespace
@@ -28,6 +52,7 @@ RunSummary parse_summary(const std::string& json) {
                                .tokens_per_s = number_or_nan(train, "tokens_per_s"),
                                .seconds = number_or_nan(train, "seconds"),
                                .loss = number_or_nan(train, "loss")}};
+  if (read.contains("figures")) summary.train.figures = read_figures_by_epoch(read["figures"]);
   if (read.contains("skipped_steps")) summary.train.skipped = count_at(read, "skipped_steps");
   if (read.contains("dev")) summary.dev = read_evaluation(read["dev"]);
   if (read.contains("test")) summary.test = read_evaluation(read["test"]);
@@ -55,6 +80,7 @@ std::string to_json(const RunSummary& summary) {
   if (summary.test) {
     json["test"] = to_object(*summary.test);
   }
+  if (!summary.train.figures.empty()) json["figures"] = to_array(summary.train.figures);
   if (summary.overfit) json["overfit"] = to_object(*summary.overfit);
   if (!summary.ended.empty()) json["ended"] = summary.ended;
   if (!summary.best_metric.empty()) json["best_metric"] = summary.best_metric;

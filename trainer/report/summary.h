@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "trainer/report/metrics.h"
 
@@ -15,6 +16,7 @@ struct TrainSummary {
   double seconds = 0;        // time in training steps, without preparation, evaluation and saving
   double loss = 0;           // loss of the last logged step
   std::int64_t skipped = 0;  // steps of the run that made no update, see report.md
+  std::vector<EpochFigures> figures = {};  // of each epoch; empty: no step reported any
 };
 
 struct CommSummary {
@@ -37,8 +39,8 @@ struct RunSummary {
   std::string ended = {};        // "steps", or what ended the run early; empty: no key in the file
   std::string ended_early = {};  // that as a sentence's part; empty: all steps were made
   std::string best_metric = {};  // compares evaluations of dev; empty: no key in the file
-  std::string final_weights = {};  // "last" or "best"; empty: no key in the file
-  std::int64_t final_step = 0;     // whose weights the model has
+  std::string final_weights = {};          // "last" or "best"; empty: no key in the file
+  std::int64_t final_step = 0;             // whose weights the model has
   CommSummary comm = {};
 };
 

@@ -16,6 +16,9 @@ namespace {
 
 using at::Tensor;
 
+constexpr const char* kSoftFigure = "soft_loss";
+constexpr const char* kHiddenFigure = "hidden_loss";
+
 // Returns for each of the layout's tokens 1 / (length of its sample), and 0 for those that only
 // fill up: fp64 [tokens].
 Tensor shares_of_tokens(const Layout& layout) {
@@ -89,12 +92,19 @@ Loss Distillation::operator()(const Bert& model,
   Loss loss = task_loss;
   const Loss soft = soft_loss(model, wanted.outputs, student.outputs, batch, options_.temperature);
   loss.mean = (1 - options_.weight) * task_loss.mean + options_.weight * soft.mean;
+  loss.figures.push_back({kSoftFigure, soft.mean.item<double>() * soft.weight, soft.weight});
   if (!reads_states()) return loss;
   // The mean over all ranks' samples, whatever their labels weigh.
   const Tensor difference =
       hidden_difference(*student.layout, student.states, wanted.states, model.projection());
+  loss.figures.push_back(
+      {kHiddenFigure, difference.item<double>(), static_cast<double>(batch.rows)});
   loss.mean = loss.mean + difference * (options_.hidden / loss.weight);
   return loss;
+}
+
+std::vector<const char*> Distillation::figures() const {
+  return reads_states() ? std::vector{kSoftFigure, kHiddenFigure} : std::vector{kSoftFigure};
 }
 
 }  // namespace bp::trainer

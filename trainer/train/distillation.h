@@ -51,6 +51,8 @@ class Distillation {
                                 const Bert::WithStates& student,
                                 const Loss& task_loss,
                                 const Batch& batch) const;
+  // Returns the names of the figures that it adds to those of the task's loss.
+  [[nodiscard]] std::vector<const char*> figures() const;
   [[nodiscard]] bool reads_states() const { return options_.hidden > 0; }
 
  private:

@@ -28,6 +28,7 @@
 #include "trainer/train/averaged_weights.h"
 #include "trainer/train/batches.h"
 #include "trainer/train/bug_report.h"
+#include "trainer/train/figure_sums.h"
 #include "trainer/train/gradient_check.h"
 #include "trainer/train/memory_advice.h"
 #include "trainer/train/memory_watch.h"
@@ -63,7 +64,6 @@ class Loop {
   void make_step();
   [[nodiscard]] StepBatches next_batches();
   [[nodiscard]] bool scales_loss() const { return options_.loss_scale > 0; }
-  [[nodiscard]] TrainingStep drawn() const;
   [[nodiscard]] AveragedWeights* averages();
   void average();
   void compute_gradient(const StepBatches& batches, const TrainingStep& step);
@@ -73,6 +73,7 @@ class Loop {
                                      double lr);
   void settle_stop(bool requested);
   void finish_step(const StepBatches& batches, const StepFacts& measured);
+  void exchange_figures();
   void watch_memory();
   [[nodiscard]] DevScores evaluated();
   void evaluate();
@@ -99,6 +100,7 @@ class Loop {
   DistributedOptimizer optimizer_;
   GradualUnfreezing unfreezing_;
   TrainLog log_;
+  FigureSums figures_;
   MemoryWatch memory_;
   Trace trace_;
   const StopSignal stop_;
@@ -127,6 +129,7 @@ Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Ber
                   .loss_scaling = {.initial = options.loss_scale}}),
       unfreezing_(model, options.unfreeze_every, job.rows),
       log_(job.metrics, steps_, now_.step, now_.totals, world.counters(), job.events),
+      figures_(step_figures(model, job.regularization, job.distillation)),
       trace_(options.trace, {world.rank(), world.size()}, now_.step),
       stop_(job.stop_file) {
   now_.rows = job.rows;
@@ -188,7 +191,7 @@ void Loop::make_step() {
   set_learning_rate(optimizer_.optimizer(), lr);
   unfreezing_.apply(now_.step, now_.position);
   const AnomalyWatch watch(options_.detect_anomaly);
-  TrainingStep drawn = this->drawn();
+  TrainingStep drawn = drawn_step(options_, model_, now_.step);
   watch.observe(drawn);
   const std::uint64_t bytes = world_.counters().bytes;
   advise_on_memory(batches, options_, [&] { compute_gradient(batches, drawn); });
@@ -220,15 +223,6 @@ void Loop::make_step() {
                Clock::now() - begin, gradient_bytes, world_.counters()});
 }
 
-// What decides the numbers that the step draws.
-TrainingStep Loop::drawn() const {
-  TrainingStep step{options_.seed, static_cast<std::uint64_t>(now_.step)};
-  if (options_.checkpoint_activations) {
-    step.recomputed_layers = static_cast<int>(std::ceil(std::sqrt(model_.config().layers)));
-  }
-  return step;
-}
-
 // Adds the weights after this step to their averages, unless --swa-from begins later.
 void Loop::average() {
   const RunPlace place{now_.step, now_.position};
@@ -254,6 +248,7 @@ void Loop::compute_gradient(const StepBatches& batches, const TrainingStep& step
       optimizer_.backward(at::zeros({}), 0);
     } else {
       const Loss loss = loss_of(batch, step);
+      figures_.add(loss.figures);
       optimizer_.backward(loss.mean, loss.weight);
     }
   }
@@ -304,6 +299,9 @@ void Loop::settle_stop(bool requested) {
 // Does what is due after a step: records, an evaluation, a checkpoint. The checkpoint comes last,
 // so that it contains the others' results.
 void Loop::finish_step(const StepBatches& batches, const StepFacts& measured) {
+  figures_.end_step(measured.skipped);
+  const bool epoch_ends = now_.position.used == 0;
+  if (log_.records(now_.step) || epoch_ends) exchange_figures();
   log_.step(measured);
   watch_memory();
   {
@@ -312,7 +310,6 @@ void Loop::finish_step(const StepBatches& batches, const StepFacts& measured) {
   }
 
   const bool last = now_.step == steps_ || ended_;
-  const bool epoch_ends = now_.position.used == 0;
   const std::int64_t every = options_.eval_every;
   now_.evaluation_due = last || (every > 0 ? now_.step % every == 0 : epoch_ends);
   if (now_.evaluation_due && !stopped_) evaluate();
@@ -321,6 +318,11 @@ void Loop::finish_step(const StepBatches& batches, const StepFacts& measured) {
   const bool due = save_rule_.due(now_.step, now_.position);
   if (stopped_ || last || ended_ || is_best || due) save();
   if (job_.checkpoints != nullptr) job_.checkpoints->check();
+}
+
+// Gives the log the figures of all ranks, up to the last step.
+void Loop::exchange_figures() {
+  if (figures_.pending()) log_.figures(figures_.exchange(world_), epochs_done(now_));
 }
 
 // The leader of each host warns, since its ranks share the memory.
@@ -337,6 +339,7 @@ DevScores Loop::evaluated() {
 
 void Loop::evaluate() {
   const TraceScope scope(world_.trace(), kTraceRow, "evaluation");
+  exchange_figures();
   const auto [result, stopped] = evaluated();
   stopped_ |= stopped;
   now_.evaluation_due = stopped;
@@ -361,6 +364,7 @@ void Loop::evaluate_first() {
 void Loop::save() {
   if (options_.save_every.by == SaveBy::never) return;
   if (options_.error_feedback) forget_residuals();
+  exchange_figures();
   if (job_.checkpoints == nullptr) return;
   const TraceScope scope(world_.trace(), kTraceRow, "checkpoint");
   now_.totals = log_.totals();

@@ -8,23 +8,28 @@
 
 namespace bp::trainer {
 
-// The first of the two passes, and how much the agreement weighs.
+// The first of the two passes.
 struct RDropPass {
   at::Tensor outputs;
   at::Tensor loss;
-  double weight = 0;  // the paper's alpha
 };
 
-// Makes a second pass over the batch with other dropout masks and returns the mean loss
+struct RDropLoss {
+  at::Tensor task;       // (loss1 + loss2) / 2
+  at::Tensor agreement;  // KL(p1 || p2) + KL(p2 || p1)
+};
+
+// Makes a second pass over the batch with other dropout masks and returns the parts of the mean
+// loss
 //
-//   (loss1 + loss2) / 2 + weight / 4 * (KL(p1 || p2) + KL(p2 || p1)),
+//   (loss1 + loss2) / 2 + alpha / 4 * (KL(p1 || p2) + KL(p2 || p1)),
 //
 // p1 and p2 being what the two passes predict. This is half of equation 4 of Liang et al., 2021,
 // "R-Drop: regularized dropout for neural networks" (arXiv:2106.14448), so that the loss keeps the
 // scale that it has without R-Drop. Without dropout it is the first loss.
-[[nodiscard]] at::Tensor r_drop_loss(const Bert& model,
-                                     const Batch& batch,
-                                     const TrainingStep& step,
-                                     const RDropPass& first);
+[[nodiscard]] RDropLoss r_drop_loss(const Bert& model,
+                                    const Batch& batch,
+                                    const TrainingStep& step,
+                                    const RDropPass& first);
 
 }  // namespace bp::trainer

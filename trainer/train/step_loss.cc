@@ -3,11 +3,24 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 
+#include <cmath>
+
 #include "trainer/train/distillation.h"
 #include "trainer/train/r_drop.h"
 #include "trainer/train/vat.h"
 
 namespace bp::trainer {
+namespace {
+
+constexpr const char* kTaskFigure = "task_loss";
+constexpr const char* kRDropFigure = "r_drop_loss";
+constexpr const char* kVatFigure = "vat_loss";
+
+bool has_parts(const Regularization& regularization, const Distillation* distillation) {
+  return regularization.r_drop > 0 || regularization.vat > 0 || distillation != nullptr;
+}
+
+}  // namespace
 
 Loss step_loss(const Bert& model,
                const Batch& batch,
@@ -19,15 +32,47 @@ Loss step_loss(const Bert& model,
                                        : Bert::WithStates{model.forward(batch, &step)};
   const at::Tensor& outputs = student.outputs;
   Loss loss = model.loss(outputs, batch);
+  const auto report = [&loss](const char* name, const at::Tensor& mean) {
+    loss.figures.push_back({name, mean.item<double>() * loss.weight, loss.weight});
+  };
+  at::Tensor added;
   if (regularization.r_drop > 0) {
-    loss.mean = r_drop_loss(model, batch, step, {outputs, loss.mean, regularization.r_drop});
+    const RDropLoss r_drop = r_drop_loss(model, batch, step, {outputs, loss.mean});
+    report(kRDropFigure, r_drop.agreement);
+    loss.mean = r_drop.task;
+    added = regularization.r_drop / 4 * r_drop.agreement;
   }
+  if (!has_parts(regularization, distillation)) return loss;
+  report(kTaskFigure, loss.mean);
+  if (added.defined()) loss.mean = loss.mean + added;
   if (regularization.vat > 0) {
     const VatOptions vat{regularization.vat_xi, regularization.vat_eps};
     const VatLoss vat_loss(model, batch, step, outputs);
-    loss.mean = loss.mean + regularization.vat * vat_loss(vat);
+    const at::Tensor mean = vat_loss(vat);
+    report(kVatFigure, mean);
+    loss.mean = loss.mean + regularization.vat * mean;
   }
   return distillation == nullptr ? loss : (*distillation)(model, student, loss, batch);
+}
+
+TrainingStep drawn_step(const Options& options, const Bert& model, std::int64_t number) {
+  TrainingStep step{options.seed, static_cast<std::uint64_t>(number)};
+  if (options.checkpoint_activations) {
+    step.recomputed_layers = static_cast<int>(std::ceil(std::sqrt(model.config().layers)));
+  }
+  return step;
+}
+
+std::vector<std::string> step_figures(const Bert& model,
+                                      const Regularization& regularization,
+                                      const Distillation* distillation) {
+  std::vector<std::string> names = model.figures();
+  if (has_parts(regularization, distillation)) names.emplace_back(kTaskFigure);
+  if (regularization.r_drop > 0) names.emplace_back(kRDropFigure);
+  if (regularization.vat > 0) names.emplace_back(kVatFigure);
+  if (distillation == nullptr) return names;
+  for (const char* name : distillation->figures()) names.emplace_back(name);
+  return names;
 }
 
 }  // namespace bp::trainer

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 
 #include "base/text.h"
 #include "trainer/report/shown_text.h"
@@ -11,6 +12,9 @@ namespace bp::trainer {
 namespace {
 
 constexpr std::int64_t kRecords = 500;  // about this number in a long run
+
+// A line with the figures of training is at most about as long as this.
+constexpr std::size_t kLongestLine = 90;
 
 // Counters only grow, and a kind that has appeared keeps its index.
 Counters difference(Counters now, const Counters& before) {
@@ -45,6 +49,15 @@ TrainLog::TrainLog(const std::string& metrics,
   progress_ = std::make_unique<Progress>(steps);
 }
 
+bool TrainLog::records(std::int64_t step) const {
+  return step == 1 || step % every_ == 0 || step == steps_;
+}
+
+void TrainLog::figures(const std::vector<Figure>& sums, double epoch) {
+  add(sums_.figures, sums);
+  add(totals_.figures, sums, epoch);
+}
+
 void TrainLog::step(const StepFacts& facts) {
   ++done_;
   totals_.samples += facts.samples;
@@ -65,7 +78,7 @@ void TrainLog::step(const StepFacts& facts) {
   sums_.data_wait += facts.data_wait.count();
   sums_.exposed += facts.exposed.count();
   sums_.total += facts.total.count();
-  if (done_ == 1 || done_ % every_ == 0 || done_ == steps_) write_record(facts);
+  if (records(done_)) write_record(facts);
   if (progress_) progress_->update({done_, totals_.samples, facts.loss, totals_.skipped});
   if (facts.skipped) tell_skipped(facts);
 }
@@ -94,6 +107,7 @@ void TrainLog::write_record(const StepFacts& last) {
   record.grad_norm = last.grad_norm;
   record.skipped = sums_.skipped;
   record.loss_scale = last.loss_scale;
+  record.figures = means_of(sums_.figures);
   record.samples_per_s = static_cast<double>(sums_.samples) / sums_.total;
   record.tokens_per_s = static_cast<double>(sums_.tokens) / sums_.total;
   record.data_wait_ms = sums_.data_wait * milliseconds;
@@ -116,8 +130,12 @@ void TrainLog::evaluated(double epoch,
   if (events_ != nullptr) events_->write(record);
   const std::string own =
       main.key == "loss" ? "" : concat(main.key, " ", fixed(result.at(main.key), 4), ", ");
-  say(concat("step ", done_, ", epoch ", brief(epoch), ": ", split, " ", own, "loss ",
-             fixed(result.at("loss"), 4)));
+  const std::string line = concat("step ", done_, ", epoch ", brief(epoch), ": ", split, " ", own,
+                                  "loss ", fixed(result.at("loss"), 4));
+  const std::string figures =
+      totals_.figures.empty() ? "" : text_of(means_of(totals_.figures.back().sums));
+  const bool fits = !figures.empty() && line.size() + figures.size() < kLongestLine;
+  say(fits ? concat(line, "; train ", figures) : line);
   resume_clock();
 }
 
@@ -138,6 +156,7 @@ TrainSummary TrainLog::summary() const {
   result.seconds = totals_.seconds;
   result.loss = totals_.loss;
   result.skipped = totals_.skipped;
+  result.figures = totals_.figures;
   if (totals_.seconds > 0) {
     result.samples_per_s = static_cast<double>(totals_.samples) / totals_.seconds;
     result.tokens_per_s = static_cast<double>(totals_.tokens) / totals_.seconds;

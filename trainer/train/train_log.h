@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bp/activity.h"
 #include "trainer/checkpoint/checkpoint_state.h"
@@ -46,6 +47,11 @@ class TrainLog {
            const Counters& comm = {},
            EventLog* events = nullptr);
 
+  // Whether step() writes a record after this step: the same on all ranks.
+  [[nodiscard]] bool records(std::int64_t step) const;
+  // Takes what steps up to this one reported, summed over ranks (FigureSums). Call it before step()
+  // for a step that is recorded.
+  void figures(const std::vector<Figure>& sums, double epoch);
   void step(const StepFacts& facts);
   // Records an evaluation. Its time does not count as training.
   void evaluated(double epoch,
@@ -83,6 +89,7 @@ class TrainLog {
     double data_wait = 0;
     double exposed = 0;
     double total = 0;
+    std::vector<Figure> figures = {};
   };
   Sums sums_;
   Counters recorded_;  // the communicator's at the last record

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bp/export.h"
+#include "bp/trainer/figure.h"
 
 namespace at {
 class Tensor;
@@ -73,9 +74,14 @@ class CustomTask {
   // Returns fp32 [rows, outputs()]. A row's outputs must not depend on the other rows.
   [[nodiscard]] virtual at::Tensor forward(const HeadInput& input) const = 0;
   // Returns the loss of each row, [rows]. `answers`: fp32 [rows, answers]. bert_train minimizes the
-  // mean over the rows of all ranks.
+  // mean over the rows of all ranks. It may add values of figures() to `report`, which only a
+  // training step shows. An infinite or NaN sum is shown as it is.
   [[nodiscard]] virtual at::Tensor losses(const at::Tensor& outputs,
-                                          const at::Tensor& answers) const = 0;
+                                          const at::Tensor& answers,
+                                          std::vector<Figure>& report) const = 0;
+  // The names of the figures that training shows beside the loss, of small letters, digits, - and
+  // _. metrics.jsonl, TensorBoard, report.html and summary.json have them.
+  [[nodiscard]] virtual std::vector<std::string> figures() const { return {}; }
 
   // Scores, besides the mean loss. The first ranks the checkpoints; without any, the loss does.
   [[nodiscard]] virtual std::vector<std::string> scores() const { return {}; }

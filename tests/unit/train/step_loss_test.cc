@@ -3,10 +3,13 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tests/unit/tasks/small_model.h"
@@ -148,6 +151,29 @@ TEST_F(StepLoss, VatAddsToTheLossAlsoWhereNoGradientIsComputed) {
   const double once = loss_of({.vat = 1}) - plain;
   EXPECT_GT(once, 1e-3);
   EXPECT_NEAR(loss_of({.vat = 3}) - plain, 3 * once, 1e-6);
+}
+
+const Figure* figure_of(const Loss& loss, const std::string& name) {
+  const auto found = std::ranges::find(loss.figures, name, &Figure::name);
+  return found == loss.figures.end() ? nullptr : &*found;
+}
+
+TEST_F(StepLoss, ReportsThePartsOfItsLoss) {
+  EXPECT_TRUE(step_loss(model_, batch(), kStep, {}).figures.empty());
+  const Regularization both{.r_drop = 2, .vat = 0.5};
+  const Loss loss = step_loss(model_, batch(), kStep, both);
+  std::vector<std::string> names;
+  for (const Figure& figure : loss.figures) {
+    EXPECT_EQ(figure.weight, loss.weight);
+    names.push_back(figure.name);
+  }
+  EXPECT_THAT(names, ::testing::UnorderedElementsAreArray(step_figures(model_, both, nullptr)));
+  const auto mean = [&](const char* name) { return figure_of(loss, name)->sum / loss.weight; };
+  EXPECT_GT(mean("r_drop_loss"), 1e-3);
+  EXPECT_GT(mean("vat_loss"), 1e-3);
+  EXPECT_NEAR(
+      mean("task_loss") + both.r_drop / 4 * mean("r_drop_loss") + both.vat * mean("vat_loss"),
+      loss.mean.item<double>(), 1e-6);
 }
 
 TEST(Noise, IsNormalAndBelongsToTheSample) {

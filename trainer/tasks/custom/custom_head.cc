@@ -73,12 +73,14 @@ class CustomHead : public Head {
         at[row * answers + i] = static_cast<float>(values[static_cast<std::size_t>(row)]);
       }
     }
-    const Tensor losses = task_->losses(outputs, wanted);
+    std::vector<Figure> figures;
+    const Tensor losses = task_->losses(outputs, wanted, figures);
     if (losses.dim() != 1 || losses.size(0) != batch.rows) {
       refuse(concat("losses() of the task ", task_->name(), " did not return [", batch.rows, "]"));
     }
-    return {losses.mean(), static_cast<double>(batch.rows)};
+    return {losses.mean(), static_cast<double>(batch.rows), std::move(figures)};
   }
+  [[nodiscard]] std::vector<std::string> figures() const override { return task_->figures(); }
 
  private:
   // Returns which of [rows, length] are tokens.

@@ -86,7 +86,8 @@ double CustomScorer::mean_loss(Answered& all) const {
     const at::Tensor wanted = at::from_blob(all.answers.data() + begin * answers,
                                             {rows, static_cast<std::int64_t>(answers)}, at::kDouble)
                                   .to(at::kFloat);
-    sum += task_->losses(outputs, wanted).to(at::kDouble).sum().item<double>();
+    std::vector<Figure> ignored;
+    sum += task_->losses(outputs, wanted, ignored).to(at::kDouble).sum().item<double>();
   }
   return sum / static_cast<double>(all.samples);
 }

@@ -71,6 +71,15 @@ Tensor scored(const Tensor& logits, const std::vector<std::int64_t>& ids) {
   return at::stack({losses, at::argmax(logits.detach(), 1).to(at::kFloat)}, 1);
 }
 
+// Returns the figure of how many of `outputs`, a part of forward()'s, guessed the right id.
+Figure guessed(const char* name, const Tensor& outputs, const std::vector<std::int64_t>& ids) {
+  const Tensor right = outputs.detach().select(1, 1).to(at::kLong).eq(numbers_of(ids));
+  return {name, right.sum().item<double>(), static_cast<double>(ids.size())};
+}
+
+constexpr const char* kMaskedFigure = "masked_accuracy";
+constexpr const char* kNextFigure = "next_sentence_accuracy";
+
 class PretrainHead : public Head {
  public:
   PretrainHead(const BertConfig& config,
@@ -114,17 +123,28 @@ class PretrainHead : public Head {
   }
 
   [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {
+    const PretrainTargets targets = read_targets_(batch);
     const auto masked = outputs.size(0) - (next_sentence_ ? batch.rows : 0);
     const Tensor losses = outputs.select(1, 0);
     const Tensor of_tokens = losses.slice(0, 0, masked).sum();
     const auto tokens = static_cast<double>(masked);
-    if (!next_sentence_) return {masked > 0 ? of_tokens / tokens : of_tokens, tokens};
+    std::vector<Figure> figures = {
+        guessed(kMaskedFigure, outputs.slice(0, 0, masked), targets.ids)};
+    if (!next_sentence_) {
+      return {masked > 0 ? of_tokens / tokens : of_tokens, tokens, std::move(figures)};
+    }
+    figures.push_back(guessed(kNextFigure, outputs.slice(0, masked), targets.next_sentence));
     const double samples = batch.rows;
     const Tensor of_samples = losses.slice(0, masked).sum();
-    const double stated = read_targets_(batch).masked_per_sample;
-    const double per_sample = stated > 0 ? stated : tokens / samples;
+    const double per_sample =
+        targets.masked_per_sample > 0 ? targets.masked_per_sample : tokens / samples;
     const Tensor sum = masked > 0 ? of_samples + of_tokens / per_sample : of_samples;
-    return {sum / samples, samples};
+    return {sum / samples, samples, std::move(figures)};
+  }
+  [[nodiscard]] std::vector<std::string> figures() const override {
+    std::vector<std::string> names = {kMaskedFigure};
+    if (next_sentence_) names.emplace_back(kNextFigure);
+    return names;
   }
 
  private:

@@ -7,6 +7,8 @@
 #include <torch/optim/adamw.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -51,6 +53,26 @@ TEST_F(PretrainGolden, LogitsLossAndEveryGradientEqualTransformers) {
   EXPECT_NEAR(loss.mean.item<float>(), expected_.at("loss").item<float>(), 3e-6);
   loss.mean.backward();
   expect_gradients(*model, expected_);
+}
+
+TEST_F(PretrainGolden, TheLossReportsTheShareOfRightGuesses) {
+  const auto model = with_both();
+  at::Tensor outputs = model->forward(batch_, nullptr).clone();
+  for (std::size_t i = 0; i < 8; ++i) {  // all masked tokens but the first two are guessed
+    outputs[static_cast<std::int64_t>(i)][1] = targets_.ids[i] + (i < 2 ? 1 : 0);
+  }
+  for (std::size_t i = 0; i < 5; ++i) {
+    outputs[static_cast<std::int64_t>(8 + i)][1] = 1 - targets_.next_sentence[i];
+  }
+  const Loss loss = model->loss(outputs, batch_);
+  EXPECT_THAT(model->figures(), ElementsAre("masked_accuracy", "next_sentence_accuracy"));
+  ASSERT_EQ(loss.figures.size(), 2U);
+  EXPECT_EQ(loss.figures[0].name, "masked_accuracy");
+  EXPECT_EQ(loss.figures[0].sum, 6);
+  EXPECT_EQ(loss.figures[0].weight, 8);
+  EXPECT_EQ(loss.figures[1].sum, 0);
+  EXPECT_EQ(loss.figures[1].weight, 5);
+  EXPECT_THAT(masked_only()->figures(), ElementsAre("masked_accuracy"));
 }
 
 TEST_F(PretrainGolden, MaskedLossAndEveryGradientEqualTransformers) {

@@ -1,0 +1,47 @@
+#include "trainer/report/figures.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "trainer/report/shown_text.h"
+
+namespace bp::trainer {
+
+void add(std::vector<Figure>& sums, const std::vector<Figure>& more) {
+  for (const Figure& figure : more) {
+    const auto found = std::ranges::find(sums, figure.name, &Figure::name);
+    if (found == sums.end()) {
+      sums.push_back(figure);
+      continue;
+    }
+    found->sum += figure.sum;
+    found->weight += figure.weight;
+  }
+}
+
+void add(std::vector<EpochFigures>& epochs, const std::vector<Figure>& more, double epoch) {
+  if (epochs.empty() || epochs.back().epoch == std::floor(epochs.back().epoch))
+    epochs.push_back({});
+  epochs.back().epoch = epoch;
+  add(epochs.back().sums, more);
+}
+
+FigureMeans means_of(const std::vector<Figure>& sums) {
+  FigureMeans means;
+  for (const Figure& figure : sums) {
+    if (figure.weight != 0) means.emplace_back(figure.name, figure.sum / figure.weight);
+  }
+  return means;
+}
+
+std::string text_of(const FigureMeans& means) {
+  constexpr int kDigits = 4;
+  std::string text;
+  for (const auto& [name, value] : means) {
+    text += concat(text.empty() ? "" : ", ", name, ' ', fixed(value, kDigits));
+  }
+  return text;
+}
+
+}  // namespace bp::trainer
