@@ -1,7 +1,5 @@
 #include <errno.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
@@ -10,6 +8,7 @@
 #include <optional>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/launch_command.h"
 #include "base/text.h"
@@ -21,23 +20,19 @@
 #include "trainer/commands/command_line.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/model_source.h"
-#include "trainer/commands/option_groups.h"
 #include "trainer/commands/results.h"
 #include "trainer/commands/run_precision.h"
 #include "trainer/commands/teacher_source.h"
+#include "trainer/commands/train_results.h"
+#include "trainer/commands/train_settings.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
-#include "trainer/data/plan.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/events/event_log.h"
 #include "trainer/model/weights.h"
 #include "trainer/optim/optimizer.h"
-#include "trainer/optim/schedule.h"
-#include "trainer/options/option_set.h"
 #include "trainer/options/sampling.h"
-#include "trainer/report/lengths_section.h"
-#include "trainer/report/report.h"
 #include "trainer/report/sessions.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/run/command_again.h"
@@ -46,12 +41,10 @@
 #include "trainer/run/start.h"
 #include "trainer/run/store_users.h"
 #include "trainer/run/tell_bprun.h"
-#include "trainer/runs/run_record.h"
 #include "trainer/runs/runs_database.h"
 #include "trainer/share/shared_data.h"
 #include "trainer/share/temporary_folder.h"
 #include "trainer/tasks/choose_metric.h"
-#include "trainer/tasks/write_predictions.h"
 #include "trainer/train/distillation.h"
 #include "trainer/train/evaluate.h"
 #include "trainer/train/forward_blocks.h"
@@ -65,41 +58,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Adapters need a higher learning rate than the weights beside them (docs/bert_train.md).
-constexpr double kAdapterRate = 10;
-
-// Returns the names of the options of the task's training.
-std::vector<std::string> training_options(TaskInput& task) {
-  OptionSet set("", "", "");
-  task.add_training_options(set);
-  std::vector<std::string> names;
-  for (const Setting& setting : set.settings()) names.push_back(setting.key);
-  return names;
-}
-
 // Empty for bprun, which prints this itself.
 std::string started_by(const Environment& environment) {
   const bool engine = environment.launcher != "none" && environment.launcher != "bprun";
   return engine ? concat(", started by ", environment.launcher, " (", environment.found_by, ")")
                 : "";
-}
-
-std::vector<Host> hosts_of(const Topology& topology) {
-  std::vector<Host> hosts;
-  for (int i = 0; i < topology.hosts(); ++i) {
-    hosts.push_back({topology.host_name(i), topology.local_sizes[static_cast<std::size_t>(i)]});
-  }
-  return hosts;
-}
-
-// Two steps, the smallest evaluations and no checkpoints, which exercise every part of a run.
-void shorten(Options& options) {
-  options.steps = 2;
-  options.eval_every = 0;
-  options.save_every = {.by = SaveBy::never};
-  options.final_weights = FinalWeights::last;
-  options.early_stop = {};
-  options.resume = "never";
 }
 
 // One run, from its folder to its report.
@@ -134,7 +97,8 @@ class Run {
 
   int operator()() {
     open_data();
-    decide();
+    decide_settings(options_,
+                    {model_->config(), source_.pretrained(), *store_, evaluated(), metric_});
     start();
     try {
       return train_and_finish();
@@ -177,8 +141,7 @@ class Run {
     if (events_) events_->settings(options_.settings);
   }
 
-  // The split that training evaluates.
-  [[nodiscard]] Split evaluated() const { return options_.overfit > 0 ? Split::train : Split::dev; }
+  [[nodiscard]] Split evaluated() const { return evaluated_split(options_); }
   [[nodiscard]] bool saves() const { return options_.save_every.by != SaveBy::never; }
   // Whether the model is an average of the weights.
   [[nodiscard]] bool averages() const { return options_.ema > 0 || options_.swa_from > 0; }
@@ -196,7 +159,10 @@ class Run {
     if (options_.fast_dev_run) {
       for (const Split split : {Split::dev, Split::test}) store_->limit(split, kFewSamples);
     }
-    use_lengths();
+    if (needs_lengths(options_)) {
+      lengths_ = std::make_shared<std::vector<std::int32_t>>(store_->lengths(Split::train));
+      check_max_tokens(options_, *lengths_);
+    }
     choose_precision();
     model_ = make_model(source_, options_, *store_, [this](const std::string& text) { say(text); });
     freeze(*model_, options_.freeze);
@@ -207,17 +173,6 @@ class Run {
       say(concat("adapters of rank ", lora->rank, ": ", with_commas(count_parameters(*model_)),
                  " of ", with_commas(all), " parameters are trained and saved"));
     }
-  }
-
-  void use_lengths() {
-    if (!needs_lengths(options_)) return;
-    lengths_ = std::make_shared<std::vector<std::int32_t>>(store_->lengths(Split::train));
-    const std::int32_t longest = lengths_->empty() ? 0 : std::ranges::max(*lengths_);
-    if (options_.max_tokens == 0 || longest <= options_.max_tokens) return;
-    throw InputError(2,
-                     concat("--max-tokens ", options_.max_tokens, ": a sample has ", longest,
-                            " tokens, with [CLS] and [SEP]"),
-                     concat("give at least ", longest, ", or a smaller --max-length"));
   }
 
   // Replaces --precision auto, in config.yaml too. So a run that resumes on another machine
@@ -243,67 +198,6 @@ class Run {
     if (model_->lora() == nullptr || !model_->projection().defined()) return;
     throw InputError(2, "--distill-hidden with --lora needs hidden states of the teacher's width",
                      "leave out one of the two");
-  }
-
-  // Chooses the values that the command line left open.
-  void decide() {
-    const BertConfig& config = model_->config();
-    const auto decide = [this](const std::string& key, const std::string& value) {
-      set(options_.settings, {key, value, "default"});
-    };
-    if (options_.lr.first() == 0) {
-      options_.lr = default_learning_rate(config.hidden, source_.pretrained()) *
-                    (options_.lora.rank > 0 ? kAdapterRate : 1);
-      decide("lr", concat(options_.lr.first()));
-      check_schedule_options(options_);
-    }
-    if (options_.epochs == 0) {
-      options_.epochs = default_epochs(source_.pretrained());
-      decide("epochs", concat(options_.epochs));
-    }
-    if (options_.loss_scale == 0) {
-      options_.loss_scale = default_loss_scale(options_.precision);
-      decide("loss-scale", options_.loss_scale > 0 ? concat(options_.loss_scale) : "");
-    }
-    check_lists();
-    decide("best-metric", metric_.key);
-    if (options_.final_weights == FinalWeights::best) require_dev("--final best");
-    if (options_.eval_first) require_dev("--eval-first");
-    if (options_.early_stop.patience > 0) require_dev("--patience");
-    if (options_.early_stop.target) require_dev("--target-score");
-    if (options_.dropout < 0) decide("dropout", concat(config.hidden_dropout));
-    if (options_.run == default_run(options_.data)) decide("run", options_.run);
-    if (is_divided_by_data(store_->fingerprint())) decide("split", kSplitOfData);
-    if (options_.steps == 0) decide("steps", "");
-    if (options_.eval_every == 0) decide("eval-every", "");
-  }
-
-  // A value for an epoch that the run does not reach has no effect.
-  void check_lists() const {
-    if (options_.steps > 0) return;
-    const auto epochs = static_cast<std::size_t>(std::ceil(options_.epochs));
-    for (const auto& [option, count] :
-         {std::pair("--lr", options_.lr.values().size()),
-          std::pair("--accumulate", options_.accumulate.values().size())}) {
-      if (count <= epochs) continue;
-      throw InputError(2,
-                       concat(option, " has ", count, " values, and the run ", epochs, " epochs"),
-                       "give one value for each epoch, of which the last holds for all later ones");
-    }
-    if (options_.force_anneal > static_cast<std::int64_t>(epochs)) {
-      throw InputError(2,
-                       concat("--force-anneal ", options_.force_anneal,
-                              " has no effect: the run has ", epochs, " epochs"),
-                       "give an earlier epoch, or more --epochs");
-    }
-  }
-
-  // An option that compares evaluations of dev needs that split.
-  void require_dev(const std::string& option) const {
-    if (store_->size(evaluated()) > 0) return;
-    throw InputError(
-        2, concat(option, " compares scores of the dev split, which is empty"),
-        concat("give dev samples with --dev FILE or a share with --split, or leave out ", option));
   }
 
   void start() {
@@ -432,33 +326,25 @@ class Run {
 
   // Scores the finished model and writes the results. Returns false if it was asked to stop.
   bool finish(const TrainResult& trained) {
-    RunSummary summary;
-    summary.task = options_.task_name;
-    summary.model = options_.model;
-    summary.world = world_.size();
-    summary.hosts = world_.topology().hosts();
-    summary.steps = trained.end.step;
-    summary.epochs = trained.epochs;
-    summary.train = trained.summary;
-    (options_.overfit > 0 ? summary.overfit : summary.dev) = trained.end.dev;
-    summary.ended = name_of(trained.ended);
-    if (trained.ended != RunEnd::steps) summary.ended_early = trained.ended_text;
+    RunSummary summary = summary_of(options_, trained, world_.topology());
     summary.best_metric = metric_.key;
-    summary.final_weights = final_step_ > 0 ? "best" : "last";
-    summary.final_step = final_step_ > 0 ? final_step_ : trained.end.step;
-    summary.comm.bytes = trained.end.totals.gradient_bytes;
-    summary.comm.seconds_exposed = trained.end.totals.seconds_exposed;
-
+    if (final_step_ > 0) {
+      summary.final_weights = "best";
+      summary.final_step = final_step_;
+    }
     std::unique_ptr<Scorer> scorer;
     if (const std::optional<Split> split = judged()) {
       scorer = score(*split);
       if (!scorer) return false;
       if (*split == Split::test) summary.test = scorer->summary();
       if (events_) write_events(*scorer, *split);
-      if (writes()) write_results(*scorer, *split);
+      if (writes()) write_results(results(), *scorer, *split);
     }
     if (!writes()) return true;
-    write_summary(summary, scorer.get());
+    sync_file(folder_->file("metrics.jsonl"));
+    session_->end(step_, "finished");
+    sync_file(folder_->file("sessions.jsonl"));
+    write_report(results(), summary, scorer.get());
     if (options_.fast_dev_run) {
       print_line(
           concat("the fast dev run worked: ", summary.steps,
@@ -473,6 +359,13 @@ class Run {
     return true;
   }
 
+  [[nodiscard]] TrainResults results() const {
+    return {options_, *folder_, *store_, task(), metric_, hosts_of(world_.topology())};
+  }
+  void add_to_database(RunState state, const std::vector<PredictionColumn>& columns) const {
+    store_in_database(options_.runs_db, folder_->path(), state, columns);
+  }
+
   // Those of dev are already there.
   void write_events(const Scorer& scorer, Split split) {
     if (split == Split::test) {
@@ -483,76 +376,6 @@ class Run {
 
   [[nodiscard]] std::optional<Split> judged() const {
     return options_.overfit > 0 ? Split::train : judged_split(*store_);
-  }
-
-  void write_results(const Scorer& scorer, Split split) const {
-    const std::string predictions = folder_->file("predictions.csv");
-    write_predictions(predictions, *store_, split, scorer);
-    print_results(scorer, name_of(split), predictions);
-    std::string mentioned;
-    for (const ResultFile& file : scorer.files()) {
-      write_whole_file(folder_->file(file.name), file.content);
-      if (!file.mentioned) continue;
-      mentioned += (mentioned.empty() ? "" : ", ") + folder_->file(file.name);
-    }
-    if (!mentioned.empty()) print_line("tables  " + mentioned);
-  }
-
-  // A problem with the database must not lose the run.
-  void add_to_database(RunState state, const std::vector<PredictionColumn>& columns) const {
-    if (options_.runs_db.empty()) return;
-    try {
-      RunToStore stored{read_run(folder_->path()), columns};
-      stored.run.state = state;
-      store_run(options_.runs_db, stored);
-    } catch (const std::exception& error) {
-      log(LogLevel::warn, concat("--runs-db: the run is not in ", options_.runs_db, ": ",
-                                 error.what(), "; its folder is not affected"));
-    }
-  }
-
-  // The report comes last: if it exists, all other files do, even after a power cut.
-  void write_summary(const RunSummary& summary, const Scorer* scorer) {
-    sync_file(folder_->file("metrics.jsonl"));
-    session_->end(step_, "finished");
-    sync_file(folder_->file("sessions.jsonl"));
-    write_whole_file(folder_->file("summary.json"), to_json(summary));
-    Report report;
-    report.title = options_.run;
-    report.summary = summary;
-    report.metrics = read_metrics(folder_->file("metrics.jsonl"));
-    report.main_score = metric_.key;
-    report.higher_is_better = metric_.higher_is_better;
-    report.tiles = tiles_of(summary);
-    if (scorer != nullptr) {
-      report.results = scorer->sections() + lengths_section(lengths());
-      report.result_files = {"predictions.csv"};
-      for (const ResultFile& file : scorer->files()) report.result_files.push_back(file.name);
-    }
-    report.settings = options_.settings;
-    report.hosts = hosts_of(world_.topology());
-    report.sessions = read_sessions(folder_->file("sessions.jsonl"));
-    write_whole_file(folder_->file("report.html"), render_report(report));
-  }
-
-  [[nodiscard]] std::vector<SplitLengths> lengths() const {
-    std::vector<SplitLengths> splits;
-    for (const Split split : {Split::train, Split::dev, Split::test}) {
-      splits.push_back({name_of(split), store_->lengths(split)});
-    }
-    return splits;
-  }
-
-  // Returns the tiles of the test split, or of dev if test has no true answers.
-  [[nodiscard]] std::vector<Tile> tiles_of(const RunSummary& summary) const {
-    const bool tested = summary.test && std::isfinite(summary.test->at(metric_.key));
-    const std::optional<EvaluationSummary>& evaluated_now =
-        options_.overfit > 0 ? summary.overfit : summary.dev;
-    const std::optional<EvaluationSummary>& shown = tested ? summary.test : evaluated_now;
-    if (!shown) return {};
-    std::vector<Tile> tiles = task().tiles(*shown);
-    for (Tile& tile : tiles) tile.note = name_of(tested ? Split::test : evaluated());
-    return tiles;
   }
 
   [[nodiscard]] const Task& task() const { return *source_.task; }

@@ -1,0 +1,125 @@
+#include "trainer/commands/train_results.h"
+
+#include <cmath>
+#include <cstddef>
+#include <exception>
+#include <optional>
+
+#include "base/text.h"
+#include "bp/log.h"
+#include "trainer/commands/results.h"
+#include "trainer/data/whole_file.h"
+#include "trainer/report/lengths_section.h"
+#include "trainer/report/metrics.h"
+#include "trainer/report/report.h"
+#include "trainer/report/sessions.h"
+#include "trainer/runs/runs_database.h"
+#include "trainer/tasks/write_predictions.h"
+
+namespace bp::trainer {
+namespace {
+
+std::vector<SplitLengths> lengths_in(const SampleStore& store) {
+  std::vector<SplitLengths> splits;
+  for (const Split split : {Split::train, Split::dev, Split::test}) {
+    splits.push_back({name_of(split), store.lengths(split)});
+  }
+  return splits;
+}
+
+// Returns the tiles of the test split, or of dev if test has no true answers.
+std::vector<Tile> tiles_of(const TrainResults& run, const RunSummary& summary) {
+  const bool tested = summary.test && std::isfinite(summary.test->at(run.metric.key));
+  const std::optional<EvaluationSummary>& evaluated_now =
+      run.options.overfit > 0 ? summary.overfit : summary.dev;
+  const std::optional<EvaluationSummary>& shown = tested ? summary.test : evaluated_now;
+  if (!shown) return {};
+  std::vector<Tile> tiles = run.task.tiles(*shown);
+  for (Tile& tile : tiles) tile.note = name_of(tested ? Split::test : evaluated_split(run.options));
+  return tiles;
+}
+
+}  // namespace
+
+std::vector<Host> hosts_of(const Topology& topology) {
+  std::vector<Host> hosts;
+  for (int i = 0; i < topology.hosts(); ++i) {
+    hosts.push_back({topology.host_name(i), topology.local_sizes[static_cast<std::size_t>(i)]});
+  }
+  return hosts;
+}
+
+Split evaluated_split(const Options& options) {
+  return options.overfit > 0 ? Split::train : Split::dev;
+}
+
+RunSummary summary_of(const Options& options,
+                      const TrainResult& trained,
+                      const Topology& topology) {
+  RunSummary summary;
+  summary.task = options.task_name;
+  summary.model = options.model;
+  summary.world = topology.size();
+  summary.hosts = topology.hosts();
+  summary.steps = trained.end.step;
+  summary.epochs = trained.epochs;
+  summary.train = trained.summary;
+  (options.overfit > 0 ? summary.overfit : summary.dev) = trained.end.dev;
+  summary.ended = name_of(trained.ended);
+  if (trained.ended != RunEnd::steps) summary.ended_early = trained.ended_text;
+  summary.final_weights = "last";
+  summary.final_step = trained.end.step;
+  summary.comm.bytes = trained.end.totals.gradient_bytes;
+  summary.comm.seconds_exposed = trained.end.totals.seconds_exposed;
+  return summary;
+}
+
+void write_results(const TrainResults& run, const Scorer& scorer, Split split) {
+  const std::string predictions = run.folder.file("predictions.csv");
+  write_predictions(predictions, run.store, split, scorer);
+  print_results(scorer, name_of(split), predictions);
+  std::string mentioned;
+  for (const ResultFile& file : scorer.files()) {
+    write_whole_file(run.folder.file(file.name), file.content);
+    if (!file.mentioned) continue;
+    mentioned += (mentioned.empty() ? "" : ", ") + run.folder.file(file.name);
+  }
+  if (!mentioned.empty()) print_line("tables  " + mentioned);
+}
+
+void write_report(const TrainResults& run, const RunSummary& summary, const Scorer* scorer) {
+  write_whole_file(run.folder.file("summary.json"), to_json(summary));
+  Report report;
+  report.title = run.options.run;
+  report.summary = summary;
+  report.metrics = read_metrics(run.folder.file("metrics.jsonl"));
+  report.main_score = run.metric.key;
+  report.higher_is_better = run.metric.higher_is_better;
+  report.tiles = tiles_of(run, summary);
+  if (scorer != nullptr) {
+    report.results = scorer->sections() + lengths_section(lengths_in(run.store));
+    report.result_files = {"predictions.csv"};
+    for (const ResultFile& file : scorer->files()) report.result_files.push_back(file.name);
+  }
+  report.settings = run.options.settings;
+  report.hosts = run.hosts;
+  report.sessions = read_sessions(run.folder.file("sessions.jsonl"));
+  write_whole_file(run.folder.file("report.html"), render_report(report));
+}
+
+void store_in_database(const std::string& database,
+                       const std::string& folder,
+                       RunState state,
+                       const std::vector<PredictionColumn>& columns) {
+  if (database.empty()) return;
+  try {
+    RunToStore stored{read_run(folder), columns};
+    stored.run.state = state;
+    store_run(database, stored);
+  } catch (const std::exception& error) {
+    log(LogLevel::warn, concat("--runs-db: the run is not in ", database, ": ", error.what(),
+                               "; its folder is not affected"));
+  }
+}
+
+}  // namespace bp::trainer

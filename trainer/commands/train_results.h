@@ -1,0 +1,56 @@
+// What a finished run leaves on rank 0: files of results, the report, and lines on the terminal.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bp/topology.h"
+#include "trainer/data/sample_store.h"
+#include "trainer/options/options.h"
+#include "trainer/report/host.h"
+#include "trainer/report/predictions.h"
+#include "trainer/report/summary.h"
+#include "trainer/run/run_folder.h"
+#include "trainer/runs/run_record.h"
+#include "trainer/tasks/task.h"
+#include "trainer/train/loop.h"
+
+namespace bp::trainer {
+
+// All must outlive the object.
+struct TrainResults {
+  const Options& options;
+  const RunFolder& folder;
+  const SampleStore& store;
+  const Task& task;
+  const MainScore& metric;  // compares evaluations
+  std::vector<Host> hosts = {};
+};
+
+[[nodiscard]] std::vector<Host> hosts_of(const Topology& topology);
+
+// Returns the split that training evaluates.
+[[nodiscard]] Split evaluated_split(const Options& options);
+
+// Returns what the training itself says of the run. The model is taken to be that of the last step.
+[[nodiscard]] RunSummary summary_of(const Options& options,
+                                    const TrainResult& trained,
+                                    const Topology& topology);
+
+// Writes the predictions of a split and the task's files, and prints the scores.
+void write_results(const TrainResults& run, const Scorer& scorer, Split split);
+
+// Writes summary.json and then report.html. If the report exists, all other files do, even after a
+// power cut; the caller has synced those that grow. `scorer`: of the split that judges the run;
+// null if it has none.
+void write_report(const TrainResults& run, const RunSummary& summary, const Scorer* scorer);
+
+// Adds the run in `folder` to the database of --runs-db, unless `database` is empty. A problem is
+// only a warning: it must not lose the run.
+void store_in_database(const std::string& database,
+                       const std::string& folder,
+                       RunState state,
+                       const std::vector<PredictionColumn>& columns);
+
+}  // namespace bp::trainer

@@ -1,0 +1,113 @@
+#include "trainer/commands/train_settings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "base/text.h"
+#include "trainer/commands/command_line.h"
+#include "trainer/commands/option_groups.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/plan.h"
+#include "trainer/optim/optimizer.h"
+#include "trainer/optim/schedule.h"
+#include "trainer/options/option_set.h"
+#include "trainer/run/run_folder.h"
+#include "trainer/tasks/task_input.h"
+
+namespace bp::trainer {
+namespace {
+
+// Adapters need a higher learning rate than the weights beside them (docs/bert_train.md).
+constexpr double kAdapterRate = 10;
+
+// A value for an epoch that the run does not reach has no effect.
+void check_lists(const Options& options) {
+  if (options.steps > 0) return;
+  const auto epochs = static_cast<std::size_t>(std::ceil(options.epochs));
+  for (const auto& [option, count] :
+       {std::pair("--lr", options.lr.values().size()),
+        std::pair("--accumulate", options.accumulate.values().size())}) {
+    if (count <= epochs) continue;
+    throw InputError(2, concat(option, " has ", count, " values, and the run ", epochs, " epochs"),
+                     "give one value for each epoch, of which the last holds for all later ones");
+  }
+  if (options.force_anneal > static_cast<std::int64_t>(epochs)) {
+    throw InputError(2,
+                     concat("--force-anneal ", options.force_anneal, " has no effect: the run has ",
+                            epochs, " epochs"),
+                     "give an earlier epoch, or more --epochs");
+  }
+}
+
+// An option that compares evaluations of dev needs that split.
+void require_dev(const RunFacts& run, const std::string& option) {
+  if (run.store.size(run.evaluated) > 0) return;
+  throw InputError(
+      2, concat(option, " compares scores of the dev split, which is empty"),
+      concat("give dev samples with --dev FILE or a share with --split, or leave out ", option));
+}
+
+}  // namespace
+
+std::vector<std::string> training_options(TaskInput& task) {
+  OptionSet set("", "", "");
+  task.add_training_options(set);
+  std::vector<std::string> names;
+  for (const Setting& setting : set.settings()) names.push_back(setting.key);
+  return names;
+}
+
+void shorten(Options& options) {
+  options.steps = 2;
+  options.eval_every = 0;
+  options.save_every = {.by = SaveBy::never};
+  options.final_weights = FinalWeights::last;
+  options.early_stop = {};
+  options.resume = "never";
+}
+
+void check_max_tokens(const Options& options, const std::vector<std::int32_t>& lengths) {
+  const std::int32_t longest = lengths.empty() ? 0 : std::ranges::max(lengths);
+  if (options.max_tokens == 0 || longest <= options.max_tokens) return;
+  throw InputError(2,
+                   concat("--max-tokens ", options.max_tokens, ": a sample has ", longest,
+                          " tokens, with [CLS] and [SEP]"),
+                   concat("give at least ", longest, ", or a smaller --max-length"));
+}
+
+void decide_settings(Options& options, const RunFacts& run) {
+  const BertConfig& config = run.config;
+  const auto decide = [&](const std::string& key, const std::string& value) {
+    set(options.settings, {key, value, "default"});
+  };
+  if (options.lr.first() == 0) {
+    options.lr = default_learning_rate(config.hidden, run.pretrained) *
+                 (options.lora.rank > 0 ? kAdapterRate : 1);
+    decide("lr", concat(options.lr.first()));
+    check_schedule_options(options);
+  }
+  if (options.epochs == 0) {
+    options.epochs = default_epochs(run.pretrained);
+    decide("epochs", concat(options.epochs));
+  }
+  if (options.loss_scale == 0) {
+    options.loss_scale = default_loss_scale(options.precision);
+    decide("loss-scale", options.loss_scale > 0 ? concat(options.loss_scale) : "");
+  }
+  check_lists(options);
+  decide("best-metric", run.metric.key);
+  if (options.final_weights == FinalWeights::best) require_dev(run, "--final best");
+  if (options.eval_first) require_dev(run, "--eval-first");
+  if (options.early_stop.patience > 0) require_dev(run, "--patience");
+  if (options.early_stop.target) require_dev(run, "--target-score");
+  if (options.dropout < 0) decide("dropout", concat(config.hidden_dropout));
+  if (options.run == default_run(options.data)) decide("run", options.run);
+  if (is_divided_by_data(run.store.fingerprint())) decide("split", kSplitOfData);
+  if (options.steps == 0) decide("steps", "");
+  if (options.eval_every == 0) decide("eval-every", "");
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,37 @@
+// The settings of a run that depend on more than the command line: on the model and on the data.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trainer/data/sample_store.h"
+#include "trainer/model/config.h"
+#include "trainer/options/options.h"
+#include "trainer/report/evaluation_summary.h"
+
+namespace bp::trainer {
+
+// Returns the names of the options of the task's training.
+[[nodiscard]] std::vector<std::string> training_options(TaskInput& task);
+
+// Makes a fast dev run: two steps, the smallest evaluations and no checkpoints, which exercise
+// every part of a run.
+void shorten(Options& options);
+
+// Throws InputError (2) if a sample has more tokens than --max-tokens.
+void check_max_tokens(const Options& options, const std::vector<std::int32_t>& lengths);
+
+// What a run knows before it decides. All must outlive the call.
+struct RunFacts {
+  const BertConfig& config;
+  bool pretrained = false;  // training begins with weights of a file
+  const SampleStore& store;
+  Split evaluated = Split::dev;
+  const MainScore& metric;  // compares evaluations
+};
+
+// Chooses the values that the command line left open, and adds them to options.settings. Throws
+// InputError (2) for options that do not fit the run's length or its splits.
+void decide_settings(Options& options, const RunFacts& run);
+
+}  // namespace bp::trainer
