@@ -153,6 +153,16 @@ CommandLine parse(OptionSet& set,
   if (!raw.unfreeze_every.empty()) {
     set.use("unfreeze-every", [&] { o.unfreeze_every = parse_unfreeze_every(raw.unfreeze_every); });
   }
+  if (!raw.decay_every.empty()) {
+    set.use("decay-every", [&] { o.decay_every = parse_decay_every(raw.decay_every); });
+  }
+  if (set.has("warmup")) {
+    set.use("warmup", [&] {
+      const Warmup warmup = parse_warmup(raw.warmup);
+      o.warmup = warmup.share;
+      o.warmup_epochs = warmup.epochs;
+    });
+  }
   set.use("encoding", [&] { o.prepare.encoding = parse_encoding(raw.encoding); });
   o.data = without_slashes(o.data);
   if (!o.prepare.more_sources.empty() && is_store(o.data)) {

@@ -185,15 +185,19 @@ void add_training_options(OptionSet& set, Options& options, RawOptions& raw) {
   set.number({"end-lr", "Rate that the polynomial and cyclic schedules fall to", "0"},
              options.end_lr, 0, 10);
   set.number({"power", "Power of the polynomial schedule; 1: a line", "1"}, options.power, 0, 100);
-  set.number({"decay-every", "Steps after which the step schedule lowers the rate", "none"},
-             options.decay_every, 1, kUnbounded);
+  set.text({"decay-every", "Steps or epochs (1e) after which the step schedule lowers the rate",
+            "none", "N"},
+           raw.decay_every);
   set.number({"decay-factor", "What the step schedule multiplies the rate by", "0.1"},
              options.decay_factor, 0, 1);
   set.number({"cycle", "Steps in which the cyclic schedule falls and rises", "none"}, options.cycle,
              2, kUnbounded);
   set.number({"force-anneal", "Epoch from which the rate stays as it is", "none"},
              options.force_anneal, 2, kUnbounded);
-  set.number({"warmup", "Share of steps in which the rate rises at first"}, options.warmup, 0, 1);
+  set.text({.name = "warmup",
+            .help = "Share of the steps, or epochs (0.5e), in which the rate rises at first",
+            .value_name = "N"},
+           raw.warmup);
   set.number({"weight-decay", "Weight decay, not for biases and layer norms"}, options.weight_decay,
              0, 10);
   set.text({"betas", "Shares that the means of gradients keep (adamw, adam, lion, lamb)",

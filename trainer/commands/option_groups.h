@@ -24,6 +24,8 @@ struct RawOptions {
   std::string max_time;
   std::string save_every;
   std::string unfreeze_every;
+  std::string decay_every;
+  std::string warmup = "0.1";
   bool no_optimizer_state = false;
   std::string config;
 };

@@ -42,6 +42,15 @@ void check_lists(const Options& options) {
   }
 }
 
+void check_warmup(const Options& options) {
+  if (options.steps > 0 || options.warmup_epochs <= options.epochs) return;
+  throw InputError(
+      2,
+      concat("--warmup ", options.warmup_epochs, "e is longer than the run, which has ",
+             options.epochs, options.epochs == 1 ? " epoch" : " epochs"),
+      "give a shorter --warmup, or more --epochs");
+}
+
 // An option that compares evaluations of dev needs that split.
 void require_dev(const RunFacts& run, const std::string& option) {
   if (run.store.size(run.evaluated) > 0) return;
@@ -98,6 +107,7 @@ void decide_settings(Options& options, const RunFacts& run) {
     decide("loss-scale", options.loss_scale > 0 ? concat(options.loss_scale) : "");
   }
   check_lists(options);
+  check_warmup(options);
   decide("best-metric", run.metric.key);
   if (options.final_weights == FinalWeights::best) require_dev(run, "--final best");
   if (options.eval_first) require_dev(run, "--eval-first");

@@ -49,6 +49,7 @@ class Sampler {
   // Throws invalid_argument, also for a row that is longer than max_tokens.
   explicit Sampler(const SamplerOptions& options);
 
+  [[nodiscard]] std::int64_t rows() const { return options_.rows; }  // of an epoch
   // Micro-batches of each rank in a step.
   [[nodiscard]] int micro_batches(std::int64_t epoch) const {
     return options_.micro_batches.at(epoch);

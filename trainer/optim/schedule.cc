@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -37,13 +38,56 @@ Share cyclic(const Options& options) {
   };
 }
 
+double decay_factor(const Options& options) {
+  return options.decay_factor < 0 ? 0.1 : options.decay_factor;
+}
+
+// The steps that are done are a whole number up to rounding, unless a resumed run is between two.
+constexpr double kStepRounding = 1e-6;
+
 Share in_steps(const Options& options) {
-  const double factor = options.decay_factor < 0 ? 0.1 : options.decay_factor;
-  const auto every = static_cast<double>(options.decay_every);
-  // The steps that are done are a whole number up to rounding, unless a resumed run is between two.
-  constexpr double kRounding = 1e-6;
-  return [=](const AfterWarmup& at) {
-    return std::pow(factor, std::floor((at.done + kRounding) / every));
+  const auto every = static_cast<double>(options.decay_every.steps);
+  return [every, factor = decay_factor(options)](const AfterWarmup& at) {
+    return std::pow(factor, std::floor((at.done + kStepRounding) / every));
+  };
+}
+
+// Counts steps of a schedule in epochs, as `sampler` cuts them. The lengths of epochs may differ
+// (--accumulate 4,2), so each end is counted from the beginning of the schedule.
+class EpochSteps {
+ public:
+  EpochSteps(const Sampler& sampler, const EpochPosition& from)
+      : sampler_(sampler),
+        from_(from),
+        begin_(static_cast<double>(from.epoch) +
+               static_cast<double>(from.used) / static_cast<double>(sampler.rows())) {}
+
+  [[nodiscard]] std::int64_t in(double epochs) const {
+    return sampler_.steps_until(begin_ + epochs, from_);
+  }
+  // Returns the multiples of `every` epochs that lie inside the steps from `first` to `last`, as
+  // numbers of steps after `first`.
+  [[nodiscard]] std::vector<double> multiples(double every,
+                                              std::int64_t first,
+                                              std::int64_t last) const {
+    std::vector<double> multiples;
+    for (int i = 1;; ++i) {
+      const std::int64_t end = in(i * every);
+      if (end >= last) return multiples;
+      if (end > first) multiples.push_back(static_cast<double>(end - first));
+    }
+  }
+
+ private:
+  const Sampler& sampler_;
+  EpochPosition from_;
+  double begin_;
+};
+
+Share in_epochs(const Options& options, std::vector<double> ends) {
+  return [ends = std::move(ends), factor = decay_factor(options)](const AfterWarmup& at) {
+    const auto falls = std::ranges::upper_bound(ends, at.done + kStepRounding) - ends.begin();
+    return std::pow(factor, static_cast<double>(falls));
   };
 }
 
@@ -100,7 +144,7 @@ void check_schedule_options(const Options& options) {
   };
   for (const Given& one : {Given{"--end-lr", options.end_lr >= 0, {kPolynomial, kCyclic}},
                            Given{"--power", options.power >= 0, {kPolynomial}},
-                           Given{"--decay-every", options.decay_every > 0, {kStep}},
+                           Given{"--decay-every", options.decay_every.by != SaveBy::never, {kStep}},
                            Given{"--decay-factor", options.decay_factor >= 0, {kStep}},
                            Given{"--cycle", options.cycle > 0, {kCyclic}}}) {
     if (!one.given || std::ranges::count(one.schedules, options.schedule) > 0) continue;
@@ -108,9 +152,9 @@ void check_schedule_options(const Options& options) {
                      concat("leave it out, or choose --schedule ", one.schedules.front(),
                             one.schedules.size() > 1 ? " or " + one.schedules.back() : ""));
   }
-  if (options.schedule == kStep && options.decay_every == 0) {
+  if (options.schedule == kStep && options.decay_every.by == SaveBy::never) {
     throw InputError(2, "--schedule step needs --decay-every",
-                     "the number of steps after which the rate falls");
+                     "the number of steps, or of epochs (1e), after which the rate falls");
   }
   if (options.schedule == kCyclic && options.cycle == 0) {
     throw InputError(2, "--schedule cyclic needs --cycle",
@@ -128,8 +172,16 @@ Schedule make_schedule(const Options& options,
                        const RunPlace& from) {
   const std::int64_t steps = options.steps > 0 ? options.steps - from.step
                                                : sampler.steps_until(options.epochs, from.position);
-  return {peak, steps, static_cast<std::int64_t>(options.warmup * static_cast<double>(steps)),
-          share_of(options)};
+  const EpochSteps epochs(sampler, from.position);
+  const std::int64_t warmup =
+      options.warmup_epochs > 0
+          ? epochs.in(options.warmup_epochs)
+          : static_cast<std::int64_t>(options.warmup * static_cast<double>(steps));
+  const SaveEvery& every = options.decay_every;
+  const bool by_epochs = options.schedule == kStep && every.by == SaveBy::epochs;
+  return {peak, steps, warmup,
+          by_epochs ? in_epochs(options, epochs.multiples(every.epochs, warmup, steps))
+                    : share_of(options)};
 }
 
 std::int64_t total_steps(const Options& options,

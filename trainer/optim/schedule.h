@@ -43,7 +43,8 @@ struct RunPlace {
 
 // Returns the schedule of a whole run whose highest rate is `peak`. Its steps are options.steps, or
 // those of options.epochs epochs as this `sampler` cuts them, even if another number of ranks made
-// the earlier ones. With `from` it begins there and covers the rest of the run.
+// the earlier ones. With `from` it begins there and covers the rest of the run. A warm-up and a
+// --decay-every in epochs are counted from there, and end with the step that uses their last row.
 [[nodiscard]] Schedule make_schedule(const Options& options,
                                      const Sampler& sampler,
                                      const PerEpoch<double>& peak,
@@ -63,7 +64,9 @@ struct RunPlace {
 //   cosine       peak (1 - cos(pi left)) / 2 (Loshchilov and Hutter 2017, without restarts)
 //   constant     peak
 //   polynomial   end + (peak - end) left^power, as in BERT (TensorFlow's polynomial_decay)
-//   step         peak factor^floor(steps done after the warm-up / N), as torch's StepLR
+//   step         peak factor^floor(steps done after the warm-up / N), as torch's StepLR; with a
+//                --decay-every in epochs, the exponent counts the multiples of these that the run
+//                has reached after the warm-up
 //   inverse-sqrt peak sqrt((warmup + 1) / (step + 1)) (Vaswani et al. 2017; fairseq)
 //   cyclic       falls in a line from peak to end in half a cycle and rises in the other half, as
 //                torch's CyclicLR (Smith 2017) from the middle of a cycle on

@@ -91,11 +91,12 @@ struct Options {
   std::string schedule = "linear";  // after the warm-up
   double end_lr = -1;               // this and the next ones, below 0: see make_schedule()
   double power = -1;
-  std::int64_t decay_every = 0;  // steps; 0: not given
+  SaveEvery decay_every = {.by = SaveBy::never};  // steps or epochs; never: not given
   double decay_factor = -1;
   std::int64_t cycle = 0;         // steps; 0: not given
   std::int64_t force_anneal = 0;  // from this epoch on (from 1) the rate stays; 0: never
   double warmup = 0.1;            // share of the steps
+  double warmup_epochs = 0;       // instead of the share; 0: not given
   double weight_decay = 0.01;
   double beta1 = -1;  // this and the next ones, below 0: see optimizer_options()
   double beta2 = -1;
@@ -141,7 +142,7 @@ struct Options {
 
   // Trials of a few steps.
   int measured_steps = 20;  // `estimate` and `scale`
-  std::string hosts;        // of `scale`, as bprun's -H takes them; empty: this machine as two
+  std::string hosts;             // of `scale`, as bprun's -H takes them; empty: this machine as two
   std::vector<std::string> worlds = {"1", "2"};
 
   // Evaluation.

@@ -38,6 +38,23 @@ SaveEvery parse_unfreeze_every(const std::string& text) {
                    "100 for steps, 1e or 0.5e for epochs");
 }
 
+SaveEvery parse_decay_every(const std::string& text) {
+  if (const auto every = steps_or_epochs(text)) return *every;
+  throw InputError(2, concat("--decay-every: '", text, "' is no number of steps or epochs"),
+                   "100 for steps, 1e or 0.5e for epochs");
+}
+
+Warmup parse_warmup(const std::string& text) {
+  if (const auto share = whole_text<double>(text, 0); share && *share <= 1) {
+    return {.share = *share};
+  }
+  const auto epochs = steps_or_epochs(text);
+  if (epochs && epochs->by == SaveBy::epochs) return {.epochs = epochs->epochs};
+  throw InputError(
+      2, concat("--warmup: '", text, "' is no share of the steps from 0 to 1, and no epochs"),
+      "0.1 for a tenth of the steps, 1e or 0.5e for epochs");
+}
+
 SaveEvery parse_save_every(const std::string& text) {
   if (text == "none") return {.by = SaveBy::never};
   if (const auto every = steps_or_epochs(text)) return *every;

@@ -1,4 +1,4 @@
-// How often a run saves a checkpoint, as --save-every says.
+// Steps, epochs or a time in the text of an option, such as how often a run saves a checkpoint.
 #pragma once
 
 #include <chrono>
@@ -22,6 +22,18 @@ struct SaveEvery {
 
 // Reads 100 (steps) or 0.5e (epochs) of --unfreeze-every. Throws InputError (2) for another text.
 [[nodiscard]] SaveEvery parse_unfreeze_every(const std::string& text);
+
+// The same for --decay-every.
+[[nodiscard]] SaveEvery parse_decay_every(const std::string& text);
+
+// How long the learning rate rises: a share of the steps, or epochs if these are above 0.
+struct Warmup {
+  double share = 0;
+  double epochs = 0;
+};
+// Reads 0.1 (a share of the steps, 0 to 1) or 0.5e (epochs). Throws InputError (2) for another
+// text.
+[[nodiscard]] Warmup parse_warmup(const std::string& text);
 
 // Reads 100 (steps), 0.5e (epochs), 10m or 1h30m (time), or none. Throws InputError (2) for another
 // text.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "tests/unit/data/input_refusal.h"
 #include "trainer/commands/command_line.h"
 #include "trainer/optim/rates.h"
@@ -92,12 +93,51 @@ TEST_F(ScheduleOptions, APolynomialFallsToItsEnd) {
 
 TEST_F(ScheduleOptions, StepsFallByAFactorAfterTheWarmup) {
   options_.schedule = "step";
-  options_.decay_every = 5;
+  options_.decay_every = every_steps(5);
   options_.decay_factor = 0.5;
   EXPECT_EQ(rates({3, 4, 8, 9, 13.5, 14, 18, 19}), (std::vector<double>{6.4, 8, 8, 4, 4, 2, 2, 1}));
   EXPECT_EQ(rates({8.9999999}), std::vector<double>{4}) << "step 9, up to rounding";
   options_.decay_factor = -1;
   EXPECT_EQ(rates({4, 9}), (std::vector<double>{8, 8 * 0.1}));
+}
+
+// Ten steps an epoch, of which the first half is the warm-up.
+TEST_F(ScheduleOptions, WarmupAndFallsMayBeEpochs) {
+  options_.schedule = "step";
+  options_.warmup_epochs = 0.5;
+  options_.decay_every = {.epochs = 0.5};
+  options_.decay_factor = 0.5;
+  EXPECT_EQ(rates({3, 4, 5, 9, 10, 14, 15, 19}),
+            (std::vector<double>{8 * 4 / 6.0, 8 * 5 / 6.0, 8, 8, 4, 4, 2, 2}));
+  options_.warmup_epochs = 0;
+  options_.warmup = 0.2;
+  EXPECT_EQ(rates({3, 4, 5, 9, 10}), (std::vector<double>{6.4, 8, 4, 4, 2}))
+      << "a share as before, and the falls at the same steps";
+}
+
+// The first epoch has 5 steps, the second and third 10. The run resumes in the middle of the first
+// one with a schedule of its own.
+TEST_F(ScheduleOptions, EpochsMayHaveDifferentLengths) {
+  const Sampler sampler({.rows = 100,
+                         .seed = 1,
+                         .ranks = 1,
+                         .batch = 10,
+                         .micro_batches = PerEpoch<int>(std::vector{2, 1})});
+  options_.steps = 0;
+  options_.epochs = 3;
+  options_.schedule = "step";
+  options_.warmup = 0;
+  options_.decay_every = {.epochs = 1};
+  options_.decay_factor = 0.5;
+  const Rates whole(options_, sampler, 8.0);
+  EXPECT_EQ(whole.at({4, {0, 80}}), 8);
+  EXPECT_EQ(whole.at({5, {1, 0}}), 4);
+  EXPECT_EQ(whole.at({14, {1, 90}}), 4);
+  EXPECT_EQ(whole.at({15, {2, 0}}), 2);
+  options_.warmup_epochs = 1;
+  const Rates later(options_, sampler, 8.0, {2, {0, 40}});
+  EXPECT_EQ(later.at({2, {0, 40}}), 8 / 8.0) << "7 steps: 3 of the first epoch, 4 of the second";
+  EXPECT_EQ(later.at({9, {1, 40}}), 8);
 }
 
 TEST_F(ScheduleOptions, TheInverseSquareRootGoesOnFromTheWarmup) {
@@ -174,9 +214,28 @@ TEST_F(ScheduleOptions, WithoutEffectAreRefused) {
   EXPECT_EQ(refusal({"--schedule", "cosine", "--decay-every", "5"}),
             "2: --decay-every has no effect with --schedule cosine | leave it out, or choose "
             "--schedule step");
-  EXPECT_EQ(refusal({"--schedule", "step"}),
-            "2: --schedule step needs --decay-every | the number of steps after which the rate "
-            "falls");
+  EXPECT_EQ(
+      refusal({"--schedule", "step"}),
+      "2: --schedule step needs --decay-every | the number of steps, or of epochs (1e), after "
+      "which the rate falls");
+  EXPECT_EQ(
+      refusal({"--schedule", "step", "--decay-every", "0e"}),
+      "2: --decay-every: '0e' is no number of steps or epochs | 100 for steps, 1e or 0.5e for "
+      "epochs");
+  const auto settings_with = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"data.csv"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return value_of(parse_command_line(arguments).options.settings, "warmup");
+  };
+  EXPECT_EQ(settings_with({}), "0.1") << "a resumed run compares it with that of its checkpoint";
+  EXPECT_EQ(settings_with({"--warmup", "0.5e"}), "0.5e");
+  for (const char* wrong : {"1.5", "-0.1", "0e", "100s", "epochs", "nan"}) {
+    EXPECT_EQ(refusal({"--warmup", wrong}),
+              concat("2: --warmup: '", wrong,
+                     "' is no share of the steps from 0 to 1, and no epochs | 0.1 for a tenth of "
+                     "the steps, 1e or 0.5e for epochs"));
+  }
+
   EXPECT_EQ(refusal({"--end-lr", "0"}),
             "2: --end-lr has no effect with --schedule linear | leave it out, or choose --schedule "
             "polynomial or cyclic");
