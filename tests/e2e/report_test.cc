@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
 
@@ -40,8 +41,29 @@ TEST_F(ReportCommand, OfARunHasTheTablesOfEval) {
 
   const Ended file = bert_train("report r/predictions.csv --out p.html");
   ASSERT_EQ(file.code, 0) << file.output;
-  EXPECT_THAT(file.output, HasSubstr(after(report.output, "true \\ predicted")));
+  const auto tables = [](const std::string& output) {
+    const std::string from = after(output, "true \\ predicted");
+    return from.substr(0, from.find("worst rows"));
+  };
+  EXPECT_EQ(tables(file.output), tables(report.output));
   EXPECT_THAT(read(path("p.html")), AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("roc_auc")));
+}
+
+// The texts are in the store of the run, and a predictions.csv alone has none.
+TEST_F(ReportCommand, ShowsTheWorstRowsWithTheirTexts) {
+  const Ended report = bert_train("report r --out page.html");
+  ASSERT_EQ(report.code, 0) << report.output;
+  const std::string worst = after(report.output, "worst rows of test, those with the highest loss");
+  EXPECT_THAT(worst, MatchesRegex(".*\n  text [0-9]+, sample [0-9]+: is .*, predicted .*; "
+                                  "probability of the true label .*, loss .*\n    .* good\n.*"));
+  const std::string page = read(path("page.html"));
+  const std::string own = read(path("r/report.html"));
+  const std::string quote = after(own, "<blockquote>");
+  EXPECT_THAT(page, HasSubstr(quote.substr(0, quote.find("</blockquote>"))));
+
+  const Ended file = bert_train("report r/predictions.csv");
+  EXPECT_THAT(file.output, HasSubstr("worst rows of r/predictions.csv"));
+  EXPECT_THAT(after(file.output, "worst rows"), Not(HasSubstr("\n    ")));
 }
 
 TEST_F(ReportCommand, ComparesRunsAndListsThem) {

@@ -49,6 +49,7 @@ std::string report_file(const std::string& path) {
                      "rows without labels cannot be scored");
   }
   for (const std::string& line : scored->lines) print_line(line);
+  print_text(scored->errors);
   return file_page(path, *scored);
 }
 
@@ -84,9 +85,10 @@ int run_report(Communicator& world, const Options& options) {
         "bert_train runs FOLDER lists any number");
   }
   const bool is_file = sources.size() == 1 && !folder_exists(sources.front());
-  const std::string page = is_file               ? report_file(sources.front())
-                           : sources.size() == 1 ? report_run(sources.front())
-                                                 : report_runs(sources);
+  const std::string page = is_file ? report_file(sources.front())
+                           : sources.size() == 1
+                               ? report_run(sources.front())
+                               : report_runs(sources);
   if (options.out.empty()) return 0;
   write_whole_file(options.out, page);
   print_line("\npage  " + options.out);

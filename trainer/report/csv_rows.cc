@@ -1,9 +1,12 @@
 #include "trainer/report/csv_rows.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/numbers.h"
 
 namespace bp::trainer {
 
@@ -50,6 +53,16 @@ bool CsvRows::read_line(const std::string& line, bool inside) {
     }
   }
   return inside;
+}
+
+std::int64_t CsvRows::id(std::size_t column) const {
+  const std::string& field = fields_[column];
+  const std::optional<double> id = number_of(field);
+  constexpr double kLargest = 1LL << 53;
+  if (!id || *id < 0 || *id > kLargest || *id != std::trunc(*id)) {
+    refuse(concat("'", field, "' is not an id"));
+  }
+  return static_cast<std::int64_t>(*id);
 }
 
 void CsvRows::refuse(const std::string& what) const {

@@ -18,6 +18,8 @@ class CsvRows {
   // if a quote is not closed, or if the row has another number of fields than the first one.
   bool next();
   [[nodiscard]] const std::vector<std::string>& fields() const { return fields_; }
+  // Returns a field of the current row that is an id. Throws InputError (65) otherwise.
+  [[nodiscard]] std::int64_t id(std::size_t column) const;
   // Throws InputError (65) with the file and the line of the current row.
   [[noreturn]] void refuse(const std::string& what) const;
 

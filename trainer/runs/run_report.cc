@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "trainer/data/look_up.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/runs/comparison.h"
+#include "trainer/runs/run_texts.h"
 #include "trainer/runs/text_table.h"
 
 namespace bp::trainer {
@@ -60,7 +62,12 @@ ScoredFile score_predictions(const RunRecord& run) {
   const std::string path = run.path + "/predictions.csv";
   if (!path_exists(path)) return {};
   const bool tested = run.summary && run.summary->test;
-  return score_file({path, tested ? "test" : "dev", run.settings}).value_or(ScoredFile());
+  const Split split = tested ? Split::test : Split::dev;
+  RunTexts texts(run.settings, split);
+  const auto text = [&](std::int64_t sample_id, std::int64_t text_id) {
+    return texts.of(sample_id, text_id);
+  };
+  return score_file({path, name_of(split), run.settings, text}).value_or(ScoredFile());
 }
 
 std::string run_text(const RunRecord& run, const ScoredFile& scored) {
@@ -91,6 +98,7 @@ std::string run_text(const RunRecord& run, const ScoredFile& scored) {
   for (const std::string& line : scored.lines) {
     text += concat('\n', line, line.ends_with('\n') ? "" : "\n");
   }
+  if (!scored.errors.empty()) text += '\n' + scored.errors;
   return text;
 }
 

@@ -2,6 +2,8 @@
 // scores of probabilities may differ from those of the run in the seventh.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,11 +17,18 @@ struct FileToScore {
   std::string path = {};
   std::string name = {};               // of what is scored: "test"
   std::vector<Setting> settings = {};  // of the run that wrote it, if that is known
+  // Returns the text of a row, or "" if it is not known. Null: none is.
+  std::function<std::string(std::int64_t sample_id, std::int64_t text_id)> text = {};
+
+  [[nodiscard]] std::string text_of(std::int64_t sample_id, std::int64_t text_id) const {
+    return text ? text(sample_id, text_id) : "";
+  }
 };
 
 struct ScoredFile {
   EvaluationSummary summary = {};
   std::vector<std::string> lines = {};  // for the terminal; tables end with a line feed
+  std::string errors = {};              // the worst rows, for the terminal; may be empty
   std::string sections = {};            // for a page, as HTML
 };
 

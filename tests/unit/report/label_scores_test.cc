@@ -96,7 +96,7 @@ TEST(LabelScores, TheReportEscapesNamesAndTexts) {
        scores(),
        {{.text_id = 7, .loss = 1.5, .answers = "<b>|fear", .text = "a <script> text"}}});
   EXPECT_EQ(page.find("<script>"), std::string::npos);
-  EXPECT_NE(page.find("has <b>&lt;b&gt;|fear</b>, predicted <b>none</b>. Loss 1.50"),
+  EXPECT_NE(page.find("is <b>&lt;b&gt;|fear</b>, predicted <b>none</b>; loss 1.50"),
             std::string::npos);
   EXPECT_NE(page.find("<th scope=\"row\">mean of samples</th><td>0.562</td>"), std::string::npos);
 }

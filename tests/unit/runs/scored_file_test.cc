@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,33 @@ TEST_F(ScoredFileTest, HasTheScoresOfNumbers) {
       scored("sample_id,text_id,target,prediction\n1,1,1,2\n2,2,2,4\n3,3,,7\n4,4,3,6\n");
   EXPECT_DOUBLE_EQ(file.summary.at("pearson"), 1);
   EXPECT_DOUBLE_EQ(file.summary.at("mae"), 2);
+}
+
+TEST_F(ScoredFileTest, NamesTheWorstRowsWithTheTextsThatAreKnown) {
+  const auto errors = [&](const std::string& content) {
+    write("p.csv", content);
+    const auto text = [](std::int64_t sample_id, std::int64_t text_id) {
+      return sample_id == 2 ? concat("text ", text_id) : "";
+    };
+    const ScoredFile file = score_file({path("p.csv"), "test", {}, text}).value();
+    EXPECT_EQ(file.sections.find("text 12") != std::string::npos,
+              file.errors.find("text 12") != std::string::npos);
+    return file.errors;
+  };
+  EXPECT_EQ(errors("sample_id,text_id,label,prediction,p_no,p_yes\n1,11,no,no,0.75,0.25\n"
+                   "2,12,yes,no,0.99,0.01\n3,13,,no,1,0\n"),
+            "worst rows of test, those with the highest loss\n"
+            "  text 12, sample 2: is yes, predicted no; probability of the true label 0.01, loss "
+            "4.61\n    text 12\n"
+            "  text 11, sample 1: is no, predicted no; probability of the true label 0.75, loss "
+            "0.29\n");
+  EXPECT_THAT(errors("sample_id,text_id,label,prediction,p_joy,p_fear\n1,11,joy|fear,joy|fear,0.9,"
+                     "0.8\n2,12,,joy,0.9,0.3\n"),
+              HasSubstr("  text 12, sample 2: is none, predicted joy; loss 1.33\n    text 12\n"));
+  EXPECT_EQ(errors("sample_id,text_id,target,prediction\n1,11,1,2\n2,12,2,4\n3,13,,7\n"),
+            "worst rows of test, those with the largest errors\n"
+            "  text 12, sample 2: is 2, predicted 4\n    text 12\n"
+            "  text 11, sample 1: is 1, predicted 2\n");
 }
 
 TEST_F(ScoredFileTest, IsEmptyWithoutAnswers) {

@@ -64,7 +64,6 @@ std::vector<std::string> LabelScorer::lines(const std::string& name,
 
 // Those with the highest loss; of equal ones, the first.
 std::vector<WorstLabelRow> LabelScorer::worst_rows() const {
-  constexpr std::size_t kMost = 5;
   const std::size_t labels = predictor_.labels().size();
   std::vector<WorstLabelRow> worst;
   for (std::int64_t i = 0; i < store_.size(split_); ++i) {
@@ -75,12 +74,11 @@ std::vector<WorstLabelRow> LabelScorer::worst_rows() const {
     for (std::size_t k = 0; k < labels; ++k) {
       loss -= std::log(answers[k] ? double{shares[k]} : 1 - double{shares[k]});
     }
-    worst.push_back({.text_id = sample.text_id,
-                     .loss = loss / static_cast<double>(labels),
-                     .answers = predictor_.names(answers),
-                     .predictions = predictor_.names(predictor_.predictions(shares))});
-    std::ranges::stable_sort(worst, std::ranges::greater{}, &WorstLabelRow::loss);
-    worst.resize(std::min(worst.size(), kMost));
+    keep_worst(worst, {.sample_id = sample.sample_id,
+                       .text_id = sample.text_id,
+                       .loss = loss / static_cast<double>(labels),
+                       .answers = predictor_.names(answers),
+                       .predictions = predictor_.names(predictor_.predictions(shares))});
   }
   for (WorstLabelRow& row : worst) row.text = store_.text(row.text_id, split_);
   return worst;

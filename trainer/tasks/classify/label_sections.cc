@@ -1,36 +1,29 @@
 #include "trainer/tasks/classify/label_sections.h"
 
-#include <cstddef>
+#include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/class_section.h"
 
 namespace bp::trainer {
-namespace {
-
-std::string shown(const std::string& names) {
-  constexpr std::size_t kLongest = 200;
-  return names.empty() ? "<b>none</b>"
-                       : concat("<b>", html(shortened(repaired_utf8(names), kLongest)), "</b>");
+void keep_worst(std::vector<WorstLabelRow>& worst, WorstLabelRow row) {
+  const auto behind = std::ranges::find_if(
+      worst, [&](const WorstLabelRow& other) { return other.loss < row.loss; });
+  if (behind == worst.end() && worst.size() == kMostErrorRows) return;
+  worst.insert(behind, std::move(row));
+  if (worst.size() > kMostErrorRows) worst.pop_back();
 }
 
-std::string worst_section(const LabelDetail& detail) {
-  constexpr std::size_t kLongestText = 600;
-  std::string rows;
+ErrorRows error_rows(const LabelDetail& detail) {
+  ErrorRows errors{.split = detail.split, .order = "the highest loss"};
   for (const WorstLabelRow& row : detail.worst) {
-    rows += concat("<li><blockquote>", html(shortened(repaired_utf8(row.text), kLongestText)),
-                   "</blockquote><p>has ", shown(row.answers), ", predicted ",
-                   shown(row.predictions), ". Loss ", fixed(row.loss, 2),
-                   ". <span class=\"quiet\">text ", row.text_id, "</span></p></li>\n");
+    errors.rows.push_back({row.text, row.answers, row.predictions,
+                           concat("loss ", fixed(row.loss, 2)), row.text_id, row.sample_id});
   }
-  return concat("<section class=\"card\"><h2>Worst rows, ", html(detail.split),
-                " split</h2>\n<p class=\"quiet\">Those with the highest loss. Often they show "
-                "what is wrong with the data.</p>\n<ol class=\"rows\">\n",
-                rows, "</ol></section>\n");
+  return errors;
 }
-
-}  // namespace
 
 std::string label_sections(const LabelDetail& detail) {
   const LabelScores& scores = detail.scores;
@@ -41,7 +34,7 @@ std::string label_sections(const LabelDetail& detail) {
                                              {"mean", scores.macro},
                                              {"weighted mean", scores.weighted},
                                              {"mean of samples", scores.of_samples}}});
-  return concat(labels, worst_section(detail));
+  return concat(labels, error_section(error_rows(detail)));
 }
 
 }  // namespace bp::trainer

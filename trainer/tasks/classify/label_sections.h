@@ -6,18 +6,23 @@
 #include <string>
 #include <vector>
 
+#include "trainer/report/error_rows.h"
 #include "trainer/tasks/classify/label_scores.h"
 
 namespace bp::trainer {
 
 // A sample that the model got wrong, or nearly so.
 struct WorstLabelRow {
+  std::int64_t sample_id = 0;
   std::int64_t text_id = 0;
   double loss = 0;  // mean over the labels
   std::string answers = {};
   std::string predictions = {};
   std::string text = {};
 };
+
+// Inserts a row, and keeps those with the highest losses. Of equal ones it keeps the first.
+void keep_worst(std::vector<WorstLabelRow>& worst, WorstLabelRow row);
 
 // The detailed result of one split.
 struct LabelDetail {
@@ -27,6 +32,7 @@ struct LabelDetail {
   std::vector<WorstLabelRow> worst = {};
 };
 
+[[nodiscard]] ErrorRows error_rows(const LabelDetail& detail);
 [[nodiscard]] std::string label_sections(const LabelDetail& detail);
 
 }  // namespace bp::trainer

@@ -1,6 +1,5 @@
 #include "trainer/tasks/classify/predicted_rows.h"
 
-#include <cmath>
 #include <optional>
 
 #include "base/text.h"
@@ -8,15 +7,6 @@
 
 namespace bp::trainer {
 namespace {
-
-std::int64_t id_in(const CsvRows& rows, const std::string& field) {
-  const std::optional<double> id = number_of(field);
-  constexpr double kLargest = 1LL << 53;
-  if (!id || *id < 0 || *id > kLargest || *id != std::trunc(*id)) {
-    rows.refuse(concat("'", field, "' is not an id"));
-  }
-  return static_cast<std::int64_t>(*id);
-}
 
 float share_in(const CsvRows& rows, const std::string& field) {
   const std::optional<double> share = number_of(field);
@@ -48,8 +38,8 @@ PredictedRows read_predicted_rows(CsvRows& rows) {
   if (read.labels.empty()) rows.refuse("it has no column of probabilities (p_LABEL)");
   while (rows.next()) {
     const std::vector<std::string>& fields = rows.fields();
-    read.sample_ids.push_back(id_in(rows, fields[sample_id]));
-    read.text_ids.push_back(id_in(rows, fields[text_id]));
+    read.sample_ids.push_back(rows.id(sample_id));
+    read.text_ids.push_back(rows.id(text_id));
     read.answers.push_back(fields[label]);
     read.predictions.push_back(fields[prediction]);
     for (std::size_t i = first; i < fields.size(); ++i) {

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/report/csv_rows.h"
+#include "trainer/report/error_rows.h"
 #include "trainer/report/setting.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/analysis.h"
@@ -72,10 +73,12 @@ ScoredFile score_classes(const FileToScore& file, const PredictedRows& rows, con
   const Scores scores = scores_of(detail.tally);
   const ProbabilityScores probabilities = probability_scores(given);
   if (scores.samples == 0) return {};
+  for (WorstRow& row : worst.rows()) row.text = file.text_of(row.sample_id, row.text_id);
   detail.worst = worst.rows();
   return {summary_of(scores, probabilities),
           {score_line(file.name, scores), probability_line(scores, probabilities),
            confusion_table(detail.tally, rows.labels), classification_table(scores, rows.labels)},
+          error_lines(error_rows(detail)),
           class_sections(detail) + analysis_sections({file.name, rows.labels, given})};
 }
 
@@ -120,6 +123,7 @@ ScoredFile score_sets(const FileToScore& file, const PredictedRows& rows, const 
   LabelTally tally(labels);
   std::vector<bool> answers;
   std::vector<bool> predictions;
+  std::vector<WorstLabelRow> worst;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     (void)split_labels(rows.answers[i], *separator, index, answers);
     (void)split_labels(rows.predictions[i], *separator, index, predictions);
@@ -128,13 +132,22 @@ ScoredFile score_sets(const FileToScore& file, const PredictedRows& rows, const 
       const float share = rows.shares[i * labels + k];
       loss += loss_of_share(answers[k] ? share : 1 - share);
     }
-    tally.add({answers, predictions, loss / static_cast<double>(labels)});
+    loss /= static_cast<double>(labels);
+    tally.add({answers, predictions, loss});
+    keep_worst(worst, {.sample_id = rows.sample_ids[i],
+                       .text_id = rows.text_ids[i],
+                       .loss = loss,
+                       .answers = rows.answers[i],
+                       .predictions = rows.predictions[i]});
   }
   const LabelScores scores = scores_of(tally);
   if (scores.labelled == 0) return {};
+  for (WorstLabelRow& row : worst) row.text = file.text_of(row.sample_id, row.text_id);
+  const LabelDetail detail{file.name, rows.labels, scores, std::move(worst)};
   return {summary_of(scores),
           {score_line(file.name, scores), classification_table(scores, rows.labels)},
-          label_sections({file.name, rows.labels, scores, {}})};
+          error_lines(error_rows(detail)),
+          label_sections(detail)};
 }
 
 bool has_labels(const std::vector<std::string>& header) {

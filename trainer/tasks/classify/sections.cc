@@ -15,7 +15,6 @@ namespace {
 
 constexpr int kDigits = 3;
 constexpr int kPercent = 100;
-constexpr std::size_t kLongestText = 600;  // code points shown of a text
 
 std::string label_at(const ClassDetail& detail, int index) {
   return label_html(detail.labels, index);
@@ -131,29 +130,24 @@ std::string classes_section(const ClassDetail& detail) {
                         {{"mean", scores.macro}, {"weighted mean", scores.weighted}}});
 }
 
-std::string worst_section(const ClassDetail& detail) {
-  if (detail.worst.empty()) {
-    return "";
-  }
-  std::string rows;
+ErrorRows error_rows(const ClassDetail& detail) {
+  const auto name = [&](int label) {
+    const auto place = static_cast<std::size_t>(label);
+    return place < detail.labels.size() ? detail.labels[place] : concat('#', label);
+  };
+  ErrorRows errors{.split = detail.split, .order = "the highest loss"};
   for (const WorstRow& row : detail.worst) {
-    const std::string text = html(shortened(repaired_utf8(row.text), kLongestText));
-    rows += concat("<li>", text.empty() ? "" : concat("<blockquote>", text, "</blockquote>"),
-                   "<p>is <b>", label_at(detail, row.label), "</b>, predicted <b>",
-                   label_at(detail, row.prediction), "</b>. Probability of the true label ",
-                   brief(row.probability), ", loss ", fixed(-std::log(row.probability), 2),
-                   ". <span class=\"quiet\">text ", row.text_id, ", sample ", row.sample_id,
-                   "</span></p></li>\n");
+    errors.rows.push_back({row.text, name(row.label), name(row.prediction),
+                           concat("probability of the true label ", brief(row.probability),
+                                  ", loss ", fixed(-std::log(row.probability), 2)),
+                           row.text_id, row.sample_id});
   }
-  return concat("<section class=\"card\"><h2>Worst rows, ", html(detail.split),
-                " split</h2>\n<p class=\"quiet\">Those with the highest loss. Often they show "
-                "what is wrong with the data.</p>\n<ol class=\"rows\">\n",
-                rows, "</ol></section>\n");
+  return errors;
 }
 
 std::string class_sections(const ClassDetail& detail) {
   return concat("<div class=\"pair\">\n", confusion_section(detail), confusions_section(detail),
-                classes_section(detail), "</div>\n", worst_section(detail));
+                classes_section(detail), "</div>\n", error_section(error_rows(detail)));
 }
 
 }  // namespace bp::trainer

@@ -1,10 +1,11 @@
-// The sections of report.html about a classifier's results. Each function returns a piece of HTML;
-// empty if there is nothing to show there.
+// The sections of report.html about a classifier's results. Each function but error_rows() returns
+// a piece of HTML; empty if there is nothing to show there.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "trainer/report/error_rows.h"
 #include "trainer/tasks/classify/tally.h"
 #include "trainer/tasks/classify/worst_rows.h"
 
@@ -22,7 +23,7 @@ struct ClassDetail {
 [[nodiscard]] std::string confusions_section(
     const ClassDetail& detail);                                        // as a list, for many labels
 [[nodiscard]] std::string classes_section(const ClassDetail& detail);  // precision, recall, F1
-[[nodiscard]] std::string worst_section(const ClassDetail& detail);
+[[nodiscard]] ErrorRows error_rows(const ClassDetail& detail);
 
 // Returns all of them.
 [[nodiscard]] std::string class_sections(const ClassDetail& detail);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "trainer/report/error_rows.h"
+
 namespace bp::trainer {
 
 // A sample that the model got wrong, or nearly so.
@@ -22,7 +24,7 @@ struct WorstRow {
 // Of equal rows it keeps the lower sample id, so the result does not depend on the order of add().
 class WorstRows {
  public:
-  explicit WorstRows(std::size_t limit = 5) : limit_(limit) {}
+  explicit WorstRows(std::size_t limit = kMostErrorRows) : limit_(limit) {}
   void add(WorstRow row);
   [[nodiscard]] std::vector<WorstRow>& rows() { return rows_; }  // the worst first
 

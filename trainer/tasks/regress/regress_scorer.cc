@@ -2,13 +2,11 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 
 #include "base/text.h"
-#include "trainer/report/shown_text.h"
+#include "trainer/report/error_rows.h"
 #include "trainer/tasks/regress/regress_input.h"
 #include "trainer/tasks/unscored_line.h"
 
@@ -48,13 +46,14 @@ void RegressScorer::add(const Batch& block, const at::Tensor& outputs) {
   }
 }
 
-std::vector<RegressScorer::Scored> RegressScorer::scored() const {
-  std::vector<Scored> all;
+std::vector<ScoredNumber> RegressScorer::scored() const {
+  std::vector<ScoredNumber> all;
   for (std::int64_t i = 0; i < store_.size(split_); ++i) {
     const Sample sample = store_.load(split_, i);
     const std::optional<double> target = target_of(sample);
     if (!target) continue;
-    all.push_back({sample.text_id, *target, double{kept()[static_cast<std::size_t>(i)]}});
+    all.push_back(
+        {sample.sample_id, sample.text_id, *target, double{kept()[static_cast<std::size_t>(i)]}});
   }
   return all;
 }
@@ -62,7 +61,7 @@ std::vector<RegressScorer::Scored> RegressScorer::scored() const {
 RegressScores RegressScorer::scores() const {
   std::vector<double> targets;
   std::vector<double> predictions;
-  for (const Scored& one : scored()) {
+  for (const ScoredNumber& one : scored()) {
     targets.push_back(one.target);
     predictions.push_back(one.prediction);
   }
@@ -78,27 +77,10 @@ std::vector<std::string> RegressScorer::lines(const std::string& name,
   return {unscored_line({name, "targets", store_.size(split_), predictions})};
 }
 
-// The rows with the largest errors.
 std::string RegressScorer::sections() const {
-  constexpr std::size_t kMost = 5;
-  constexpr std::size_t kLongestText = 400;
-  std::vector<Scored> worst = scored();
-  if (worst.empty()) return "";
-  std::ranges::stable_sort(worst, std::ranges::greater{},
-                           [](const Scored& one) { return std::abs(one.prediction - one.target); });
-  worst.resize(std::min(worst.size(), kMost));
-  std::string rows;
-  for (const Scored& one : worst) {
-    const std::string text = store_.text(one.text_id, split_);
-    rows += concat("<li><blockquote>", html(shortened(repaired_utf8(text), kLongestText)),
-                   "</blockquote><p>is <b>", brief(one.target), "</b>, predicted <b>",
-                   brief(one.prediction), "</b>. <span class=\"quiet\">text ", one.text_id,
-                   "</span></p></li>\n");
-  }
-  return concat("<section class=\"card\"><h2>Worst rows, ", html(name_of(split_)),
-                " split</h2>\n<p class=\"quiet\">Those with the largest errors. Often they show "
-                "what is wrong with the data.</p>\n<ol class=\"rows\">\n",
-                rows, "</ol></section>\n");
+  ErrorRows errors = error_rows(name_of(split_), scored());
+  for (ErrorRow& row : errors.rows) row.text = store_.text(row.text_id, split_);
+  return error_section(errors);
 }
 
 }  // namespace bp::trainer

@@ -38,13 +38,8 @@ class RegressScorer : public Scorer {
   [[nodiscard]] std::vector<ResultFile> files() const override { return {}; }
 
  private:
-  struct Scored {
-    std::int64_t text_id = 0;
-    double target = 0;
-    double prediction = 0;
-  };
   // The samples that have a target, in the store's order.
-  [[nodiscard]] std::vector<Scored> scored() const;
+  [[nodiscard]] std::vector<ScoredNumber> scored() const;
   [[nodiscard]] RegressScores scores() const;
 
   const SampleStore& store_;

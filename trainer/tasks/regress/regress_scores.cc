@@ -147,6 +147,21 @@ EvaluationSummary summary_of(const RegressScores& scores) {
            {"spearman", scores.spearman}}};
 }
 
+ErrorRows error_rows(const std::string& split, std::vector<ScoredNumber> scored) {
+  std::ranges::stable_sort(scored, std::ranges::greater{}, [](const ScoredNumber& one) {
+    return std::abs(one.prediction - one.target);
+  });
+  scored.resize(std::min(scored.size(), kMostErrorRows));
+  ErrorRows errors{.split = split, .order = "the largest errors"};
+  for (const ScoredNumber& one : scored) {
+    errors.rows.push_back({.answer = brief(one.target),
+                           .prediction = brief(one.prediction),
+                           .text_id = one.text_id,
+                           .sample_id = one.sample_id});
+  }
+  return errors;
+}
+
 std::string regress_line(const std::string& name, const RegressScores& scores) {
   const std::string correlations =
       scores.no_correlation.empty()

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/report/error_rows.h"
 #include "trainer/report/evaluation_summary.h"
 #include "trainer/tasks/exact_sum.h"
 
@@ -63,6 +64,16 @@ struct RegressScores {
 
 // NaN for what has no value.
 [[nodiscard]] EvaluationSummary summary_of(const RegressScores& scores);
+
+// A sample with a target.
+struct ScoredNumber {
+  std::int64_t sample_id = 0;
+  std::int64_t text_id = 0;
+  double target = 0;
+  double prediction = 0;
+};
+// Returns the rows with the largest errors; of equal ones, the first. They lack their texts.
+[[nodiscard]] ErrorRows error_rows(const std::string& split, std::vector<ScoredNumber> scored);
 
 // Returns the line for the terminal. `name`: what was scored, such as "test".
 [[nodiscard]] std::string regress_line(const std::string& name, const RegressScores& scores);
