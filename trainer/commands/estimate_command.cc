@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -13,13 +14,13 @@
 #include "trainer/checkpoint/snapshot.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/model_source.h"
+#include "trainer/commands/parameter_groups.h"
 #include "trainer/commands/results.h"
 #include "trainer/commands/run_precision.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/model/precision.h"
-#include "trainer/optim/model_parts.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/options/sampling.h"
@@ -53,21 +54,6 @@ std::uint64_t most_of_ranks(Communicator& world, std::uint64_t value) {
     most = std::max<std::uint64_t>(most, std::stoull(text));
   }
   return most;
-}
-
-std::vector<ModelPart> parts_of(const Bert& model) {
-  const int layers = model.config().layers;
-  std::vector<ModelPart> parts;
-  for (const auto& [name, parameter] : model.parameters()) {
-    const int depth = depth_below_head(name, layers);
-    const std::string part = depth > layers ? "embeddings"
-                             : depth > 0    ? concat("layer ", layers - depth)
-                                            : "pooler and head";
-    if (parts.empty() || parts.back().name != part) parts.push_back({.name = part});
-    parts.back().parameters += parameter.numel();
-    if (parameter.requires_grad()) parts.back().trained += parameter.numel();
-  }
-  return joined_layers(std::move(parts));
 }
 
 // "3+1": the ranks of each host.
@@ -112,7 +98,8 @@ Estimate planned(const Options& options, const ModelSource& source, const Bert& 
   const BertConfig& config = model.config();
   Estimate estimate{.model = concat(source.name, " (", config.layers, " layers, hidden ",
                                     config.hidden, ", ", config.vocabulary, " words)"),
-                    .parts = parts_of(model)};
+                    .parts = parts_of(model, options)};
+  if (!options.parameter_table) estimate.parts = joined_layers(std::move(estimate.parts));
   std::uint64_t all = 0;
   std::uint64_t trained = 0;
   for (const ModelPart& part : estimate.parts) {

@@ -307,6 +307,8 @@ void add_estimate_options(OptionSet& set, Options& options) {
   set.group("Estimate");
   set.number({"measured-steps", "Steps to measure, after a few to warm up"}, options.measured_steps,
              1, 1e6);
+  set.flag({"parameter-table", "List each part of the model with the factor of its rate"},
+           options.parameter_table);
   set.path({"out", "JSON file for the figures", "none", "FILE"}, options.out);
 }
 

@@ -14,6 +14,7 @@
 #include "trainer/report/report.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/runs/comparison.h"
+#include "trainer/runs/estimate.h"
 #include "trainer/runs/run_report.h"
 
 namespace bp::trainer {
@@ -53,10 +54,21 @@ std::string report_file(const std::string& path) {
   return file_page(path, *scored);
 }
 
-std::string report_run(const std::string& path) {
+// Prints the table of --parameter-table.
+void print_parameters(const RunRecord& run) {
+  if (!run.summary || run.summary->parameters.empty()) {
+    throw InputError(65, run.path + "/summary.json has no table of parameters",
+                     "a run that is complete has one; without --parameter-table, report shows the "
+                     "rest");
+  }
+  print_text('\n' + parts_text(run.summary->parameters));
+}
+
+std::string report_run(const std::string& path, bool with_parameters) {
   const RunRecord run = read_run(path);
   const ScoredFile scored = score_predictions(run);
   print_text(run_text(run, scored));
+  if (with_parameters) print_parameters(run);
   return render_report(report_of(run, scored));
 }
 
@@ -84,10 +96,13 @@ int run_report(Communicator& world, const Options& options) {
         2, concat("report compares at most ", kMostRunColours, " runs, not ", sources.size()),
         "bert_train runs FOLDER lists any number");
   }
+  if (options.parameter_table && (sources.size() > 1 || !folder_exists(sources.front()))) {
+    throw InputError(2, "--parameter-table is about one run", "name the folder of one run");
+  }
   const bool is_file = sources.size() == 1 && !folder_exists(sources.front());
   const std::string page = is_file ? report_file(sources.front())
                            : sources.size() == 1
-                               ? report_run(sources.front())
+                               ? report_run(sources.front(), options.parameter_table)
                                : report_runs(sources);
   if (options.out.empty()) return 0;
   write_whole_file(options.out, page);

@@ -28,6 +28,8 @@ CommandLine parse_report(const std::vector<std::string>& arguments) {
   set.positional_paths({"RUN", "Folders of runs, or one predictions.csv"}, options.sources);
   set.path({"out", "File for a page (.html) that needs no other file", "none", "FILE"},
            options.out);
+  set.flag({"parameter-table", "Also list the parameters of the model's parts (of one run)"},
+           options.parameter_table);
   return parse_own_set(set, arguments, options);
 }
 

@@ -20,6 +20,7 @@
 #include "trainer/commands/command_line.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/model_source.h"
+#include "trainer/commands/parameter_groups.h"
 #include "trainer/commands/results.h"
 #include "trainer/commands/run_precision.h"
 #include "trainer/commands/teacher_source.h"
@@ -167,6 +168,7 @@ class Run {
     model_ = make_model(source_, options_, *store_, [this](const std::string& text) { say(text); });
     freeze(*model_, options_.freeze);
     if (teacher_) learn_from_teacher();
+    parts_ = parts_of(*model_, options_);
     if (const LoraConfig* const lora = model_->lora()) {
       std::int64_t all = 0;
       for (const auto& [name, parameter] : model_->parameters()) all += parameter.numel();
@@ -328,6 +330,7 @@ class Run {
   bool finish(const TrainResult& trained) {
     RunSummary summary = summary_of(options_, trained, world_.topology());
     summary.best_metric = metric_.key;
+    summary.parameters = parts_;
     if (final_step_ > 0) {
       summary.final_weights = "best";
       summary.final_step = final_step_;
@@ -400,6 +403,7 @@ class Run {
   std::optional<SampleStore> store_;
   Lengths lengths_;
   std::unique_ptr<Bert> model_;
+  std::vector<ModelPart> parts_;  // of the model, when training begins
   ResumePoint start_;
   std::optional<SessionWriter> session_;  // rank 0 only
   std::optional<EventLog> events_;        // rank 0 only, with --tensorboard

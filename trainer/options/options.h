@@ -141,7 +141,8 @@ struct Options {
   Resets reset;
 
   // Trials of a few steps.
-  int measured_steps = 20;  // `estimate` and `scale`
+  int measured_steps = 20;       // `estimate` and `scale`
+  bool parameter_table = false;  // `estimate`: each layer alone, with the factor of its rate
   std::string hosts;             // of `scale`, as bprun's -H takes them; empty: this machine as two
   std::vector<std::string> worlds = {"1", "2"};
 

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "trainer/report/page.h"
+#include "trainer/report/parameter_table.h"
 #include "trainer/report/sections.h"
 #include "trainer/report/shown_text.h"
 
@@ -33,7 +34,8 @@ std::string render_report(const Report& report) {
       report.title,
       concat(heading_section(report), tiles_section(report), loss_section(report), report.results,
              scores_section(report), course_section(report), "<div class=\"pair\">\n",
-             time_section(report), hosts_section(report), "</div>\n", settings_section(report),
+             time_section(report), hosts_section(report), "</div>\n",
+             parameters_section(report.summary.parameters), settings_section(report),
              "<footer>Written by bert_train. The numbers behind this page: ", files_behind(report),
              report.folder.empty() ? " beside it" : " in " + html(report.folder), ".</footer>\n"));
 }

@@ -37,6 +37,15 @@ Json to_array(const std::vector<EpochFigures>& epochs) {
   return list;
 }
 
+std::vector<ModelPart> read_parts(const Json& list) {
+  std::vector<ModelPart> parts;
+  for (const Json& part : list) {
+    parts.push_back({part.at("part"), count_at(part, "parameters"), count_at(part, "trained"),
+                     number_or_nan(part, "rate")});
+  }
+  return parts;
+}
+
 }  // namespace
 
 RunSummary parse_summary(const std::string& json) {
@@ -52,6 +61,7 @@ RunSummary parse_summary(const std::string& json) {
                                .tokens_per_s = number_or_nan(train, "tokens_per_s"),
                                .seconds = number_or_nan(train, "seconds"),
                                .loss = number_or_nan(train, "loss")}};
+  if (read.contains("parameters")) summary.parameters = read_parts(read["parameters"]);
   if (read.contains("figures")) summary.train.figures = read_figures_by_epoch(read["figures"]);
   if (read.contains("skipped_steps")) summary.train.skipped = count_at(read, "skipped_steps");
   if (read.contains("dev")) summary.dev = read_evaluation(read["dev"]);
@@ -86,6 +96,12 @@ std::string to_json(const RunSummary& summary) {
   if (!summary.best_metric.empty()) json["best_metric"] = summary.best_metric;
   if (!summary.final_weights.empty()) {
     json["final"] = {{"weights", summary.final_weights}, {"step", summary.final_step}};
+  }
+  for (const ModelPart& part : summary.parameters) {
+    json["parameters"].push_back({{"part", part.name},
+                                  {"parameters", part.parameters},
+                                  {"trained", part.trained},
+                                  {"rate", number(part.rate)}});
   }
   json["comm"] = {{"bytes", summary.comm.bytes},
                   {"seconds_exposed", measured(summary.comm.seconds_exposed)}};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "trainer/report/metrics.h"
+#include "trainer/report/parameter_table.h"
 
 namespace bp::trainer {
 
@@ -41,6 +42,7 @@ struct RunSummary {
   std::string best_metric = {};  // compares evaluations of dev; empty: no key in the file
   std::string final_weights = {};          // "last" or "best"; empty: no key in the file
   std::int64_t final_step = 0;             // whose weights the model has
+  std::vector<ModelPart> parameters = {};  // of the model; empty: no key in the file
   CommSummary comm = {};
 };
 

@@ -22,29 +22,9 @@ std::string span_text(double seconds) {
   return clock_text(std::chrono::seconds(std::llround(seconds)));
 }
 
-ModelPart sum_of(const std::vector<ModelPart>& parts) {
-  ModelPart sum{.name = "all"};
-  for (const ModelPart& part : parts) {
-    sum.parameters += part.parameters;
-    sum.trained += part.trained;
-  }
-  return sum;
-}
-
 // "1,204"
 std::string count_text(std::int64_t count) {
   return count < 100 ? concat(count) : rate_text(static_cast<double>(count));
-}
-
-std::string parts_text(const std::vector<ModelPart>& parts) {
-  std::vector<TableRow> table = {{"part", "parameters", "trained", "frozen"}};
-  const auto add = [&](const ModelPart& part) {
-    table.push_back({part.name, count_text(part.parameters), count_text(part.trained),
-                     count_text(part.parameters - part.trained)});
-  };
-  for (const ModelPart& part : parts) add(part);
-  add(sum_of(parts));
-  return text_table(table);
 }
 
 }  // namespace
@@ -77,7 +57,8 @@ std::vector<ModelPart> joined_layers(std::vector<ModelPart> parts) {
   for (const ModelPart& part : parts) {
     const bool layer = part.name.starts_with(kLayer);
     const bool same = layer && layers > 0 && joined.back().parameters == layers * part.parameters &&
-                      joined.back().trained == layers * part.trained;
+                      joined.back().trained == layers * part.trained &&
+                      joined.back().rate == part.rate;
     if (same) {
       joined.back().parameters += part.parameters;
       joined.back().trained += part.trained;
@@ -91,6 +72,23 @@ std::vector<ModelPart> joined_layers(std::vector<ModelPart> parts) {
   }
   std::ranges::stable_sort(joined, std::greater{}, &ModelPart::parameters);
   return joined;
+}
+
+// The rates need a column only if they differ.
+std::string parts_text(const std::vector<ModelPart>& parts) {
+  const bool rates = std::ranges::any_of(parts, [](const ModelPart& p) { return p.rate != 1; });
+  std::vector<TableRow> table = {{"part", "parameters", "trained", "frozen"}};
+  const auto add = [&](const ModelPart& part) {
+    table.push_back({part.name, count_text(part.parameters), count_text(part.trained),
+                     count_text(part.parameters - part.trained)});
+    if (!rates) return;
+    table.back().push_back(part.trained > 0 ? brief(part.rate) : "-");
+  };
+  if (rates) table.front().emplace_back("rate factor");
+  for (const ModelPart& part : parts) add(part);
+  add(sum_of(parts));
+  if (rates) table.back().back() = "";
+  return text_table(table);
 }
 
 std::string estimate_text(const Estimate& e) {
@@ -120,8 +118,10 @@ std::string estimate_text(const Estimate& e) {
 std::string to_json(const Estimate& e) {
   Json parts = Json::array();
   for (const ModelPart& part : e.parts) {
-    parts.push_back(
-        {{"part", part.name}, {"parameters", part.parameters}, {"trained", part.trained}});
+    parts.push_back({{"part", part.name},
+                     {"parameters", part.parameters},
+                     {"trained", part.trained},
+                     {"rate", number(part.rate)}});
   }
   const ModelPart all = sum_of(e.parts);
   const Json json{{"model", e.model},

@@ -6,16 +6,10 @@
 #include <vector>
 
 #include "trainer/report/metrics.h"
+#include "trainer/report/parameter_table.h"
 #include "trainer/runs/scaling.h"
 
 namespace bp::trainer {
-
-// The parameters of a part of the model.
-struct ModelPart {
-  std::string name;  // "embeddings", "layers 0-5", "pooler", "head"
-  std::int64_t parameters = 0;
-  std::int64_t trained = 0;  // of them; the others are frozen
-};
 
 struct Estimate {
   std::string model;  // "tiny (2 layers, hidden 128)"
@@ -41,8 +35,11 @@ struct Estimate {
 // Returns the mean step of these records after the first `warm_up` steps.
 [[nodiscard]] MeasuredWorld mean_step(const Metrics& metrics, std::int64_t warm_up);
 
-// Sorts the parts by size, and makes one part of layers with the same numbers.
+// Sorts the parts by size, and makes one part of layers with the same numbers and rate.
 [[nodiscard]] std::vector<ModelPart> joined_layers(std::vector<ModelPart> parts);
+
+// Returns a table of the parts and their sum, for a terminal.
+[[nodiscard]] std::string parts_text(const std::vector<ModelPart>& parts);
 
 // Returns the lines for a terminal.
 [[nodiscard]] std::string estimate_text(const Estimate& estimate);

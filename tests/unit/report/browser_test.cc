@@ -68,10 +68,10 @@ TEST(Browser, ShowsThePageWithoutScrollingSidewaysOrWarnings) {
     GTEST_SKIP() << "chromium is not installed";
   }
   const std::string few = render_report(sample_report());
-  EXPECT_EQ(console_at_width(390, few), "width 390, content 390, sections 13\n");
-  EXPECT_EQ(console_at_width(1280, few), "width 1280, content 1280, sections 13\n");
+  EXPECT_EQ(console_at_width(390, few), "width 390, content 390, sections 14\n");
+  EXPECT_EQ(console_at_width(1280, few), "width 1280, content 1280, sections 14\n");
   const std::string many = render_report(sample_report_of(1000));
-  EXPECT_EQ(console_at_width(390, many), "width 390, content 390, sections 10\n");
+  EXPECT_EQ(console_at_width(390, many), "width 390, content 390, sections 11\n");
 }
 
 RunRecord compared_run(int number) {

@@ -62,6 +62,23 @@ TEST(Report, OfManyLabelsStaysReadable) {
   EXPECT_THAT(few, AllOf(Not(HasSubstr("others")), Not(HasSubstr("Most frequent confusions"))));
 }
 
+TEST(Report, DrawsTheFiguresThatStepsReported) {
+  const std::string page = render_report(sample_report());
+  EXPECT_THAT(page, HasSubstr("<h3>kept_fraction</h3>"));
+  EXPECT_THAT(page, HasSubstr("kept_fraction 0.8987 at first, 0.7 at last"));
+}
+
+TEST(Report, FoldsTheTableOfParameters) {
+  const std::string page = render_report(sample_report());
+  EXPECT_THAT(page, HasSubstr("4,369,795 parameters, of which 396,931 are trained."));
+  EXPECT_THAT(page, HasSubstr("<details><summary>of each part</summary>"));
+  EXPECT_THAT(page, HasSubstr("<tr><th scope=\"row\">embeddings</th><td>3,972,864</td><td>0</td>"
+                              "<td>3,972,864</td><td>&ndash;</td></tr>"));
+  EXPECT_THAT(page, HasSubstr("<tr><th scope=\"row\">layer 0</th><td>198,272</td><td>198,272</td>"
+                              "<td>0</td><td>0.9</td></tr>"));
+  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">head &lt;&amp;&gt;</th>"));
+}
+
 TEST(Report, EscapesAllText) {
   const std::string page = render_report(sample_report());
   EXPECT_THAT(page, HasSubstr("&lt;/script&gt;&lt;script&gt;alert(&#39;out&#39;)"));

@@ -22,6 +22,7 @@ Metrics sample_metrics() {
                              .loss = 0.12 + 0.58 * std::exp(-4 * done) + 0.05 * std::sin(step),
                              .lr = 1e-4 * (done < 0.1 ? 10 * done : (1 - done) / 0.9),
                              .grad_norm = 1.2 + std::cos(step * 0.7),
+                             .figures = {{"kept_fraction", 0.9 - 0.2 * done}},
                              .samples_per_s = 1180 + 40 * std::sin(step * 0.3),
                              .tokens_per_s = 15800,
                              .compute_ms = 98.5,
@@ -106,6 +107,10 @@ Report sample_report() {
                                  {"mcc", 0.868},
                                  {"f1_macro", 0.911},
                                  {"log_loss", 0.306}}},
+      .parameters = {{"embeddings", 3'972'864, 0, 0.81},
+                     {"layer 0", 198'272, 198'272, 0.9},
+                     {"layer 1", 198'272, 198'272, 1},
+                     {"head <&>", 387, 387, 1}},
       .comm = {.bytes = 27'000'000'000, .seconds_exposed = 10.1}};
   report.metrics = sample_metrics();
   report.main_score = "accuracy";

@@ -34,7 +34,7 @@ TEST(ModelParts, AreSortedBySizeAndEqualLayersAreOne) {
                                                       {"layer 0", 300, 0},
                                                       {"layer 1", 300, 300},
                                                       {"layer 2", 300, 300},
-                                                      {"pooler and head", 40, 40}});
+                                                      {"head", 40, 40}});
   ASSERT_EQ(parts.size(), 4U);
   EXPECT_EQ(parts[0].name, "layers 1-2");
   EXPECT_EQ(parts[0].parameters, 600);
@@ -42,7 +42,19 @@ TEST(ModelParts, AreSortedBySizeAndEqualLayersAreOne) {
   EXPECT_EQ(parts[1].name, "embeddings");
   EXPECT_EQ(parts[2].name, "layer 0");
   EXPECT_EQ(parts[2].trained, 0);
-  EXPECT_EQ(parts[3].name, "pooler and head");
+  EXPECT_EQ(parts[3].name, "head");
+}
+
+TEST(ModelParts, OfOtherRatesStayApartAndShowThem) {
+  const std::vector<ModelPart> parts = joined_layers(
+      {{"embeddings", 500, 0, 0.5}, {"layer 0", 300, 300, 0.5}, {"layer 1", 300, 300, 1}});
+  ASSERT_EQ(parts.size(), 3U);
+  EXPECT_EQ(parts_text(parts),
+            "part        parameters  trained  frozen  rate factor\n"
+            "embeddings         500        0     500            -\n"
+            "layer 0            300      300       0          0.5\n"
+            "layer 1            300      300       0            1\n"
+            "all              1,100      600     500\n");
 }
 
 Estimate example() {
