@@ -29,6 +29,7 @@
 #include "trainer/options/duration.h"
 #include "trainer/options/option_set.h"
 #include "trainer/options/other_names.h"
+#include "trainer/run/run_settings.h"
 #include "trainer/tasks/inputs.h"
 
 namespace bp::trainer {
@@ -462,6 +463,34 @@ CommandLine parse_merge(const std::vector<std::string>& arguments, const Extensi
   return line;
 }
 
+// The folder of the step has the options of its run.
+CommandLine parse_replay(const std::vector<std::string>& arguments, const Extensions& extensions) {
+  Options typed;
+  OptionSet set("bert_train replay",
+                "Computes a training step that failed again, in one process, from RUN/bug/step-N.\n"
+                "Names the first value that is not finite. Writes nothing.",
+                "");
+  set.path({"FOLDER", "RUN/bug/step-N, which bert_train wrote when the step failed"}, typed.source);
+  if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
+  const std::string folder = without_slashes(typed.source);
+  const std::string config = folder + "/config.yaml";
+  if (!path_exists(config)) {
+    throw InputError(66,
+                     concat(folder,
+                            " is not the folder of a step that failed: it has no "
+                            "config.yaml"),
+                     "bert_train names the folder when a step fails: RUN/bug/step-N");
+  }
+  CommandLine line =
+      parse_train({value_of(read_settings(config), "data"), "--config", config}, extensions);
+  line.options.action = Action::replay;
+  line.options.data.clear();
+  line.options.source = folder;
+  line.options.settings = set.settings();
+  line.options.arguments = arguments;
+  return line;
+}
+
 // The first parse finds the run. The second one has the run's options before those of the command
 // line, which win.
 template <auto Parse>
@@ -507,6 +536,7 @@ std::span<const Command> commands() {
       Command{"merge", "RUN", "make a whole model of adapters and their base", parse_merge},
       Command{"shards", "TEXT...", "make shards to pre-train on from plain text",
               parse_alone<parse_shards>},
+      Command{"replay", "FOLDER", "compute a step that failed again", parse_replay},
       Command{"stop", "RUN", "ask the run in RUN to save and end", parse_alone<parse_stop>},
       Command{"report", "RUN...", "show the scores of a run, or compare runs",
               parse_alone<parse_report>},

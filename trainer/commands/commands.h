@@ -21,6 +21,7 @@ int run_export(Communicator& world, const Options& options);
 int run_report(Communicator& world, const Options& options);
 int run_runs(Communicator& world, const Options& options);
 int run_stop(Communicator& world, const Options& options);
+int run_replay(Communicator& world, const Options& options);
 
 // Becomes bprun sweep, so it does not return. Needs no world. Throws InputError.
 int run_sweep(const Options& options);

@@ -96,6 +96,8 @@ int run(Communicator& world, const Options& options) {
       return run_runs(world, options);
     case Action::stop:
       return run_stop(world, options);
+    case Action::replay:
+      return run_replay(world, options);
     case Action::sweep:  // before there is a world
       break;
   }

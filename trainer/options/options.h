@@ -37,6 +37,7 @@ enum class Action : std::uint8_t {
   stop,
   report,
   runs,
+  replay,
   sweep
 };
 

@@ -27,6 +27,9 @@ class AnomalyWatch {
   // any rank has found something, or if the gradient of a parameter is not finite.
   void require_none(Communicator& world, const Bert& model, std::int64_t step) const;
 
+  // What was found first; empty: nothing.
+  [[nodiscard]] const std::string& first() const { return *first_; }
+
  private:
   bool on_;
   std::shared_ptr<std::string> first_ = std::make_shared<std::string>();  // what was found first

@@ -14,6 +14,7 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/report/json.h"
+#include "trainer/train/bug_folder.h"
 #include "trainer/train/step_loss.h"
 
 namespace bp::trainer {
@@ -130,13 +131,17 @@ void report_not_finite(Communicator& world, const FailedStep& failed) {
   }
   std::string text = concat("the ", failed.what, " at step ", step, " is ", text_of(failed.value),
                             failed.since, first_tensor(report));
+  std::string folder;
   if (!failed.run.empty()) {
+    folder = keep_failed_step(world, {failed.run, text, failed.model, failed.batches, failed.step,
+                                      failed.loss_scale, failed.nominal_weight});
     const std::string path = concat(failed.run, "/bug/step-", step, ".json");
     const std::string problem = world.rank() == 0 ? try_write(path, report) : "";
     text += problem.empty() ? concat("; its samples are in ", path) : concat("; ", problem);
   }
-  throw InputError(70, text,
-                   "try a lower --lr, a longer --warmup, --precision fp32 or --wire fp32");
+  throw InputError(
+      70, text,
+      "try a lower --lr, a longer --warmup, --precision fp32 or --wire fp32" + replay_hint(folder));
 }
 
 }  // namespace bp::trainer

@@ -1,5 +1,6 @@
 // Ends a run whose loss or gradient is not a finite number. RUN/bug/step-<N>.json lists the samples
-// and tensors of that step; docs/report.md has its layout.
+// and tensors of that step, and RUN/bug/step-<N> is what computes it again; docs/report.md has
+// their layouts.
 #pragma once
 
 #include <cmath>
@@ -26,6 +27,8 @@ struct FailedStep {
   const TrainingStep& step;  // with which the batches were computed
   const Regularization& regularization;
   const Distillation* distillation = nullptr;
+  double loss_scale = 1;  // this and the next one: the optimizer's
+  double nominal_weight = 1;
 };
 
 // Collective. Every rank computes its batches once more and examines each activation; rank 0 writes

@@ -27,9 +27,9 @@
 #include "trainer/train/anomaly.h"
 #include "trainer/train/averaged_weights.h"
 #include "trainer/train/batches.h"
+#include "trainer/train/bug_folder.h"
 #include "trainer/train/bug_report.h"
 #include "trainer/train/figure_sums.h"
-#include "trainer/train/gradient_check.h"
 #include "trainer/train/memory_advice.h"
 #include "trainer/train/memory_watch.h"
 #include "trainer/train/save_rule.h"
@@ -199,10 +199,9 @@ void Loop::make_step() {
   const auto computed = Clock::now();
   optimizer_.reduce();
   const auto reduced = Clock::now();
-  watch.require_none(world_, model_, now_.step + 1);
-  if (options_.check_gradients > 0 && (now_.step + 1) % options_.check_gradients == 0) {
-    check_same_on_all_ranks(world_, model_, now_.step + 1);
-  }
+  examine_step(world_, options_, watch,
+               {options_.run, "", model_, batches, drawn, optimizer_.loss_scale(),
+                optimizer_.nominal_weight()});
   const auto gradient_bytes = static_cast<std::int64_t>(world_.counters().bytes - bytes);
 
   const DistributedOptimizer::Window window = optimizer_.window();
@@ -267,7 +266,8 @@ double Loop::clip_gradient(const StepBatches& batches, const TrainingStep& step,
   const DistributedOptimizer::Window window = optimizer_.window();
   const auto refuse = [&](const char* what, double value, const std::string& since) {
     report_not_finite(world_, {options_.run, what, value, since, window.loss, lr, model_, batches,
-                               step, job_.regularization, job_.distillation});
+                               step, job_.regularization, job_.distillation,
+                               optimizer_.loss_scale(), optimizer_.nominal_weight()});
   };
   const bool may_skip_loss = scales_loss() && window.overflow;
   if (!std::isfinite(window.loss) && !may_skip_loss) refuse("loss", window.loss, "");

@@ -1,0 +1,83 @@
+// bert_train replay: a step that failed, in a process of its own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/e2e/trained_run.h"
+
+namespace bp::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ReplayRuns : public TrainedRun {
+ protected:
+  // The file ends with the last number of classifier.weight, since names are sorted.
+  static void set_last_weight(const std::string& file, const std::string& bytes) {
+    std::fstream weights(path(file), std::ios::binary | std::ios::in | std::ios::out);
+    weights.seekp(-4, std::ios::end);
+    weights.write(bytes.data(), 4);
+    ASSERT_TRUE(weights.good()) << file;
+  }
+};
+
+const std::string kInfinity("\x00\x00\x80\x7f", 4);
+const std::string kZero(4, '\0');
+
+TEST_F(ReplayRuns, AnInfiniteWeightOfAModelIsFoundAndItsRemovalHelps) {
+  std::filesystem::copy(path("r/model"), path("broken"));
+  set_last_weight("broken/model.safetensors", kInfinity);
+  const Ended failed = in_folder(BP_BIN_DIR "/bprun -n 2 " BP_BIN_DIR
+                                            "/bert_train data.csv --model broken --batch 4 "
+                                            "--max-length 32 --store b.sqlite --run bad");
+  EXPECT_EQ(failed.code, 70) << failed.output;
+  EXPECT_THAT(failed.output, HasSubstr("`bert_train replay bad/bug/step-1`"));
+
+  const Ended again = bert_train("replay bad/bug/step-1");
+  ASSERT_EQ(again.code, 0) << again.output;
+  EXPECT_THAT(
+      again.output,
+      AllOf(HasSubstr("step 1 failed: the loss at step 1 is "),
+            HasSubstr("rank 0, batch 0: 4 samples, loss "),
+            HasSubstr("rank 1, batch 0: 4 samples, loss "),
+            HasSubstr("the first value that is not finite: the weight classifier.weight (1 of 256 "
+                      "values)\n")));
+
+  set_last_weight("bad/bug/step-1/weights.safetensors", kZero);
+  const Ended mended = bert_train("replay bad/bug/step-1/");
+  ASSERT_EQ(mended.code, 0) << mended.output;
+  EXPECT_THAT(mended.output,
+              AllOf(HasSubstr("all values are finite this time; the norm of the gradient is "),
+                    Not(HasSubstr("the first value that is not finite"))));
+}
+
+TEST_F(ReplayRuns, DetectAnomalyKeepsTheStepToo) {
+  std::filesystem::copy(path("r/model"), path("broken2"));
+  set_last_weight("broken2/model.safetensors", kInfinity);
+  const Ended failed = bert_train(
+      "data.csv --model broken2 --batch 4 --max-length 32 --store b.sqlite --detect-anomaly --run "
+      "anomaly");
+  EXPECT_EQ(failed.code, 70) << failed.output;
+  EXPECT_THAT(failed.output, AllOf(HasSubstr("the activation classifier is the first"),
+                                   HasSubstr("`bert_train replay anomaly/bug/step-1`")));
+  EXPECT_THAT(bert_train("replay anomaly/bug/step-1").output,
+              HasSubstr("the first value that is not finite: the weight classifier.weight"));
+}
+
+TEST_F(ReplayRuns, MistakesHaveOneLineAndAHint) {
+  const Ended run = bert_train("replay r");
+  EXPECT_EQ(run.code, 66) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("cannot read r/step.json"));
+  const Ended none = bert_train("replay tmp");
+  EXPECT_EQ(none.code, 66) << none.output;
+  EXPECT_THAT(none.output, AllOf(HasSubstr("tmp is not the folder of a step that failed"),
+                                 HasSubstr("hint: bert_train names the folder")));
+}
+
+}  // namespace
+}  // namespace bp::test

@@ -1,0 +1,56 @@
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/text.h"
+#include "trainer/commands/commands.h"
+#include "trainer/commands/results.h"
+#include "trainer/commands/weight_report.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/look_up.h"
+#include "trainer/model/config.h"
+#include "trainer/model/lora.h"
+#include "trainer/report/shown_text.h"
+#include "trainer/tasks/tasks.h"
+#include "trainer/train/bug_folder.h"
+
+namespace bp::trainer {
+namespace {
+
+std::unique_ptr<Bert> model_of(const Task& task, const Options& options) {
+  const std::string& folder = options.source;
+  return as_input_error([&] {
+    std::optional<LoraConfig> lora;
+    const std::string adapters = concat(folder, "/", kAdapterConfigFile);
+    if (path_exists(adapters)) lora = read_adapter_config(adapters);
+    const BertConfig config = read_config(folder + "/config.json");
+    task.check(config);
+    return std::make_unique<Bert>(config, task.head(), options.precision, options.seed, lora);
+  });
+}
+
+}  // namespace
+
+int run_replay(Communicator& world, const Options& options) {
+  if (world.rank() != 0) return 0;
+  if (!options.distill.teacher.empty()) {
+    throw InputError(2, concat(options.source, " is a step with a teacher, which it does not hold"),
+                     "train without --teacher to see whether the step fails as well");
+  }
+  const FailedStepFile step = read_failed_step(options.source);
+  const auto task = make_task(*options.task);
+  const auto model = model_of(*task, options);
+  const Replay again = replay(options.source, step, *model, task->regularization());
+  print_line(concat("step ", step.step, " failed: ", step.what));
+  for (const Replay::OfBatch& batch : again.batches) {
+    print_line(concat("rank ", batch.rank, ", batch ", batch.batch, ": ",
+                      counted(batch.rows, "sample"), ", loss ", brief(batch.loss)));
+  }
+  print_line(again.first.empty()
+                 ? concat("all values are finite this time; the norm of the gradient is ",
+                          brief(again.norm))
+                 : concat("the first value that is not finite: ", again.first));
+  return 0;
+}
+
+}  // namespace bp::trainer

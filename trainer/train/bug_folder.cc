@@ -1,0 +1,185 @@
+#include "trainer/train/bug_folder.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "base/text.h"
+#include "bp/collective.h"
+#include "bp/log.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/whole_file.h"
+#include "trainer/model/lora.h"
+#include "trainer/model/safetensors.h"
+#include "trainer/model/weights.h"
+#include "trainer/train/anomaly.h"
+#include "trainer/train/gradient_check.h"
+#include "trainer/train/step_loss.h"
+
+namespace bp::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+FailedStepFile described(const StepToKeep& step) {
+  FailedStepFile file{.step = step.batches.step + 1,
+                      .what = step.what,
+                      .seed = step.step.seed,
+                      .recomputed_layers = step.step.recomputed_layers,
+                      .loss_scale = step.loss_scale,
+                      .nominal_weight = step.nominal_weight};
+  for (const auto& [name, parameter] : step.model.parameters()) {
+    if (!parameter.requires_grad()) file.frozen.push_back(name);
+  }
+  return file;
+}
+
+void write_folder(const std::string& folder, const StepToKeep& step, const FailedStepFile& file) {
+  fs::create_directories(folder);
+  std::error_code none;  // a run of a test has no options
+  fs::copy_file(step.run + "/config.yaml", folder + "/config.yaml",
+                fs::copy_options::overwrite_existing, none);
+  write_whole_file(folder + "/config.json", config_json(step.model.config()));
+  if (const LoraConfig* const lora = step.model.lora()) {
+    write_whole_file(folder + "/" + kAdapterConfigFile, adapter_config_json(*lora));
+  }
+  std::vector<SafetensorsItem> items;
+  for (const auto& [name, values] : step.model.parameters()) {
+    items.push_back({name, "F32", values.sizes().vec(), values.const_data_ptr()});
+  }
+  write_safetensors(folder + "/" + kFailedWeightsFile, std::move(items));
+  write_whole_file(folder + "/step.json", to_json(file));
+}
+
+void load_parameters(const std::string& path, Bert& model) {
+  const at::NoGradGuard no_grad;
+  const SafetensorsReader reader(path);
+  for (const auto& [name, parameter] : model.parameters()) {
+    const auto& entries = reader.header().entries;
+    const auto found = std::ranges::find(entries, name, &SafetensorsEntry::name);
+    if (found == entries.end() || found->type != "F32" ||
+        parameter.sizes() != at::IntArrayRef(found->shape)) {
+      throw InputError(65, concat(path, " does not have the model's ", name),
+                       "bert_train wrote it when the step failed; train again to get another one");
+    }
+    reader.read(*found, parameter.detach().mutable_data_ptr());
+  }
+  model.parameters_changed();
+}
+
+std::string count_of_bad(const at::Tensor& x) {
+  return concat(" (", x.isfinite().logical_not().sum().item<std::int64_t>(), " of ", x.numel(),
+                " values)");
+}
+
+// Returns the first parameter, or gradient of one, that is not finite.
+std::string first_parameter(const Bert& model, bool gradients) {
+  for (const auto& [name, parameter] : model.parameters()) {
+    const at::Tensor x = gradients ? parameter.grad() : parameter.detach();
+    if (!x.defined() || x.isfinite().all().item<bool>()) continue;
+    return concat(gradients ? "the gradient of the parameter " : "the weight ", name,
+                  count_of_bad(x));
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string keep_failed_step(Communicator& world, const StepToKeep& step) {
+  const Topology& topology = world.topology();
+  FailedRank mine{world.rank(), topology.host_name(topology.host()), {}};
+  for (const Batch& batch : step.batches.micro_batches) {
+    if (batch.rows > 0) mine.batches.push_back(batch);
+  }
+  const std::vector<std::string> all =
+      all_gather_object(world, to_json(mine), {.name = "a failed step"});
+  const std::string folder = concat(step.run, "/bug/step-", step.batches.step + 1);
+  std::string written = folder;
+  if (world.rank() == 0) {
+    try {
+      FailedStepFile file = described(step);
+      for (const std::string& text : all) file.ranks.push_back(read_failed_rank(text));
+      write_folder(folder, step, file);
+    } catch (const std::exception& error) {
+      log(LogLevel::warn, concat("the failed step is not in ", folder, ": ", error.what()));
+      written.clear();
+    }
+  }
+  broadcast_object(world, written, {.name = "folder of a failed step"});
+  return written;
+}
+
+void examine_step(Communicator& world,
+                  const Options& options,
+                  const AnomalyWatch& watch,
+                  const StepToKeep& step) {
+  const std::int64_t number = step.batches.step + 1;
+  try {
+    watch.require_none(world, step.model, number);
+    if (options.check_gradients > 0 && number % options.check_gradients == 0) {
+      check_same_on_all_ranks(world, step.model, number);
+    }
+  } catch (const InputError& error) {
+    StepToKeep kept = step;
+    kept.what = error.what();
+    const std::string folder = kept.run.empty() ? "" : keep_failed_step(world, kept);
+    throw InputError(error.exit_code(), error.what(), error.hint() + replay_hint(folder));
+  }
+}
+
+std::string replay_hint(const std::string& folder) {
+  return folder.empty() ? "" : concat("; `bert_train replay ", folder, "` computes the step again");
+}
+
+Replay replay(const std::string& folder,
+              const FailedStepFile& step,
+              Bert& model,
+              const Regularization& regularization) {
+  load_parameters(folder + "/" + kFailedWeightsFile, model);
+  for (const auto& [name, parameter] : model.parameters()) {
+    at::Tensor own = parameter;
+    own.requires_grad_(std::ranges::count(step.frozen, name) == 0);
+  }
+  Replay result;
+  result.first = first_parameter(model, false);
+  const auto found = [&result](const std::string& where, const std::string& what) {
+    if (result.first.empty() && !what.empty()) result.first = where + what;
+  };
+  double weights = 0;
+  for (const FailedRank& rank : step.ranks) {
+    for (std::size_t i = 0; i < rank.batches.size(); ++i) {
+      const std::string where = concat("rank ", rank.rank, ", batch ", i, ": ");
+      TrainingStep drawn{step.seed, static_cast<std::uint64_t>(step.step - 1)};
+      drawn.recomputed_layers = step.recomputed_layers;
+      const AnomalyWatch watch(true);
+      watch.observe(drawn);
+      const Loss loss = step_loss(model, rank.batches[i], drawn, regularization);
+      found(where, watch.first());
+      const auto value = loss.mean.item<double>();
+      if (!std::isfinite(value)) found(where, "the loss");
+      (loss.mean * (loss.weight / step.nominal_weight * step.loss_scale)).backward();
+      weights += loss.weight;
+      found(where, watch.first());
+      found(where, first_parameter(model, true));
+      result.batches.push_back({rank.rank, i, rank.batches[i].rows, value});
+    }
+  }
+  double squares = 0;
+  for (const auto& [name, parameter] : model.parameters()) {
+    if (parameter.grad().defined()) squares += parameter.grad().square().sum().item<double>();
+  }
+  result.norm = std::sqrt(squares) * step.nominal_weight / (weights * step.loss_scale);
+  return result;
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,65 @@
+// Writes the folder of a step that failed (failed_step.h), and computes such a step again.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "bp/communicator.h"
+#include "trainer/model/bert.h"
+#include "trainer/options/options.h"
+#include "trainer/tasks/regularization.h"
+#include "trainer/train/anomaly.h"
+#include "trainer/train/batches.h"
+#include "trainer/train/failed_step.h"
+
+namespace bp::trainer {
+
+struct StepToKeep {
+  std::string run;   // its folder
+  std::string what;  // the error: "the loss at step 5 is nan"
+  const Bert& model;
+  const StepBatches& batches;
+  const TrainingStep& step;
+  double loss_scale = 1;
+  double nominal_weight = 1;
+};
+
+// Collective. Rank 0 writes RUN/bug/step-N. Returns the folder, on all ranks, or "" if it could not
+// be written, which rank 0 logs: the step's own error matters more.
+[[nodiscard]] std::string keep_failed_step(Communicator& world, const StepToKeep& step);
+
+// Collective, between reduce() and step(). Does what --detect-anomaly and --check-gradients ask
+// for. If they find something, keeps the step unless `step.run` is empty, and throws what they
+// throw.
+void examine_step(Communicator& world,
+                  const Options& options,
+                  const AnomalyWatch& watch,
+                  const StepToKeep& step);
+
+// Returns the end of a hint that names the command; empty without a folder.
+[[nodiscard]] std::string replay_hint(const std::string& folder);
+
+// What a step computed the second time.
+struct Replay {
+  struct OfBatch {
+    int rank = 0;
+    std::size_t batch = 0;  // of this rank, from 0
+    int rows = 0;
+    double loss = 0;
+  };
+  std::vector<OfBatch> batches = {};
+  double norm = 0;  // of the gradient of all batches
+  // The first value that is not finite, in the order of computation: "the weight
+  // classifier.bias" or "rank 1, batch 0: the activation pooler". Empty: all are finite.
+  std::string first = {};
+};
+
+// Sets the model's parameters from the folder, and computes losses and gradient of all ranks'
+// batches, one after another.
+[[nodiscard]] Replay replay(const std::string& folder,
+                            const FailedStepFile& step,
+                            Bert& model,
+                            const Regularization& regularization);
+
+}  // namespace bp::trainer
