@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "bp/collective.h"
+#include "trainer/commands/command_line.h"
 #include "trainer/data/input_error.h"
 #include "trainer/report/setting.h"
 #include "trainer/run/resume.h"
@@ -43,6 +44,22 @@ Precision chosen_precision(const std::vector<std::string>& wishes) {
 Precision agree_on_precision(Communicator& world, const std::string& saved) {
   const std::string own = precision_wish(world.rank() == 0 ? saved : "", has_bf16_instructions());
   return chosen_precision(all_gather_object(world, own, {.name = "precision"}));
+}
+
+void choose_precision(Communicator& world,
+                      Options& options,
+                      const RunFolder* folder,
+                      const Say& say) {
+  const bool chooses = options.precision == Precision::automatic;
+  if (chooses) {
+    options.precision = agree_on_precision(
+        world, folder == nullptr ? "" : saved_precision(*folder, options.resume));
+    set(options.settings, {"precision", std::string(name_of(options.precision)), "auto"});
+  }
+  const bool is_bf16 = options.precision == Precision::bf16;
+  if (!chooses && !is_bf16) return;
+  say(concat("precision ", name_of(options.precision), chooses ? ", chosen by auto" : "",
+             is_bf16 ? concat(": ", description_of(bf16_products())) : ""));
 }
 
 }  // namespace bp::trainer

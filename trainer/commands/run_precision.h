@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "bp/communicator.h"
+#include "trainer/data/say.h"
 #include "trainer/model/precision.h"
+#include "trainer/options/options.h"
 #include "trainer/run/run_folder.h"
 
 namespace bp::trainer {
@@ -25,5 +27,13 @@ namespace bp::trainer {
 // Collective. Returns the precision that --precision auto means, the same on all ranks. `saved`
 // counts on rank 0 only.
 [[nodiscard]] Precision agree_on_precision(Communicator& world, const std::string& saved);
+
+// Collective. Replaces --precision auto, in options.settings and so in config.yaml, too: a run that
+// resumes on another machine computes as before. `folder`: the run's, on rank 0; null on the
+// others. `say` gets a line about what auto chose, and about bf16.
+void choose_precision(Communicator& world,
+                      Options& options,
+                      const RunFolder* folder,
+                      const Say& say);
 
 }  // namespace bp::trainer

@@ -13,11 +13,9 @@
 #include "base/launch_command.h"
 #include "base/text.h"
 #include "bp/environment.h"
-#include "bp/log.h"
 #include "bp/version.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/commands/adapter_source.h"
-#include "trainer/commands/command_line.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/model_source.h"
 #include "trainer/commands/parameter_groups.h"
@@ -56,8 +54,6 @@
 
 namespace bp::trainer {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Empty for bprun, which prints this itself.
 std::string started_by(const Environment& environment) {
@@ -164,7 +160,8 @@ class Run {
       lengths_ = std::make_shared<std::vector<std::int32_t>>(store_->lengths(Split::train));
       check_max_tokens(options_, *lengths_);
     }
-    choose_precision();
+    choose_precision(world_, options_, folder_ ? &*folder_ : nullptr,
+                     [this](const std::string& text) { say(text); });
     model_ = make_model(source_, options_, *store_, [this](const std::string& text) { say(text); });
     freeze(*model_, options_.freeze);
     if (teacher_) learn_from_teacher();
@@ -175,21 +172,6 @@ class Run {
       say(concat("adapters of rank ", lora->rank, ": ", with_commas(count_parameters(*model_)),
                  " of ", with_commas(all), " parameters are trained and saved"));
     }
-  }
-
-  // Replaces --precision auto, in config.yaml too. So a run that resumes on another machine
-  // computes as before.
-  void choose_precision() {
-    const bool chooses = options_.precision == Precision::automatic;
-    if (chooses) {
-      options_.precision =
-          agree_on_precision(world_, folder_ ? saved_precision(*folder_, options_.resume) : "");
-      set(options_.settings, {"precision", std::string(name_of(options_.precision)), "auto"});
-    }
-    const bool is_bf16 = options_.precision == Precision::bf16;
-    if (!chooses && !is_bf16) return;
-    say(concat("precision ", name_of(options_.precision), chooses ? ", chosen by auto" : "",
-               is_bf16 ? concat(": ", description_of(bf16_products())) : ""));
   }
 
   void learn_from_teacher() {
@@ -307,7 +289,7 @@ class Run {
   void print_how_to_resume(const TrainResult& result) const {
     if (options_.fast_dev_run) return say("stopped on request");
     std::error_code ignored;  // the next run must not see this request
-    fs::remove(stop_file(folder_->path()), ignored);
+    std::filesystem::remove(stop_file(folder_->path()), ignored);
     const std::string checkpoint =
         CheckpointFolder(folder_->checkpoints()).of_step(result.end.step);
     const bool saved = path_exists(checkpoint);

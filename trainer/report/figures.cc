@@ -21,8 +21,8 @@ void add(std::vector<Figure>& sums, const std::vector<Figure>& more) {
 }
 
 void add(std::vector<EpochFigures>& epochs, const std::vector<Figure>& more, double epoch) {
-  if (epochs.empty() || epochs.back().epoch == std::floor(epochs.back().epoch))
-    epochs.push_back({});
+  const bool complete = epochs.empty() || epochs.back().epoch == std::floor(epochs.back().epoch);
+  if (complete) epochs.emplace_back();
   epochs.back().epoch = epoch;
   add(epochs.back().sums, more);
 }
