@@ -5,6 +5,7 @@
 #include <torch/optim/optimizer.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <vector>
 

@@ -1,6 +1,7 @@
 // The settings of a run that depend on more than the command line: on the model and on the data.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -171,7 +171,7 @@ TEST_F(SweepTest, AFullDiskEndsTheSweepInOrder) {
       {"-n", "3"}, {"{i}"}, {"/usr/bin/env", "unshare", "-rm", "sh", "-c", kSmallDisk, folder()});
   const int code = sweep.finish();
   if (sweep.err().find("first") == std::string::npos) {
-    GTEST_SKIP() << "this machine lets no user mount a file system: " << sweep.err();
+    GTEST_SKIP() << "this machine permits no mount namespaces: " << sweep.err();
   }
   EXPECT_EQ(code, 0) << sweep.err();
   EXPECT_THAT(sweep.err(), HasSubstr("No space left on device; stopping 2 trials, at most 30 s\n"));
