@@ -128,6 +128,26 @@ std::vector<std::string> try_ranks(int ranks,
   return errors;
 }
 
+std::vector<std::string> try_agreeing_ranks(int ranks,
+                                            const std::function<void(Communicator&)>& body,
+                                            const RanksOptions& options) {
+  std::vector<std::string> thrown(static_cast<std::size_t>(ranks));
+  const auto finish_all = [&](Communicator& world) {
+    try {
+      body(world);
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& caught) {
+      thrown[static_cast<std::size_t>(world.rank())] = caught.what();
+    }
+  };
+  const auto errors = try_ranks(ranks, finish_all, options);
+  for (std::size_t rank = 0; rank < thrown.size(); ++rank) {
+    if (!errors[rank].empty()) thrown[rank] = errors[rank];
+  }
+  return thrown;
+}
+
 void run_ranks(int ranks,
                const std::function<void(Communicator&)>& body,
                const RanksOptions& options) {

@@ -38,6 +38,11 @@ struct RanksOptions {
                                                  const std::function<void(Communicator&)>& body,
                                                  const RanksOptions& options = {});
 
+// The same for a body with which all ranks come to throw one exception that is no Error. Such a
+// rank calls finish(), too, so that the others do not lose it before they throw.
+[[nodiscard]] std::vector<std::string> try_agreeing_ranks(
+    int ranks, const std::function<void(Communicator&)>& body, const RanksOptions& options = {});
+
 // The same, but the test fails if a rank throws.
 void run_ranks(int ranks,
                const std::function<void(Communicator&)>& body,

@@ -31,7 +31,7 @@ class FaultsOfAStep : public test::SmallData {
 };
 
 TEST_F(FaultsOfAStep, ABitThatDiffersNamesTheParameterAndTheRanks) {
-  const auto errors = bp::test::try_ranks(4, [&](Communicator& world) {
+  const auto errors = bp::test::try_agreeing_ranks(4, [&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
     const Bert model(config(store, 0), make_classifier_head, Precision::fp32, 1);
     check_same_on_all_ranks(world, model, 1);
@@ -48,7 +48,7 @@ TEST_F(FaultsOfAStep, AGradientThatDiffersIsNamedDuringTraining) {
   Options options = test::SmallData::options();
   options.check_gradients = 2;
   const auto train_with = [&](bool differ) {
-    return bp::test::try_ranks(2, [&](Communicator& world) {
+    return bp::test::try_agreeing_ranks(2, [&](Communicator& world) {
       const SampleStore store = SampleStore::open(store_path());
       Bert model(config(store, 0), make_classifier_head, Precision::fp32, 1);
       TrainJob own = job(store, options);
@@ -69,7 +69,7 @@ TEST_F(FaultsOfAStep, AnomalyModeNamesTheFirstActivation) {
   Options options = test::SmallData::options();
   options.detect_anomaly = true;
   const auto train_with = [&](bool broken) {
-    return bp::test::try_ranks(2, [&](Communicator& world) {
+    return bp::test::try_agreeing_ranks(2, [&](Communicator& world) {
       const SampleStore store = SampleStore::open(store_path());
       Bert model(config(store, 0.1), make_classifier_head, Precision::fp32, 1);
       for (const auto& [name, weight] : model.parameters()) {
@@ -87,7 +87,7 @@ TEST_F(FaultsOfAStep, AnomalyModeNamesTheFirstActivation) {
 }
 
 TEST_F(FaultsOfAStep, AnomalyModeNamesAGradientWhereActivationsAreFinite) {
-  const auto errors = bp::test::try_ranks(2, [&](Communicator& world) {
+  const auto errors = bp::test::try_agreeing_ranks(2, [&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
     const Bert model(config(store, 0), make_classifier_head, Precision::fp32, 1);
     const AnomalyWatch watch(true);

@@ -231,7 +231,7 @@ TEST_F(Train, MetricsHoldTheCollectivesSinceThePreviousLine) {
 
 // Returns the error with which `body` ends on both ranks.
 std::string end_of_both(const std::function<void(Communicator&)>& body) {
-  const auto errors = bp::test::try_ranks(2, body);
+  const auto errors = bp::test::try_agreeing_ranks(2, body);
   EXPECT_EQ(errors[0], errors[1]);
   return errors[0];
 }

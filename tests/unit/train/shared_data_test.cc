@@ -47,25 +47,25 @@ class SharedData : public testing::Test {
 
   std::vector<std::string> errors() {
     messages_.clear();
-    return bp::test::try_ranks(5,
-                               [&](Communicator& world) {
-                                 const int host = world.topology().host();
-                                 Options options = options_;
-                                 if (options.data.ends_with(".csv")) {
-                                   options.prepare.store = store(host);
-                                 }
-                                 if (options.data == "store.sqlite") {
-                                   options.data = store(host);
-                                   options.data_is_store = true;
-                                 }
-                                 const std::string path = prepare_everywhere(
-                                     world, options, [&](const std::string& line) {
-                                       const std::lock_guard lock(mutex_);
-                                       messages_.push_back(concat(world.rank(), ": ", line));
-                                     });
-                                 EXPECT_EQ(path, store(host));
-                               },
-                               {.local_sizes = {2, 1, 2}});
+    return bp::test::try_agreeing_ranks(
+        5,
+        [&](Communicator& world) {
+          const int host = world.topology().host();
+          Options options = options_;
+          if (options.data.ends_with(".csv")) {
+            options.prepare.store = store(host);
+          }
+          if (options.data == "store.sqlite") {
+            options.data = store(host);
+            options.data_is_store = true;
+          }
+          const std::string path = prepare_everywhere(world, options, [&](const std::string& line) {
+            const std::lock_guard lock(mutex_);
+            messages_.push_back(concat(world.rank(), ": ", line));
+          });
+          EXPECT_EQ(path, store(host));
+        },
+        {.local_sizes = {2, 1, 2}});
   }
 
   [[nodiscard]] std::vector<std::string> names(int host) const {

@@ -194,7 +194,7 @@ TEST_F(SkippedStep, ARunResumesBitForBitBeforeAndAfterIt) {
 }
 
 std::string end_of_both_ranks(const std::function<void(Communicator&)>& body) {
-  const auto errors = bp::test::try_ranks(2, body);
+  const auto errors = bp::test::try_agreeing_ranks(2, body);
   EXPECT_EQ(errors[0], errors[1]);
   return errors[0];
 }
