@@ -63,7 +63,7 @@ void SharedBackend::run(const Operation& operation, CollectiveCall& call) {
       all_gather(operation, call);
       return;
     case Operation::Kind::barrier:
-      call.use("board");
+      call.use("flags");
       vectors_.pass_barrier(call);
       return;
     case Operation::Kind::reduce:

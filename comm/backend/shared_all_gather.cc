@@ -19,6 +19,15 @@ void shared_all_gather(SharedVectors& vectors,
   std::byte* const own = data.data + begin_of(rank);
   const std::size_t own_bytes = bytes_of(rank);
   const std::size_t longest = std::ranges::max(counts) * element;
+  call.expect(data.bytes() - own_bytes);
+  if (longest <= PhaseBarrier::kInlineBytes) {
+    vectors.pass_inline_barrier(call, {own, own_bytes});
+    for (int peer = 0; peer < vectors.size(); ++peer) {
+      if (peer != rank)
+        copy_bytes(data.data + begin_of(peer), vectors.inline_bytes(peer), bytes_of(peer));
+    }
+    return;
+  }
   const std::size_t chunk = vectors.enter_stage(longest);
   const bool is_direct = vectors.can_be_direct(own, own_bytes);
   const auto bring = [&](std::size_t step) {
@@ -27,7 +36,6 @@ void shared_all_gather(SharedVectors& vectors,
     vectors.copy_to_stage(vectors.stage(rank, step), own + begin,
                           std::min(chunk, own_bytes - begin));
   };
-  call.expect(data.bytes() - own_bytes);
   bring(0);
   vectors.announce(call, own, own_bytes, bytes_of);
   const bool all_direct = vectors.are_all_direct();
@@ -42,7 +50,7 @@ void shared_all_gather(SharedVectors& vectors,
       call.count(length);
     }
     bring(step + 1);
-    vectors.pass_barrier(call);
+    vectors.pass_barrier_after(step, steps, call);
   }
   if (!all_direct) vectors.leave_stage(steps);
 }

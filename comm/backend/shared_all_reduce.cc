@@ -20,8 +20,6 @@ namespace {
 constexpr std::size_t kAtOnce = std::size_t{8} << 10;
 // The same for two ranks of which each would convert and round the same halves.
 constexpr std::size_t kHalvesAtOnce = std::size_t{64} << 10;
-// Up to this size a vector is staged although it could be direct.
-constexpr std::size_t kShort = 512;
 // The bytes of all ranks' vectors on the stages at a time: more would not stay in the caches.
 constexpr std::size_t kOnStages = std::size_t{2} << 20;
 
@@ -33,7 +31,7 @@ class SharedAllReduce {
         call_(call),
         data_(data),
         op_(op),
-        is_direct_(data.bytes() > kShort && vectors.can_be_direct(data.data, data.bytes())),
+        is_direct_(vectors.can_be_direct(data.data, data.bytes())),
         at_once_(is_at_once()) {}
 
   void run();
@@ -69,7 +67,7 @@ void SharedAllReduce::run() {
   const std::size_t most = std::min(vectors_.chunk(), whole_lines(kOnStages / ranks));
   chunk_ = vectors_.enter_stage((bytes - 1) / steps_of(bytes, most) + 1);
   bring(0);
-  vectors_.announce(call_, is_direct_ ? data_.data : nullptr, bytes);
+  vectors_.announce(call_, data_.data, bytes);
   if (at_once_ && vectors_.are_all_staged()) {
     reduce_at_once();
   } else {
@@ -162,8 +160,7 @@ void SharedAllReduce::reduce_in_shares() {
 
 void shared_inline_reduce(
     SharedVectors& vectors, CollectiveCall& call, View data, ReduceOp op, std::optional<int> root) {
-  call.use("board");
-  vectors.pass_barrier(call, PhaseBarrier::kNowhere, {data.data, data.bytes()});
+  vectors.pass_inline_barrier(call, {data.data, data.bytes()});
   if (root && *root != vectors.rank()) return;
   auto& sources = vectors.sources();
   for (int peer = 0; peer < vectors.size(); ++peer) {

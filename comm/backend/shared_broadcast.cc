@@ -9,6 +9,12 @@ namespace bp {
 void shared_broadcast(SharedVectors& vectors, CollectiveCall& call, View data, int root) {
   const bool is_root = vectors.rank() == root;
   const std::size_t bytes = data.bytes();
+  call.expect(is_root ? 0 : bytes);
+  if (bytes <= PhaseBarrier::kInlineBytes) {
+    vectors.pass_inline_barrier(call, {data.data, is_root ? bytes : 0});
+    if (!is_root) copy_bytes(data.data, vectors.inline_bytes(root), bytes);
+    return;
+  }
   const std::size_t chunk = vectors.enter_stage(bytes);
   const bool stages = is_root && !vectors.can_be_direct(data.data, bytes);
   const auto bring = [&](std::size_t step) {
@@ -17,7 +23,6 @@ void shared_broadcast(SharedVectors& vectors, CollectiveCall& call, View data, i
     vectors.copy_to_stage(vectors.stage(root, step), data.data + begin,
                           std::min(chunk, bytes - begin));
   };
-  call.expect(is_root ? 0 : bytes);
   bring(0);
   vectors.announce(call, data.data, bytes);
   const bool direct = vectors.is_direct(root);
@@ -28,7 +33,7 @@ void shared_broadcast(SharedVectors& vectors, CollectiveCall& call, View data, i
     const std::size_t length = std::min(a_step, bytes - begin);
     if (!is_root) copy_bytes(data.data + begin, vectors.part(root, begin, step), length);
     bring(step + 1);
-    vectors.pass_barrier(call);
+    vectors.pass_barrier_after(step, steps, call);
     call.count(length);
   }
   if (!direct) vectors.leave_stage(steps);

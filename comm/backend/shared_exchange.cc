@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "comm/backend/exchange.h"
 #include "comm/backend/shared_algorithms.h"
@@ -6,6 +7,30 @@
 #include "comm/reduce/copy.h"
 
 namespace bp {
+namespace {
+
+// Every block of a rank's input has `longest` of its inline bytes.
+void exchange_inline(SharedVectors& vectors, CollectiveCall& call, const Exchange& exchange) {
+  const auto begin_of = [&](int receiver) {
+    return exchange.pieces == 1 ? 0 : static_cast<std::size_t>(receiver) * exchange.longest;
+  };
+  std::array<std::byte, PhaseBarrier::kInlineBytes> own{};
+  for (int peer = 0; peer < vectors.size(); ++peer) {
+    const Block& block = exchange.send[static_cast<std::size_t>(peer)];
+    if (peer == vectors.rank()) continue;
+    copy_bytes(own.data() + begin_of(peer), exchange.input + block.offset, block.count);
+  }
+  vectors.pass_inline_barrier(call, own);
+  copy_own_block(exchange, vectors.rank());
+  for (int peer = 0; peer < vectors.size(); ++peer) {
+    const Block& block = exchange.receive[static_cast<std::size_t>(peer)];
+    if (peer == vectors.rank()) continue;
+    copy_bytes(exchange.output + block.offset,
+               vectors.inline_bytes(peer) + begin_of(vectors.rank()), block.count);
+  }
+}
+
+}  // namespace
 
 // Each rank copies the blocks that are for it out of the others' inputs. The stage holds the same
 // piece of every block, one after another.
@@ -15,8 +40,12 @@ void shared_exchange(SharedVectors& vectors,
                      std::size_t input_bytes) {
   const int rank = vectors.rank();
   const int ranks = vectors.size();
-  const std::size_t room =
-      vectors.enter_stage(exchange.longest, static_cast<std::size_t>(exchange.pieces));
+  call.expect(exchange.received_bytes(rank));
+  const auto pieces = static_cast<std::size_t>(exchange.pieces);
+  if (pieces * exchange.longest <= PhaseBarrier::kInlineBytes) {
+    return exchange_inline(vectors, call, exchange);
+  }
+  const std::size_t room = vectors.enter_stage(exchange.longest, pieces);
   const auto piece = [&](int sender, int receiver, std::size_t step) {
     const int index = exchange.pieces == 1 ? 0 : receiver;
     return vectors.stage(sender, step) + static_cast<std::size_t>(index) * room;
@@ -31,7 +60,6 @@ void shared_exchange(SharedVectors& vectors,
                             std::min(room, block.count - begin));
     }
   };
-  call.expect(exchange.received_bytes(rank));
   bring(0);
   vectors.announce(call, exchange.input, input_bytes, [&exchange](int peer) {
     const auto index = static_cast<std::size_t>(peer);
@@ -59,7 +87,7 @@ void shared_exchange(SharedVectors& vectors,
       call.count(length);
     }
     bring(step + 1);
-    vectors.pass_barrier(call);
+    vectors.pass_barrier_after(step, steps, call);
   }
   if (!all_direct) vectors.leave_stage(steps);
 }

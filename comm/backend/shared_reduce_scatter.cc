@@ -20,6 +20,16 @@ void shared_reduce_scatter(SharedVectors& vectors,
   const std::size_t element = size_of(input.type);
   const auto block = [&](int r) { return gathered_block(counts, r); };
   const std::size_t longest = std::ranges::max(counts) * element;
+  auto& sources = vectors.sources();
+  call.expect(output.bytes());
+  if (input.bytes() <= PhaseBarrier::kInlineBytes) {
+    vectors.pass_inline_barrier(call, {input.data, input.bytes()});
+    for (int peer = 0; peer < ranks; ++peer) {
+      sources[static_cast<std::size_t>(peer)] =
+          vectors.inline_bytes(peer) + block(rank).offset * element;
+    }
+    return reduce_vectors(input.type, op, std::array{output.data}, sources, output.count);
+  }
   const std::size_t room = vectors.enter_stage(longest, static_cast<std::size_t>(ranks));
   const bool is_direct = vectors.can_be_direct(input.data, input.bytes());
   const auto bring = [&](std::size_t step) {
@@ -32,14 +42,12 @@ void shared_reduce_scatter(SharedVectors& vectors,
                             std::min(room, bytes - begin));
     }
   };
-  call.expect(output.bytes());
   bring(0);
   vectors.announce(call, input.data, input.bytes());
   const bool all_direct = vectors.are_all_direct();
   const std::size_t a_step = all_direct ? std::max(longest, std::size_t{1}) : room;
   const std::size_t steps = steps_of(longest, a_step);
   const std::size_t bytes = output.bytes();
-  auto& sources = vectors.sources();
   for (std::size_t step = 0; step < steps; ++step) {
     const std::size_t begin = std::min(step * a_step, bytes);
     const std::size_t length = std::min(a_step, bytes - begin);
@@ -52,7 +60,7 @@ void shared_reduce_scatter(SharedVectors& vectors,
     reduce_vectors(input.type, op, std::array{output.data + begin}, sources, length / element);
     call.count(length);
     bring(step + 1);
-    vectors.pass_barrier(call);
+    vectors.pass_barrier_after(step, steps, call);
   }
   if (!all_direct) vectors.leave_stage(steps);
 }

@@ -4,7 +4,8 @@
 // chunk while the others work on the one before.
 //
 // A rank that writes a chunk has passed a barrier that the others reach only after they have read
-// what was there before.
+// what was there before. If all vectors are staged, a rank may leave the collective without a
+// barrier after the last step, because the next collective uses another chunk of the stage.
 //
 // Threads: one at a time.
 #pragma once
@@ -35,6 +36,10 @@ struct SharedChannel {
 
 class SharedVectors {
  public:
+  // A vector of at most this size is staged although it could be direct: to copy it takes less time
+  // than a barrier.
+  static constexpr std::size_t kShort = 512;
+
   // `channels` by rank in the communicator: SharedChannel::bytes(chunk) of zeros each. `rank` is
   // this rank.
   SharedVectors(std::shared_ptr<SharedHost> host,
@@ -57,18 +62,24 @@ class SharedVectors {
   [[nodiscard]] const std::byte* inline_bytes(int peer) const {
     return barrier_.announcement_of(peer).bytes.data();
   }
-  // A barrier after which all ranks know which vectors are direct, and where. Null: staged. This
-  // rank will access the first read(peer) bytes of a peer's vector; without `read`, the first
-  // `bytes`. A direct vector that does not have them in its arena fails the communicator.
+  // A barrier that carries all of a collective's data: inline_bytes() then returns each rank's.
+  void pass_inline_barrier(CollectiveCall& call, std::span<const std::byte> bytes) {
+    call.use("inline");
+    pass_barrier(call, PhaseBarrier::kNowhere, bytes);
+  }
+  // A barrier after which all ranks know which vectors are direct, and where. A vector is direct if
+  // can_be_direct(). This rank will access the first read(peer) bytes of a peer's vector; without
+  // `read`, the first `bytes`. A direct vector that does not have them in its arena fails the
+  // communicator.
   void announce(CollectiveCall& call, const std::byte* vector, std::size_t bytes);
   void announce(CollectiveCall& call,
                 const std::byte* vector,
                 std::size_t bytes,
                 const std::function<std::size_t(int peer)>& read);
 
-  // Whether this rank's memory lies in its arena.
+  // Returns whether this rank's memory lies in its arena, and is not short.
   [[nodiscard]] bool can_be_direct(const std::byte* data, std::size_t bytes) const {
-    return host_->own().offset_of(data, bytes).has_value();
+    return bytes > kShort && host_->own().offset_of(data, bytes).has_value();
   }
   // As announced.
   [[nodiscard]] bool is_direct(int peer) const {
@@ -84,6 +95,11 @@ class SharedVectors {
   [[nodiscard]] std::size_t enter_stage(std::size_t bytes, std::size_t pieces = 1);
   // The chunk of the collective's step `step`.
   [[nodiscard]] std::byte* stage(int peer, std::size_t step) const;
+  // The barrier between one step and the next, and after the last one if a rank may still read the
+  // memory of another's caller.
+  void pass_barrier_after(std::size_t step, std::size_t steps, CollectiveCall& call) {
+    if (step + 1 < steps || !are_all_staged()) pass_barrier(call);
+  }
   // Copies to this rank's stage, for the others to read.
   void copy_to_stage(std::byte* to, const std::byte* from, std::size_t bytes) const;
   // The collective has used the stage for `steps` steps on every rank.

@@ -101,7 +101,7 @@ TEST(Activity, CountersAreByOperationAndAlgorithm) {
           kinds.push_back(
               concat(kind.operation, " ", kind.algorithm, " ", kind.operations, " ", kind.bytes));
         }
-        EXPECT_THAT(kinds, ElementsAre("all_reduce board 3 24", "all_reduce staged 1 4000",
+        EXPECT_THAT(kinds, ElementsAre("all_reduce inline 3 24", "all_reduce staged 1 4000",
                                        "all_reduce direct 1 280000"));
       },
       options);
