@@ -163,8 +163,10 @@ std::vector<double> round_ticks(const Range& range, int count) {
   constexpr std::array kSteps = {1.0, 2.0, 2.5, 5.0, 10.0};
   const double step = power * *std::ranges::lower_bound(kSteps, std::min(wanted / power, 10.0));
   std::vector<double> ticks;
-  for (double k = std::ceil(range.low / step); k * step <= range.high; ++k) {
-    ticks.push_back(k * step);
+  // At most count + 1, because a step that is tiny beside its numbers does not change them.
+  const double first = std::ceil(range.low / step);
+  for (int i = 0; i <= count && (first + i) * step <= range.high; ++i) {
+    ticks.push_back((first + i) * step);
   }
   return ticks;
 }
