@@ -123,6 +123,10 @@ TEST(Chart, TicksAreRound) {
   EXPECT_THAT(round_ticks({.low = 0.1, .high = 0.98}, 4), ElementsAre(0.25, 0.5, 0.75));
 }
 
+TEST(Chart, TicksEndThoughAStepDoesNotChangeTheirNumbers) {
+  EXPECT_LE(round_ticks({.low = -1, .high = std::nextafter(-1.0, 0.0)}, 4).size(), 5U);
+}
+
 TEST(Chart, BreaksTheLineWhereAValueIsNotFinite) {
   const std::string page =
       render_chart({.series = {{.name = "loss", .x = {0, 1, 2, 3}, .y = {1, std::nan(""), 1, 1}}}});
