@@ -12,6 +12,17 @@
 namespace bp::trainer {
 namespace {
 
+void add_checkpoint_option(OptionSet& set, Options& options) {
+  set.text({"checkpoint", "Checkpoint of RUN: best, latest, step-N, or a folder",
+            "RUN's model, or latest without one", "NAME"},
+           options.checkpoint);
+}
+
+void add_task_of_run_option(OptionSet& set, Options& options) {
+  set.text({"task", "What the model was trained for", "that of RUN, or classify", "NAME"},
+           options.task_name);
+}
+
 CommandLine parse_evaluate_once(const std::vector<std::string>& arguments,
                                 const Extensions& extensions) {
   Options o;
@@ -30,7 +41,7 @@ CommandLine parse_evaluate_once(const std::vector<std::string>& arguments,
       o.data);
   add_evaluate_options(set, o);
   add_data_options(set, o, raw);
-  set.number({"seed", "Seed of the split"}, o.seed, 0, 9e18);
+  add_split_seed_option(set, o);
   return parse(set, arguments, raw, o);
 }
 
@@ -60,9 +71,7 @@ CommandLine parse_predict_once(const std::vector<std::string>& arguments,
             "train|dev|test",
             {"train", "dev", "test"}},
            o.on);
-  set.text({"checkpoint", "Checkpoint of RUN: best, latest, step-N, or a folder",
-            "RUN's model, or latest without one", "NAME"},
-           o.checkpoint);
+  add_checkpoint_option(set, o);
   add_reading_options(set, o, raw);
   return parse(set, arguments, raw, o);
 }
@@ -114,11 +123,8 @@ CommandLine parse_export(const std::vector<std::string>& arguments, const Extens
   set.path({"RUN", "A run's folder, one of its checkpoints, or any model's folder"}, o.source);
   set.path({"out", "The file to write", "model.onnx", "FILE"}, o.out);
   set.flag({"int8", "Multiply 8-bit integers (dynamic quantization)"}, o.int8);
-  set.text({"task", "What the model was trained for", "that of RUN, or classify", "NAME"},
-           o.task_name);
-  set.text({"checkpoint", "Checkpoint of RUN: best, latest, step-N, or a folder",
-            "RUN's model, or latest without one", "NAME"},
-           o.checkpoint);
+  add_task_of_run_option(set, o);
+  add_checkpoint_option(set, o);
   CommandLine line = parse(set, arguments, {}, o);
   if (!line.instead.empty()) return line;
   if (line.options.out.empty()) line.options.out = "model.onnx";
@@ -138,11 +144,8 @@ CommandLine parse_merge(const std::vector<std::string>& arguments, const Extensi
       "");
   set.path({"RUN", "A run's folder, one of its checkpoints, or a folder of adapters"}, o.source);
   set.path({"out", "The folder to write, a new one; required", "", "DIR"}, o.out);
-  set.text({"task", "What the model was trained for", "that of RUN, or classify", "NAME"},
-           o.task_name);
-  set.text({"checkpoint", "Checkpoint of RUN: best, latest, step-N, or a folder",
-            "RUN's model, or latest without one", "NAME"},
-           o.checkpoint);
+  add_task_of_run_option(set, o);
+  add_checkpoint_option(set, o);
   CommandLine line = parse(set, arguments, {}, o);
   if (!line.instead.empty()) return line;
   if (line.options.out.empty()) {

@@ -110,6 +110,10 @@ void add_case_option(OptionSet& set, RawOptions& raw) {
   set.flag({"cased", "Keep case and accents, as a cased vocabulary needs it"}, raw.cased);
 }
 
+void add_split_seed_option(OptionSet& set, Options& options) {
+  set.number({"seed", "Seed of the split"}, options.seed, 0, 9e18);
+}
+
 void add_rebuild_option(OptionSet& set, PrepareOptions& prepare) {
   set.flag({"rebuild", "Prepare again, even if the store does not match"}, prepare.rebuild);
 }

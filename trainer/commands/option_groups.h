@@ -35,6 +35,7 @@ void add_reading_options(OptionSet& set, Options& options, RawOptions& raw);
 // These, and what becomes of the rows of a file.
 void add_data_options(OptionSet& set, Options& options, RawOptions& raw);
 void add_case_option(OptionSet& set, RawOptions& raw);
+void add_split_seed_option(OptionSet& set, Options& options);
 void add_rebuild_option(OptionSet& set, PrepareOptions& prepare);
 void add_model_options(OptionSet& set, Options& options);
 void add_early_stop_options(OptionSet& set, EarlyStopOptions& options, RawOptions& raw);

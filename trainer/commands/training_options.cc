@@ -139,6 +139,14 @@ CommandLine parse_training(const std::vector<std::string>& arguments,
   return line;
 }
 
+// The options about the files from which a store is prepared.
+void add_files_options(OptionSet& set, Options& options, RawOptions& raw) {
+  set.path({"DATA", "A file (.csv, .tsv, .jsonl, or of the task), or a folder of such files"},
+           options.data);
+  add_data_options(set, options, raw);
+  add_case_option(set, raw);
+}
+
 void mention_completion(OptionSet& set, Options& /*options*/) {
   set.mention({.name = "completion",
                .help = "Print the completion of a shell, bash, which is to source it",
@@ -180,12 +188,9 @@ CommandLine parse_prepare(const std::vector<std::string>& arguments, const Exten
   choose_task(arguments, extensions, o);
   OptionSet set("bert_train prep",
                 "Prepares the store of DATA: samples as token ids, ready to train on.", "");
-  set.path({"DATA", "A file (.csv, .tsv, .jsonl, or of the task), or a folder of such files"},
-           o.data);
-  add_data_options(set, o, raw);
-  add_case_option(set, raw);
+  add_files_options(set, o, raw);
   add_rebuild_option(set, o.prepare);
-  set.number({"seed", "Seed of the split"}, o.seed, 0, 9e18);
+  add_split_seed_option(set, o);
   add_config_option(set, raw);
   return parse(set, arguments, raw, o);
 }
@@ -200,11 +205,8 @@ CommandLine parse_check(const std::vector<std::string>& arguments, const Extensi
                 "keep bert_train from training on it, which makes the exit code 65. Writes\n"
                 "nothing.",
                 "");
-  set.path({"DATA", "A file (.csv, .tsv, .jsonl, or of the task), or a folder of such files"},
-           o.data);
-  add_data_options(set, o, raw);
-  add_case_option(set, raw);
-  set.number({"seed", "Seed of the split"}, o.seed, 0, 9e18);
+  add_files_options(set, o, raw);
+  add_split_seed_option(set, o);
   add_config_option(set, raw);
   return parse(set, arguments, raw, o);
 }
