@@ -66,8 +66,7 @@ void SharedVectors::announce(CollectiveCall& call,
                              const std::byte* vector,
                              std::size_t bytes,
                              const std::function<std::size_t(int peer)>& read) {
-  pass_barrier(call, can_be_direct(vector, bytes) ? *host_->own().offset_of(vector, bytes)
-                                                  : PhaseBarrier::kNowhere);
+  pass_barrier(call, direct_offset(vector, bytes).value_or(PhaseBarrier::kNowhere));
   for (int peer = 0; peer < size(); ++peer) {
     const auto index = static_cast<std::size_t>(peer);
     offsets_[index] = barrier_.announcement_of(peer).offset;

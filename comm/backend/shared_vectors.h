@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -79,7 +80,7 @@ class SharedVectors {
 
   // Returns whether this rank's memory lies in its arena, and is not short.
   [[nodiscard]] bool can_be_direct(const std::byte* data, std::size_t bytes) const {
-    return bytes > kShort && host_->own().offset_of(data, bytes).has_value();
+    return direct_offset(data, bytes).has_value();
   }
   // As announced.
   [[nodiscard]] bool is_direct(int peer) const {
@@ -115,6 +116,10 @@ class SharedVectors {
   [[nodiscard]] std::vector<std::byte*>& targets() { return targets_; }
 
  private:
+  [[nodiscard]] std::optional<std::size_t> direct_offset(const std::byte* data,
+                                                         std::size_t bytes) const {
+    return bytes > kShort ? host_->own().offset_of(data, bytes) : std::nullopt;
+  }
   void map_stages() const;
 
   std::shared_ptr<SharedHost> host_;
