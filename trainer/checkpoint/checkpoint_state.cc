@@ -15,10 +15,10 @@ namespace {
 constexpr int kStateFormat = 1;
 
 // to_object() writes a value that is not finite as null.
-double read_number(const Json& json, const char* key) {
-  const Json& value = json.at(key);
+double read_number(const Json& value) {
   return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
 }
+double read_number(const Json& json, const char* key) { return read_number(json.at(key)); }
 
 Json to_array(const std::vector<EpochFigures>& epochs) {
   Json list = Json::array();
@@ -38,10 +38,7 @@ std::vector<EpochFigures> read_epoch_figures(const Json& list) {
     EpochFigures& one = epochs.emplace_back();
     one.epoch = entry.at("epoch");
     for (const auto& [name, sums] : entry.at("sums").items()) {
-      const Json& sum = sums.at(0);
-      one.sums.push_back(
-          {name, sum.is_null() ? std::numeric_limits<double>::quiet_NaN() : sum.get<double>(),
-           sums.at(1)});
+      one.sums.push_back({name, read_number(sums.at(0)), sums.at(1)});
     }
   }
   return epochs;
