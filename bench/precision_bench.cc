@@ -34,7 +34,7 @@ constexpr int kWarmUps = 3;
 constexpr int kTokensOfSample = 32;
 constexpr double kRounding = 0x1p-8;  // the most by which bf16 changes a number, as a share of it
 
-// Of steps, in milliseconds.
+// The times of steps, in milliseconds.
 struct Times {
   std::vector<double> all;
   std::vector<double> of_processors;

@@ -1,4 +1,4 @@
-// What the benchmarks of training steps share: models, batches and the memory of a step.
+// Models, batches and memory settings that the benchmarks of training steps share.
 #pragma once
 
 #include <malloc.h>

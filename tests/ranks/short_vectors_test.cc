@@ -19,7 +19,7 @@ namespace {
 
 using Numbers = std::span<std::int32_t>;
 
-// What rank `from` gives rank `to` in round `round`.
+// Returns the number that rank `from` gives to rank `to` in round `round`.
 std::int32_t given(int round, int from, int to) { return round * 1000 + from * 31 + to; }
 
 // Memory of either kind, for `count` numbers.

@@ -1,4 +1,4 @@
-// What the command lines of training and of trained models have in common.
+// Parses options that training and the commands about trained models share.
 #pragma once
 
 #include <string>

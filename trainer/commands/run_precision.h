@@ -1,4 +1,4 @@
-// What --precision auto means in a run.
+// Chooses the precision of a run with --precision auto.
 #pragma once
 
 #include <string>

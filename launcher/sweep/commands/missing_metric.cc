@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kTrialsRead = 20;
 constexpr std::size_t kNamesShown = 6;
 
-// What the first trials have reported under other names.
+// Returns the end of that line: what the first trials reported instead of the metric.
 std::string seen_text(const SweepSettings& settings, const std::vector<TrialRecord>& trials) {
   for (std::size_t i = 0; i < std::min(trials.size(), kTrialsRead); ++i) {
     const TrialRecord& trial = trials[i];

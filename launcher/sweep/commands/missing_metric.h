@@ -1,4 +1,4 @@
-// What a sweep says at its end if it never saw its metric.
+// Builds the line that a sweep prints at its end if no trial has reported its metric.
 #pragma once
 
 #include <string>

@@ -75,7 +75,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// What bert_train says of its failure; else the first line of its output.
+// Returns the line in which bert_train names its failure, or else the first line of its output.
 std::string failure_in(const std::string& text) {
   constexpr std::string_view kMark = "bert_train: ";
   const std::size_t at = text.find(kMark);

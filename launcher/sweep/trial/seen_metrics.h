@@ -1,4 +1,4 @@
-// What a trial has reported in place of the metric, for the message that says so.
+// Finds what a trial reported instead of the metric, so that a message can name it.
 #pragma once
 
 #include <optional>

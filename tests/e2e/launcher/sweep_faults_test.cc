@@ -87,7 +87,7 @@ TEST_F(SweepTest, ATrialThatIsKilledRunsAgain) {
   EXPECT_EQ(count("finished"), 2);
 }
 
-// Of the values 5, 3 and 4 only 5 may continue after the rung at the first report.
+// The trials report 5, 3 and 4. Only the one with 5 may continue after the first rung.
 class SweepRungTest : public SweepTest {
  protected:
   BprunProcess sweep() {
