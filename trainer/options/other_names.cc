@@ -117,6 +117,8 @@ constexpr std::array kOtherCommands{
     OtherName{"report", "report RUN"},
     OtherName{"estimate", "estimate DATA"},
     OtherName{"scale", "scale DATA"},
+    OtherName{"sweep", "sweep SPACE -- DATA"},
+    OtherName{"replay", "replay FOLDER"},
     OtherName{"compare", "report RUN RUN"},
     OtherName{"runs", "runs FOLDER"},
     OtherName{"list", "runs FOLDER"},

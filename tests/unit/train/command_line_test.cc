@@ -239,6 +239,22 @@ TEST(CommandLine, MisspeltCommandsGetTheRightOne) {
   EXPECT_EQ(parse({"data/evla"}).data, "data/evla");
 }
 
+TEST(CommandLine, EveryCommandIsFoundWhenItsLastLetterIsDoubled) {
+  const std::string help = parse_command_line({"--help"}).instead;
+  const std::string list = help.substr(help.find("Other commands"));
+  const std::string line_begin = "\n  bert_train ";
+  int commands = 0;
+  for (std::size_t at = list.find(line_begin); at != std::string::npos;
+       at = list.find(line_begin, at + 1)) {
+    const std::size_t begin = at + line_begin.size();
+    const std::string name = list.substr(begin, list.find(' ', begin) - begin);
+    EXPECT_THAT(refusal({name + name.back(), "x"}),
+                HasSubstr("did you mean 'bert_train " + name + " "));
+    ++commands;
+  }
+  EXPECT_GE(commands, 14);
+}
+
 TEST(CommandLine, UsageAndHintsNameTheCommand) {
   EXPECT_THAT(parse_command_line({"--help"}).instead,
               HasSubstr("Usage: bert_train [OPTIONS] DATA"));
