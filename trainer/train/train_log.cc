@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "trainer/report/shown_text.h"
+#include "trainer/train/sweep_metric.h"
 
 namespace bp::trainer {
 namespace {
@@ -47,6 +48,15 @@ TrainLog::TrainLog(const std::string& metrics,
   if (metrics.empty()) return;
   metrics_ = std::make_unique<MetricsWriter>(metrics, done);
   progress_ = std::make_unique<Progress>(steps);
+}
+
+template <class Record>
+void TrainLog::write(const Record& record) {
+  if (metrics_) {
+    metrics_->write(record);
+    tell_sweep(to_json_line(record));
+  }
+  if (events_ != nullptr) events_->write(record);
 }
 
 bool TrainLog::records(std::int64_t step) const {
@@ -117,8 +127,7 @@ void TrainLog::write_record(const StepFacts& last) {
   recorded_ = last.comm;
   totals_.loss = record.loss;
   sums_ = {};
-  if (metrics_) metrics_->write(record);
-  if (events_ != nullptr) events_->write(record);
+  write(record);
 }
 
 void TrainLog::evaluated(double epoch,
@@ -126,8 +135,7 @@ void TrainLog::evaluated(double epoch,
                          const EvaluationSummary& result,
                          const MainScore& main) {
   const EvaluationRecord record{done_, epoch, totals_.samples, split, result};
-  if (metrics_) metrics_->write(record);
-  if (events_ != nullptr) events_->write(record);
+  write(record);
   const std::string own =
       main.key == "loss" ? "" : concat(main.key, " ", fixed(result.at(main.key), 4), ", ");
   const std::string line = concat("step ", done_, ", epoch ", brief(epoch), ": ", split, " ", own,

@@ -68,6 +68,8 @@ class TrainLog {
  private:
   void tell_skipped(const StepFacts& facts);
   void write_record(const StepFacts& last);
+  template <class Record>
+  void write(const Record& record);
 
   std::int64_t steps_;
   std::int64_t every_;  // number of steps in a record

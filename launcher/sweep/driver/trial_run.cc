@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "base/text.h"
 #include "launcher/process/program.h"
@@ -19,11 +20,23 @@ std::string trial_folder(const std::string& sweep_folder, int trial) {
   return concat(sweep_folder, "/trials/", trial);
 }
 
-MetricFile metrics_of(const SweepSettings& settings, const TrialRecord& trial) {
+std::vector<Report> TrialMetrics::read(bool ended) {
+  std::vector<Report> all;
+  for (MetricFile& file : files_) {
+    const auto reports = file.read(ended);
+    all.insert(all.end(), reports.begin(), reports.end());
+  }
+  return all;
+}
+
+TrialMetrics metrics_of(const SweepSettings& settings, const TrialRecord& trial) {
   const std::string folder = trial_folder(settings.folder, trial.number);
-  return is_bert_train(program_of(settings, trial.block))
-             ? MetricFile(folder + "/run/metrics.jsonl", settings.space.metric)
-             : MetricFile(folder + "/stdout", "", trial.output_offset);
+  std::vector<MetricFile> files;
+  if (is_bert_train(program_of(settings, trial.block))) {
+    files.emplace_back(folder + "/run/metrics.jsonl", settings.space.metric);
+  }
+  files.emplace_back(folder + "/stdout", "", trial.output_offset);
+  return TrialMetrics(std::move(files));
 }
 
 std::vector<std::string> program_of_trial(const SweepSettings& settings, const TrialRecord& trial) {
@@ -66,7 +79,8 @@ std::vector<std::string> bprun_words(const SweepSettings& settings,
   }
   words.insert(words.end(),
                {"--env", concat("BP_SWEEP_TRIAL=", trial.number), "--env",
-                concat("BP_SWEEP_FOLDER=", trial_folder(settings.folder, trial.number))});
+                concat("BP_SWEEP_FOLDER=", trial_folder(settings.folder, trial.number)), "--env",
+                "BP_SWEEP_METRIC=" + settings.space.metric});
   for (const std::string& variable : bprun.environment) {
     words.insert(words.end(), {"--env", variable});
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launcher/sweep/driver/pool.h"
@@ -12,10 +13,24 @@
 
 namespace bp::launcher::sweep {
 
+// What a trial reports. bert_train writes metrics.jsonl, which also has the reports of earlier
+// attempts. It prints the same values as lines on stdout, which come from any host. A report may
+// therefore come twice.
+class TrialMetrics {
+ public:
+  explicit TrialMetrics(std::vector<MetricFile> files) : files_(std::move(files)) {}
+
+  // See MetricFile::read().
+  [[nodiscard]] std::vector<Report> read(bool ended = false);
+
+ private:
+  std::vector<MetricFile> files_;
+};
+
 struct TrialRun {
   Pool::Lease lease;
   Attempt attempt;
-  MetricFile metrics;
+  TrialMetrics metrics;
   bool was_asked = false;  // to stop; asked twice, bprun kills its ranks
 };
 
@@ -23,7 +38,7 @@ struct TrialRun {
 [[nodiscard]] std::string trial_folder(const std::string& sweep_folder, int trial);
 
 // Where a trial reports its metric since the attempt that its record names.
-[[nodiscard]] MetricFile metrics_of(const SweepSettings& settings, const TrialRecord& trial);
+[[nodiscard]] TrialMetrics metrics_of(const SweepSettings& settings, const TrialRecord& trial);
 
 // The program of a trial with its parameters.
 [[nodiscard]] std::vector<std::string> program_of_trial(const SweepSettings& settings,

@@ -1,0 +1,27 @@
+#include "trainer/train/sweep_metric.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "trainer/report/json.h"
+
+namespace bp::trainer {
+
+std::string sweep_metric_line(std::string_view metric, const std::string& record) {
+  const Json line = parse_own(record);
+  const std::string prefix = line.value("split", "train") + "_";
+  if (!metric.starts_with(prefix)) return "";
+  const auto found = line.find(std::string(metric.substr(prefix.size())));
+  if (found == line.end() || !found->is_number()) return "";
+  return concat("bp: metric ", found->dump(), " ", count_at(line, "step"), "\n");
+}
+
+void tell_sweep(const std::string& record) {
+  const char* const metric = std::getenv("BP_SWEEP_METRIC");
+  if (metric == nullptr) return;
+  std::fputs(sweep_metric_line(metric, record).c_str(), stdout);
+  std::fflush(stdout);
+}
+
+}  // namespace bp::trainer

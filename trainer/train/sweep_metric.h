@@ -1,0 +1,18 @@
+// Reports a sweep's metric on stdout. bprun sweep reads it from metrics.jsonl, too, but not from a
+// host whose files it does not see.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace bp::trainer {
+
+// `metric`: "dev_accuracy", which bprun sweep puts into BP_SWEEP_METRIC. `record`: a line of
+// metrics.jsonl. Returns "bp: metric VALUE STEP" with a line feed, or "" if the record does not
+// have the metric.
+[[nodiscard]] std::string sweep_metric_line(std::string_view metric, const std::string& record);
+
+// Prints that line for the metric of the environment. Does nothing outside a sweep.
+void tell_sweep(const std::string& record);
+
+}  // namespace bp::trainer
