@@ -11,6 +11,7 @@ inline constexpr int kExitInternal = 70;     // an error in bprun or in communic
 inline constexpr int kExitOutputLost = 74;   // all ranks succeeded, but output could not be written
 // A host is lost or unreachable, or the run was stopped after a checkpoint.
 inline constexpr int kExitTemporary = 75;
+inline constexpr int kExitSkipped = 77;  // returned by a program that declines its parameters
 inline constexpr int kExitNotExecutable = 126;
 inline constexpr int kExitNotFound = 127;
 inline constexpr int kExitSignal = 128;  // plus the signal's number

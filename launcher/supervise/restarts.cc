@@ -199,8 +199,8 @@ void Job::end_by_signal(int number) {
 }  // namespace
 
 bool restart_may_help(int exit_code) {
-  static constexpr std::array kNever{kExitUsage,     kExitBadContent,    kExitNoInput,
-                                     kExitTemporary, kExitNotExecutable, kExitNotFound};
+  static constexpr std::array kNever{kExitUsage,   kExitBadContent,    kExitNoInput, kExitTemporary,
+                                     kExitSkipped, kExitNotExecutable, kExitNotFound};
   return std::find(kNever.begin(), kNever.end(), exit_code) == kNever.end();
 }
 

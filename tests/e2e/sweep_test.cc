@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -76,6 +78,43 @@ TEST_F(BertTrainSweep, KnowsTheScoreOfATask) {
   EXPECT_EQ(status["metric"], "dev_mae");
   EXPECT_EQ(status["direction"], "min");
   EXPECT_TRUE(status["best"][0]["result"].is_number());
+}
+
+TEST_F(BertTrainSweep, SkipsModelsOverASize) {
+  std::ofstream(path("sizes.yaml")) << "parameters: {model: [mini, tiny]}\n";
+  const Ended ended =
+      in_folder(BP_BIN_DIR
+                "/bert_train sweep sizes.yaml -q --folder sizes -- data.csv --text text "
+                "--label label --max-length 16 --steps 2 --max-parameters 1000000");
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  EXPECT_EQ(status("sizes")["counts"], nlohmann::json({{"finished", 1}, {"skipped", 1}}));
+  EXPECT_THAT(output_of(BP_BIN_DIR "/bprun sweep status --csv sizes"),
+              ::testing::ContainsRegex("0,skipped,.*bert_train: the model has [0-9,]+ parameters, "
+                                       "more than 1,000,000 .--max-parameters."));
+  EXPECT_EQ(in_folder("test -e sizes/trials/0/run").code, 1) << "no run was begun";
+}
+
+// As on a host whose files the sweep does not see.
+TEST_F(BertTrainSweep, ReadsTheMetricFromStdoutWhereItSeesNoFile) {
+  std::ofstream(path("far.yaml")) << "metric: dev_accuracy\nparameters: {epochs: [1, 2]}\n";
+  const Ended ended =
+      in_folder(BP_BIN_DIR "/bprun sweep far.yaml -q --folder far -- sh -c \"" BP_BIN_DIR
+                           "/bert_train data.csv --text text --label label --max-length 16 "
+                           "--model tiny --run elsewhere/{trial} --epochs {epochs}\"");
+  ASSERT_EQ(ended.code, 0) << ended.output << read(path("far/trials/0/stderr"));
+  for (const auto& trial : status("far")["best"]) {
+    std::istringstream lines(
+        read(path(concat("elsewhere/", trial["trial"].get<int>(), "/metrics.jsonl"))));
+    double best = 0;
+    for (std::string line; std::getline(lines, line);) {
+      const auto record = nlohmann::json::parse(line);
+      if (record.value("split", "") == "dev") {
+        best = std::max(best, record["accuracy"].get<double>());
+      }
+    }
+    EXPECT_GT(best, 0);
+    EXPECT_EQ(trial["result"], best);
+  }
 }
 
 TEST_F(BertTrainSweep, EstimatesItsTimeByAFewSteps) {

@@ -126,6 +126,9 @@ void add_model_options(OptionSet& set, Options& options) {
                    "(from its weights, or from scratch if it has only config.json)"),
             "", "NAME|DIR", model_names(options.extensions)},
            options.model);
+  set.number({"max-parameters", "Do not train a model with more parameters, and end with 77",
+              "any number"},
+             options.max_parameters, 1, kUnbounded);
   set.number({"dropout", "Share of values dropped in training", "the model's, 0.1 for presets"},
              options.dropout, 0, 0.999);
   set.number({"lora", "Train adapters of rank N beside the frozen weights of DIR; 0: off"},

@@ -62,6 +62,23 @@ std::string started_by(const Environment& environment) {
                 : "";
 }
 
+std::int64_t count_all_parameters(const Bert& model) {
+  std::int64_t all = 0;
+  for (const auto& [name, parameter] : model.parameters()) all += parameter.numel();
+  return all;
+}
+
+// Throws if the model has more than `most` parameters. bprun sweep skips such a trial.
+void check_size(const Bert& model, std::int64_t most) {
+  const std::int64_t all = count_all_parameters(model);
+  if (most == 0 || all <= most) return;
+  constexpr int kExitSkipped = 77;
+  throw InputError(kExitSkipped,
+                   concat("the model has ", with_commas(all), " parameters, more than ",
+                          with_commas(most), " (--max-parameters)"),
+                   "choose a smaller one, or a larger limit");
+}
+
 // One run, from its folder to its report.
 class Run {
  public:
@@ -163,14 +180,14 @@ class Run {
     choose_precision(world_, options_, folder_ ? &*folder_ : nullptr,
                      [this](const std::string& text) { say(text); });
     model_ = make_model(source_, options_, *store_, [this](const std::string& text) { say(text); });
+    check_size(*model_, options_.max_parameters);
     freeze(*model_, options_.freeze);
     if (teacher_) learn_from_teacher();
     parts_ = parts_of(*model_, options_);
     if (const LoraConfig* const lora = model_->lora()) {
-      std::int64_t all = 0;
-      for (const auto& [name, parameter] : model_->parameters()) all += parameter.numel();
       say(concat("adapters of rank ", lora->rank, ": ", with_commas(count_parameters(*model_)),
-                 " of ", with_commas(all), " parameters are trained and saved"));
+                 " of ", with_commas(count_all_parameters(*model_)),
+                 " parameters are trained and saved"));
     }
   }
 

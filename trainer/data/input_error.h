@@ -11,7 +11,7 @@ namespace bp::trainer {
 class InputError : public std::runtime_error {
  public:
   // The exit codes are those of bert_train's documentation: 2 for options or columns, 65 for bad
-  // content, 66 for a missing or unreadable file.
+  // content, 66 for a missing or unreadable file, 77 for a model that is not to be trained.
   InputError(int exit_code, const std::string& text, std::string hint)
       : std::runtime_error(text), exit_code_(exit_code), hint_(std::move(hint)) {}
   [[nodiscard]] int exit_code() const { return exit_code_; }

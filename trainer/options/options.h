@@ -112,6 +112,7 @@ struct Options {
   double swa_from = 0;  // share of the steps from which on weights are averaged; 0: never
   double clip = 1.0;    // the gradient's largest norm; 0: no clipping
   double dropout = -1;  // below 0: the model's own
+  std::int64_t max_parameters = 0;  // a model with more is not trained; 0: any is
   Precision precision = Precision::fp32;
   DataType wire = DataType::f32;  // in which gradients travel between ranks
   LoraConfig lora;                // adapters to train; rank 0: none

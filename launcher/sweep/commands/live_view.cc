@@ -30,7 +30,7 @@ LiveTable live_table_of(const SweepView& view, const std::string& metric, Direct
   int finished = 0;
   for (int i = 0; i < view.trials.size(); ++i) {
     const TrialRecord& trial = view.trials[i];
-    if (trial.result && trial.state != TrialState::failed) reported.push_back(&trial);
+    if (trial.result && may_be_best(trial.state)) reported.push_back(&trial);
     if (trial.state == TrialState::running) table.running.push_back(live_trial(trial));
     if (trial.state == TrialState::failed) {
       table.failed.push_back(live_trial(trial));

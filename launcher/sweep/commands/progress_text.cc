@@ -9,10 +9,13 @@ namespace bp::launcher::sweep {
 std::string progress_text(const SweepView& view, const std::string& metric) {
   const TrialTable& trials = view.trials;
   const int failed = trials.count(TrialState::failed);
-  const int ended = trials.count(TrialState::finished) + trials.count(TrialState::stopped) + failed;
+  const int skipped = trials.count(TrialState::skipped);
+  const int ended =
+      trials.count(TrialState::finished) + trials.count(TrialState::stopped) + failed + skipped;
   const int running = trials.count(TrialState::running);
   std::string text = concat(ended, " of ", view.all, view.all == 1 ? " trial" : " trials", " ended",
-                            failed > 0 ? concat(" (", failed, " failed)") : std::string());
+                            failed > 0 ? concat(" (", failed, " failed)") : std::string(),
+                            skipped > 0 ? concat(" (", skipped, " skipped)") : std::string());
   if (running > 0) {
     text += concat(", ", running, running == 1 ? " runs" : " run", " on ", view.busy, " of ",
                    view.slots, " slots");

@@ -138,8 +138,10 @@ int retry_trials(const SubcommandOptions& options) {
   SweepReader sweep(options.folder);
   check_trials(
       sweep, options.trials,
-      [](TrialState it) { return it == TrialState::failed || it == TrialState::stopped; },
-      "only a trial that failed or was stopped can be retried");
+      [](TrialState it) {
+        return it == TrialState::failed || it == TrialState::stopped || it == TrialState::skipped;
+      },
+      "only a trial that failed, was stopped or was skipped can be retried");
   post(sweep.folder(), "retry", options.trials);
   if (!FolderLock::holder(sweep.folder())) {
     print_out("the command that started the sweep runs them\n");

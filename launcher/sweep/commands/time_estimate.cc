@@ -98,8 +98,8 @@ std::optional<TimeEstimate> time_of_finished(const SweepSettings& settings, int 
   }
   TimeEstimate time;
   time.trial_seconds = sweep.mean_seconds();
-  time.left =
-      std::max(0, all - finished - counts[TrialState::failed] - counts[TrialState::stopped]);
+  time.left = std::max(0, all - finished - counts[TrialState::failed] -
+                              counts[TrialState::stopped] - counts[TrialState::skipped]);
   time.seconds = seconds_of_all(settings, time.left, time.trial_seconds);
   time.source = concat(finished, finished == 1 ? " trial that has" : " trials that have",
                        " finished in ", settings.folder);

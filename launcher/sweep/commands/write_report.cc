@@ -20,11 +20,10 @@ namespace {
 
 PageTrial page_trial(const TrialRecord& trial) {
   const bool running = trial.state == TrialState::running;
-  const bool failed = trial.state == TrialState::failed;
   return {.number = trial.number,
           .state = trial.state,
           .parameters = trial.parameters,
-          .result = failed ? std::nullopt : trial.result,  // it is no candidate for the best
+          .result = may_be_best(trial.state) ? trial.result : std::nullopt,
           .step = trial.step,
           .seconds = trial.seconds + (running ? wall_time() - trial.attempt_started : 0),
           .hosts = trial.hosts,

@@ -144,14 +144,18 @@ void Driver::fail_or_restart(int trial, int exit_code) {
     record.exit_code = exit_code;
     record.failures += lost ? 0 : 1;
     again = lost || (restart_may_help(exit_code) && record.failures <= allowed);
-    record.state = again ? TrialState::waiting : TrialState::failed;
+    record.state = again                       ? TrialState::waiting
+                   : exit_code == kExitSkipped ? TrialState::skipped
+                                               : TrialState::failed;
     record.reason = failure.text.empty() ? concat("ended with code ", exit_code) : failure.text;
+    if (record.state == TrialState::skipped && !failure.said.empty()) record.reason = failure.said;
   });
   const TrialRecord& record = trials_[trial];
   state_.event(record.reason, trial, failure.host);
   for (std::size_t host = 0; lost && host < pool_.size(); ++host) {
     if (pool_.host(host).name == failure.host) links_->lose(host, record.reason);
   }
+  if (record.state == TrialState::skipped) return;
   if (!again) {
     listener_.say(concat("trial ", trial, " failed (", shown(record.parameters),
                          "): ", record.reason, "; see ", folder_of(trial), "/stderr"));
@@ -216,7 +220,8 @@ void Driver::handle(const Request& request) {
       record.reason = "bprun sweep stop";
     });
   } else if (request.what == "retry" &&
-             (state == TrialState::failed || state == TrialState::stopped)) {
+             (state == TrialState::failed || state == TrialState::stopped ||
+              state == TrialState::skipped)) {
     trials_.update(request.trial, [](TrialRecord& record) {
       record.state = TrialState::waiting;
       record.failures = 0;

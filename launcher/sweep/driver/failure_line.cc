@@ -15,19 +15,30 @@ namespace {
 
 constexpr std::int64_t kMostRead = std::int64_t{64} << 10;  // of the end of the file
 constexpr std::string_view kReport = "bprun: FAILED  ";
+constexpr std::string_view kQuoted = "    | ";
 
 }  // namespace
+
+bool is_hint(std::string_view line) { return line.starts_with("hint: "); }
 
 // bprun writes "host NAME was lost", "host NAME could not be reached" or "host NAME gave no
 // answer".
 FailureLine failure_line(const std::string& text) {
   FailureLine failure;
   std::istringstream lines(text);
+  bool reported = false;
   for (std::string line; std::getline(lines, line);) {
+    if (reported) {
+      if (line.starts_with(kQuoted) && !is_hint(line.substr(kQuoted.size()))) {
+        failure.said = line.substr(kQuoted.size());
+      }
+      continue;
+    }
     if (!line.starts_with(kReport)) {
       if (!line.empty()) failure.text = line;
       continue;
     }
+    reported = true;
     failure.text = line.substr(kReport.size());
     std::istringstream words(failure.text);
     std::string first;
@@ -36,7 +47,6 @@ FailureLine failure_line(const std::string& text) {
     words >> first >> host >> what;
     failure.lost_host = first == "host" && (what == "was" || what == "could" || what == "gave");
     failure.host = failure.lost_host ? host : "";
-    break;
   }
   return failure;
 }

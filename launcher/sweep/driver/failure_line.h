@@ -8,6 +8,7 @@ namespace bp::launcher::sweep {
 
 struct FailureLine {
   std::string text = {};   // one line; empty if there is none
+  std::string said = {};   // the last line of the program that bprun's report quotes, hints aside
   bool lost_host = false;  // bprun reports a host that it lost or did not reach
   std::string host = {};   // that host
 };

@@ -5,11 +5,6 @@
 #include <utility>
 
 namespace bp::launcher::sweep {
-namespace {
-
-constexpr std::size_t kTrialStates = 6;
-
-}  // namespace
 
 TrialTable::TrialTable(SweepState& state, Direction direction)
     : state_(state), direction_(direction), counts_(kTrialStates) {
@@ -58,6 +53,21 @@ void TrialTable::saved(const TrialRecord& record) {
   known = record.state;
   ++counts_.at(static_cast<std::size_t>(known));
   state_.save(record);
+  compare(record.number);
+  if (best_ == record.number && !may_be_best(known)) find_best();
+}
+
+void TrialTable::compare(int number) {
+  const TrialHistory& trial = histories_[at(number)];
+  if (!trial.result || !may_be_best(trial.state)) return;
+  if (best_ < 0 || is_better(direction_, *trial.result, *histories_[at(best_)].result)) {
+    best_ = number;
+  }
+}
+
+void TrialTable::find_best() {
+  best_ = -1;
+  for (int i = 0; i < size(); ++i) compare(i);
 }
 
 // Reports are ordered by step. One of a step that the trial has repeated replaces the earlier one.
@@ -73,10 +83,7 @@ bool TrialTable::take(TrialHistory& history, const Report& report) {
   if (!history.result || is_better(direction_, report.value, *history.result)) {
     history.result = report.value;
   }
-  const auto number = static_cast<int>(&history - histories_.data());
-  if (best_ < 0 || is_better(direction_, *history.result, *histories_[at(best_)].result)) {
-    best_ = number;
-  }
+  compare(static_cast<int>(&history - histories_.data()));
   return !known;
 }
 

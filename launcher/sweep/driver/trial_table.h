@@ -50,6 +50,8 @@ class TrialTable {
   void saved(const TrialRecord& record);
   bool take(TrialHistory& history, const Report& report);  // whether its step is new
   void adopt(TrialRecord record);
+  void compare(int number);  // with the best
+  void find_best();
 
   SweepState& state_;
   Direction direction_;

@@ -40,7 +40,7 @@ const PageTrial* best_of(const PageData& page) {
 }
 
 std::string tiles(const PageData& page) {
-  std::array<int, 6> counts{};
+  std::array<int, kTrialStates> counts{};
   double seconds = 0;
   for (const PageTrial& trial : page.trials) {
     ++counts.at(static_cast<std::size_t>(trial.state));

@@ -43,7 +43,7 @@ std::vector<Observation> observations_of(const Block& block,
                                          std::span<const TrialHistory> history) {
   std::map<int, Observation> found;
   for (const TrialHistory& trial : history) {
-    if (trial.state == TrialState::failed) continue;
+    if (!may_be_best(trial.state)) continue;
     Observation& observation = found[trial.index / block.repeat];
     observation.parameters = trial.parameters;
     observation.rank = std::max(observation.rank, rank_of(trial.state));

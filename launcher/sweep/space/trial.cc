@@ -6,8 +6,8 @@
 namespace bp::launcher::sweep {
 namespace {
 
-constexpr std::array<std::string_view, 6> kStateNames{"waiting", "running", "finished",
-                                                      "failed",  "stopped", "paused"};
+constexpr std::array<std::string_view, kTrialStates> kStateNames{
+    "waiting", "running", "finished", "failed", "stopped", "paused", "skipped"};
 constexpr std::array<std::string_view, 5> kReasonNames{"none", "rule", "rung", "user",
                                                        "sweep_ends"};
 

@@ -1,6 +1,7 @@
 // What the sampler, the stopping rule and the table know of a trial.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -17,9 +18,15 @@ enum class TrialState : std::uint8_t {
   failed,    // it ended with another code, and no restart is left
   stopped,   // the rule or the user stopped it for good
   paused,    // at a rung; may be promoted, and then resumes
+  skipped,   // the program declined these parameters (kExitSkipped)
 };
+inline constexpr std::size_t kTrialStates = 7;
 
 [[nodiscard]] std::string_view name_of(TrialState state);
+// Whether the result of such a trial counts: not if it failed or was skipped.
+[[nodiscard]] constexpr bool may_be_best(TrialState state) {
+  return state != TrialState::failed && state != TrialState::skipped;
+}
 [[nodiscard]] std::optional<TrialState> trial_state_of(std::string_view name);
 
 // Why the sweep has asked an attempt to stop. The trial's state follows from it, unless the program

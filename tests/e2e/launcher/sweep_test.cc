@@ -73,6 +73,21 @@ TEST_F(SweepTest, AFailureIsExplainedAndCanBeRetried) {
   EXPECT_EQ(count("finished"), 2);
 }
 
+TEST_F(SweepTest, ATrialThatDeclinesItsParametersIsSkipped) {
+  BprunProcess sweep = start("metric: score\nparameters: {x: [1, 2, 3]}\n",
+                             "echo bp: metric $1 1; echo $1 >>$D/started; "
+                             "[ $1 != 3 ] || { echo 'p: 3 is too large' >&2; exit 77; }",
+                             {"-n", "1", "--max-restarts", "2"}, {"{x}"});
+  ASSERT_EQ(sweep.finish(), 0) << sweep.err();
+  EXPECT_THAT(sweep.err(), HasSubstr("3 of 3 trials ended (1 skipped); best score 2 (trial 1)"));
+  EXPECT_THAT(lines("started"), ElementsAre("1", "2", "3")) << "it is not restarted";
+  const json status = this->status();
+  EXPECT_EQ(status["counts"], json({{"finished", 2}, {"skipped", 1}}));
+  EXPECT_EQ(status["best"].size(), 2U);
+  EXPECT_THAT(ask("status", {"--csv"}), HasSubstr("\n2,skipped,"));
+  EXPECT_THAT(ask("status", {"--csv"}), HasSubstr("p: 3 is too large"));
+}
+
 TEST_F(SweepTest, AnotherShellSeesASweepAndStopsIt) {
   const auto sweep = [this](const char* script) {
     return start("metric: loss\nparameters: {i: [1, 2, 3]}\n", script, {"-n", "2"});

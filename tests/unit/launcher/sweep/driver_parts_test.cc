@@ -62,6 +62,14 @@ TEST(FailureLine, IsBprunsReportOrTheLastLine) {
   EXPECT_EQ(failure_line("").text, "");
 }
 
+TEST(FailureLine, HasTheLastWordsOfTheProgram) {
+  const auto report = failure_line(
+      "[0] p: too large\nbprun: FAILED  rank 0 on a exited with code 77\n  last stderr of rank 0:\n"
+      "    | noise\n    | p: too large\n    | hint: a smaller one\n  run again: p\n");
+  EXPECT_EQ(report.said, "p: too large");
+  EXPECT_EQ(report.text, "rank 0 on a exited with code 77");
+}
+
 TEST(FailureLine, NamesALostHost) {
   for (const char* what : {"was lost (its agent was killed)", "could not be reached: ssh: no",
                            "gave no answer within 30 s (--start-timeout)"}) {
@@ -141,6 +149,32 @@ TEST(TrialTable, IsTheSameAfterAReopening) {
   SweepState state(scratch.path());
   const TrialTable trials(state, Direction::max);
   check(trials);
+}
+
+TEST(TrialTable, TheBestIsNoneThatFailedOrWasSkipped) {
+  const Scratch scratch;
+  const auto best = [](const TrialTable& trials) {
+    return trials.best() == nullptr ? -1 : trials.best()->number;
+  };
+  const auto become = [](TrialTable& trials, int trial, TrialState state) {
+    trials.update(trial, [state](TrialRecord& record) { record.state = state; });
+  };
+  {
+    SweepState state(scratch.path());
+    TrialTable trials(state, Direction::max);
+    for (int i = 0; i < 3; ++i) static_cast<void>(trials.add({}));
+    for (int i = 0; i < 3; ++i) trials.report(i, {{1, 0.25 * i}}, never);
+    EXPECT_EQ(best(trials), 2);
+    become(trials, 2, TrialState::failed);
+    EXPECT_EQ(best(trials), 1);
+    become(trials, 1, TrialState::skipped);
+    EXPECT_EQ(best(trials), 0);
+    become(trials, 2, TrialState::waiting);
+    EXPECT_EQ(best(trials), 2) << "it is tried again";
+    become(trials, 2, TrialState::failed);
+  }
+  SweepState state(scratch.path());
+  EXPECT_EQ(best(TrialTable(state, Direction::max)), 0);
 }
 
 TEST(TrialTable, DecidesOnceForEachNewStepAndKeepsTheDecision) {
