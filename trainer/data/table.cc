@@ -117,9 +117,9 @@ std::vector<std::size_t> answers_by_number(const TableQuestion& question, std::s
   std::vector<std::size_t> answers;
   for (const Field& field : question.fields) {
     if (!field.answer) continue;
-    const std::size_t number = column_number(field.column).value_or(0);
-    if (is_needed(question, field) || number <= columns) {
-      answers.push_back(find_by_number(question, number, columns));
+    const auto number = column_number(field.column);
+    if (number && (is_needed(question, field) || *number <= columns)) {
+      answers.push_back(find_by_number(question, *number, columns));
     }
   }
   return answers;
@@ -130,7 +130,8 @@ bool decide_header(const TableQuestion& question, const std::vector<TableRow>& r
     return question.header == HeaderMode::yes;
   }
   for (const Field& field : question.fields) {
-    if (!column_number(field.column) && is_needed(question, field)) return true;
+    if (column_number(field.column)) continue;
+    if (is_needed(question, field) || holds(rows[0], field.column)) return true;
   }
   return looks_like_header(rows, answers_by_number(question, rows[0].size()));
 }

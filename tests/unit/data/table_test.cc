@@ -62,6 +62,21 @@ TEST_F(TableTest, DetectsAHeaderIfColumnsAreNumbers) {
   EXPECT_FALSE(inspect_table(no).header);
 }
 
+TEST_F(TableTest, AnAnswerThatIsNotNeededMayBeNamedWhereThereIsNoHeader) {
+  const auto inspect = [this](std::string_view content) {
+    TableQuestion question = ask("a.csv", content, "1", "label");
+    question.answers = Answers::optional;
+    return inspect_table(question);
+  };
+  const TableLayout bare = inspect("fine,5\nbad,1\n");
+  EXPECT_FALSE(bare.header);
+  EXPECT_EQ(bare.columns[0], 0U);
+  EXPECT_EQ(bare.columns[1], TableLayout::kNoColumn);
+  const TableLayout named = inspect("review,label\nfine,5\n");
+  EXPECT_TRUE(named.header);
+  EXPECT_EQ(named.columns[1], 1U);
+}
+
 TEST_F(TableTest, AMissingColumnIsNamedWithTheExistingOnes) {
   const auto inspect = [&](const TableQuestion& question) {
     return [=] { (void)inspect_table(question); };
