@@ -4,7 +4,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
+
+#include <nlohmann/json.hpp>
 
 #include "tests/e2e/trained_run.h"
 
@@ -54,6 +57,32 @@ TEST_F(ReplayRuns, AnInfiniteWeightOfAModelIsFoundAndItsRemovalHelps) {
   EXPECT_THAT(mended.output,
               AllOf(HasSubstr("all values are finite this time; the norm of the gradient is "),
                     Not(HasSubstr("the first value that is not finite"))));
+}
+
+TEST_F(ReplayRuns, AStepWithATeacherHasItsLossAgain) {
+  std::filesystem::copy(path("r/model"), path("student"));
+  set_last_weight("student/model.safetensors", kInfinity);
+  const std::string words =
+      "data.csv --model student --batch 4 --max-length 32 --store b.sqlite --teacher r/model "
+      "--distill-hidden 0.5 ";
+  const Ended failed = bert_train(words + "--run taught");
+  EXPECT_EQ(failed.code, 70) << failed.output;
+  set_last_weight("taught/bug/step-1/weights.safetensors", kZero);
+  set_last_weight("student/model.safetensors", kZero);
+  const Ended again = bert_train("replay taught/bug/step-1");
+  ASSERT_EQ(again.code, 0) << again.output;
+  ASSERT_EQ(bert_train(words + "--run mended --steps 1").code, 0);
+  const std::string record = read(path("mended/metrics.jsonl"));
+  const auto loss = nlohmann::json::parse(record.substr(0, record.find('\n')))["loss"];
+  std::istringstream text(again.output.substr(again.output.find(", loss ") + 7));
+  double replayed = 0;
+  text >> replayed;
+  EXPECT_NEAR(replayed, loss.get<double>(), 1e-3 * replayed) << again.output;
+
+  std::filesystem::remove_all(path("r2"));
+  const Ended gone =
+      in_folder("mv r r2; " BP_BIN_DIR "/bert_train replay taught/bug/step-1; mv r2 r");
+  EXPECT_THAT(gone.output, HasSubstr("--teacher: "));
 }
 
 TEST_F(ReplayRuns, DetectAnomalyKeepsTheStepToo) {

@@ -4,15 +4,17 @@
 
 #include "base/text.h"
 #include "trainer/commands/commands.h"
+#include "trainer/commands/model_source.h"
 #include "trainer/commands/results.h"
+#include "trainer/commands/teacher_source.h"
 #include "trainer/commands/weight_report.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/model/config.h"
 #include "trainer/model/lora.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/tasks.h"
 #include "trainer/train/bug_folder.h"
+#include "trainer/train/distillation.h"
 
 namespace bp::trainer {
 namespace {
@@ -33,14 +35,15 @@ std::unique_ptr<Bert> model_of(const Task& task, const Options& options) {
 
 int run_replay(Communicator& world, const Options& options) {
   if (world.rank() != 0) return 0;
-  if (!options.distill.teacher.empty()) {
-    throw InputError(2, concat(options.source, " is a step with a teacher, which it does not hold"),
-                     "train without --teacher to see whether the step fails as well");
-  }
   const FailedStepFile step = read_failed_step(options.source);
   const auto task = make_task(*options.task);
   const auto model = model_of(*task, options);
-  const Replay again = replay(options.source, step, *model, task->regularization());
+  std::optional<Distillation> distillation;
+  if (!options.distill.teacher.empty()) {
+    distillation.emplace(load_model(find_teacher(options)), options.distill, *model);
+  }
+  const Replay again = replay(options.source, step, *model, task->regularization(),
+                              distillation ? &*distillation : nullptr);
   print_line(concat("step ", step.step, " failed: ", step.what));
   for (const Replay::OfBatch& batch : again.batches) {
     print_line(concat("rank ", batch.rank, ", batch ", batch.batch, ": ",

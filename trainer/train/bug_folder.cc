@@ -144,7 +144,8 @@ std::string replay_hint(const std::string& folder) {
 Replay replay(const std::string& folder,
               const FailedStepFile& step,
               Bert& model,
-              const Regularization& regularization) {
+              const Regularization& regularization,
+              const Distillation* distillation) {
   load_parameters(folder + "/" + kFailedWeightsFile, model);
   for (const auto& [name, parameter] : model.parameters()) {
     at::Tensor own = parameter;
@@ -163,7 +164,7 @@ Replay replay(const std::string& folder,
       drawn.recomputed_layers = step.recomputed_layers;
       const AnomalyWatch watch(true);
       watch.observe(drawn);
-      const Loss loss = step_loss(model, rank.batches[i], drawn, regularization);
+      const Loss loss = step_loss(model, rank.batches[i], drawn, regularization, distillation);
       found(where, watch.first());
       const auto value = loss.mean.item<double>();
       if (!std::isfinite(value)) found(where, "the loss");

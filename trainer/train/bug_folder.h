@@ -15,6 +15,8 @@
 
 namespace bp::trainer {
 
+class Distillation;
+
 struct StepToKeep {
   std::string run;   // its folder
   std::string what;  // the error: "the loss at step 5 is nan"
@@ -56,10 +58,11 @@ struct Replay {
 };
 
 // Sets the model's parameters from the folder, and computes losses and gradient of all ranks'
-// batches, one after another.
+// batches, one after another. `distillation`: null without a teacher.
 [[nodiscard]] Replay replay(const std::string& folder,
                             const FailedStepFile& step,
                             Bert& model,
-                            const Regularization& regularization);
+                            const Regularization& regularization,
+                            const Distillation* distillation = nullptr);
 
 }  // namespace bp::trainer
