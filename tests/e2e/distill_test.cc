@@ -91,8 +91,9 @@ TEST_F(DistillRuns, ATeacherThatDoesNotFitIsRefused) {
               HasSubstr("--distill-weight has no effect without --teacher"));
   EXPECT_THAT(refused(2, command("--teacher r/model --distill-weight 0 --run no")),
               HasSubstr("--teacher has no effect with --distill-weight 0"));
-  EXPECT_THAT(refused(2, program + "three.csv --task regress --teacher r/model --run no"),
-              HasSubstr("--teacher: models of the task regress do not learn from a teacher"));
+  std::ofstream(path("plain.txt")) << "red stone\nblue sky\n\ngreen grass\n";
+  EXPECT_THAT(refused(2, program + "plain.txt --task pretrain --teacher r/model --run no"),
+              HasSubstr("--teacher: models of the task pretrain do not learn from a teacher"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "tests/e2e/model_difference.h"
 #include "tests/e2e/shell_folder.h"
 
 namespace bp::trainer {
@@ -114,6 +115,27 @@ TEST_F(Tokens, AResumedRunEndsWithTheSameModel) {
   EXPECT_EQ(read(path("again/model/model.safetensors")), read(path("two/model/model.safetensors")));
   EXPECT_EQ(read(path("again/predictions.csv")), read(path("two/predictions.csv")));
   EXPECT_NE(read(path("two/model/model.safetensors")), "");
+}
+
+// The student is told nothing but what its teacher says of each word.
+TEST_F(Tokens, AStudentLearnsTheNamesFromATeacher) {
+  const std::string words =
+      "bert_train train.conll --task tokens --dev dev.conll --test test.conll --model tiny "
+      "--max-length 10 --teacher whole --distill-weight 1 --dropout 0 --warmup 0 --seed 5 ";
+  const std::string student =
+      output_of(concat(BP_BIN_DIR "/", words, "--epochs 6 --save-every none --run student"));
+  EXPECT_THAT(student, HasSubstr("learning from whole"));
+  const auto summary = nlohmann::json::parse(read(path("student/summary.json")));
+  EXPECT_GT(summary["test"]["f1"], 0.85);
+  EXPECT_THAT(read(path("student/metrics.jsonl")), HasSubstr("soft_loss"));
+
+  const std::string few = words + "--steps 8 --save-every none ";
+  (void)output_of(concat(BP_BIN_DIR "/", few, "--batch 32 --run one"));
+  (void)output_of(
+      concat(BP_BIN_DIR "/bprun -H localhost:3,127.0.0.1:1 ", few, "--batch 8 --run four"));
+  EXPECT_LE(test::largest_difference(path("one/model/model.safetensors"),
+                                     path("four/model/model.safetensors")),
+            2e-5);
 }
 
 TEST_F(Tokens, PredictsWhatAnEvaluationPredicts) {

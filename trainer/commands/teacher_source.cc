@@ -17,7 +17,7 @@ ModelSource find_teacher(const Options& options) {
     throw InputError(
         2,
         concat("--teacher: models of the task ", options.task_name, " do not learn from a teacher"),
-        "only those of the task classify do; leave out --teacher");
+        "only those of classify, gap, regress and tokens do; leave out --teacher");
   }
   if (!teacher.pretrained()) {
     throw InputError(2, concat("--teacher: ", teacher.name, " has no weights"),

@@ -3,12 +3,13 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/exp.h>
-#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/tensor.h>
 
 #include <cstdint>
+
+#include "trainer/tasks/divergence.h"
 
 namespace bp::trainer {
 namespace {
@@ -46,10 +47,8 @@ Loss class_divergence(const at::Tensor& logits,
                       const at::Tensor& labels,
                       const std::vector<double>& weights) {
   const at::Tensor own_weights = weights_of_samples(logits, labels, weights);
-  const at::Tensor log_p = at::log_softmax(logits, 1);
-  const at::Tensor divergences = (log_p.exp() * (log_p - at::log_softmax(others, 1))).sum(1);
   const at::Tensor weight = own_weights.sum();
-  return {(own_weights * divergences).sum() / weight, weight.item<double>()};
+  return {(own_weights * row_divergences(logits, others)).sum() / weight, weight.item<double>()};
 }
 
 }  // namespace bp::trainer

@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/refuse.h"
 #include "base/text.h"
+#include "trainer/tasks/divergence.h"
 
 namespace bp::trainer {
 namespace {
@@ -37,6 +38,12 @@ class GapHead : public Head {
     Tensor labels = at::empty({batch.rows}, at::kLong);
     std::copy(values.begin(), values.end(), labels.data_ptr<std::int64_t>());
     return {at::cross_entropy_loss(outputs, labels), static_cast<double>(batch.rows)};
+  }
+
+  [[nodiscard]] Loss divergence(const Tensor& outputs,
+                                const Tensor& others,
+                                const Batch& batch) const override {
+    return {row_divergences(outputs, others).mean(), static_cast<double>(batch.rows)};
   }
 
  protected:

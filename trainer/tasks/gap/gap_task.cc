@@ -43,6 +43,7 @@ class GapTask : public Task {
   explicit GapTask(GapHeadKind kind) : kind_(kind) {}
 
   [[nodiscard]] HeadMaker head() const override { return make_configured_head; }
+  [[nodiscard]] bool compares_predictions() const override { return true; }
   // The bias is best at 1 and so ranks nothing.
   [[nodiscard]] std::vector<MainScore> metrics() const override {
     return {{"log_loss", false}, {"loss", false},        {"accuracy", true},

@@ -1,5 +1,6 @@
 #include "trainer/tasks/regress/regress_head.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
@@ -49,6 +50,13 @@ class RegressHead : public Head {
     std::transform(values.begin(), values.end(), targets.data_ptr<float>(),
                    [](double value) { return static_cast<float>(value); });
     return {at::mse_loss(outputs.squeeze(1), targets), static_cast<double>(batch.rows)};
+  }
+
+  // That of two normal distributions with variance 1.
+  [[nodiscard]] Loss divergence(const Tensor& outputs,
+                                const Tensor& others,
+                                const Batch& batch) const override {
+    return {at::mse_loss(outputs, others) / 2, static_cast<double>(batch.rows)};
   }
 
  private:

@@ -27,6 +27,7 @@ class RegressTask : public Task {
       return regress_head({label_config_of(config).dropout, targets})(config, parameters);
     };
   }
+  [[nodiscard]] bool compares_predictions() const override { return true; }
   [[nodiscard]] std::string peft_type() const override { return "SEQ_CLS"; }
   [[nodiscard]] std::vector<MainScore> metrics() const override {
     return {{"pearson", true}, {"loss", false}, {"mae", false}, {"spearman", true}};

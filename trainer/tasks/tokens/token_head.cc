@@ -17,6 +17,7 @@
 #include "base/check.h"
 #include "base/refuse.h"
 #include "trainer/model/onnx_graph.h"
+#include "trainer/tasks/divergence.h"
 #include "trainer/tasks/tokens/sentence_windows.h"
 
 namespace bp::trainer {
@@ -56,6 +57,15 @@ class TokenHead : public Head {
         std::count_if(values, values + targets.numel(), [](auto t) { return t != kIgnoredTarget; });
     const Tensor sum =
         at::cross_entropy_loss(outputs, targets, {}, at::Reduction::Sum, kIgnoredTarget);
+    return {sum.div(std::max<std::int64_t>(count, 1)), static_cast<double>(count)};
+  }
+
+  [[nodiscard]] Loss divergence(const Tensor& outputs,
+                                const Tensor& others,
+                                const Batch& batch) const override {
+    const Tensor counted = packed_targets(batch).ne(kIgnoredTarget);
+    const auto count = counted.sum().item<std::int64_t>();
+    const Tensor sum = row_divergences(outputs, others).mul(counted).sum();
     return {sum.div(std::max<std::int64_t>(count, 1)), static_cast<double>(count)};
   }
 

@@ -30,6 +30,7 @@ std::unique_ptr<Head> make_head(const BertConfig& config, Parameters& parameters
 class TokensTask : public Task {
  public:
   [[nodiscard]] HeadMaker head() const override { return make_head; }
+  [[nodiscard]] bool compares_predictions() const override { return true; }
   [[nodiscard]] std::string peft_type() const override { return "TOKEN_CLS"; }
   [[nodiscard]] std::vector<MainScore> metrics() const override {
     return {{"f1", true},       {"loss", false},       {"precision", true}, {"recall", true},

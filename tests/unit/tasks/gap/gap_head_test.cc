@@ -87,6 +87,17 @@ TEST(GapHead, PositionsAreThoseOfTheSample) {
   EXPECT_TRUE(at::allclose(in_bf16, expected, 0.1, 0.1));
 }
 
+TEST(GapHead, ComparesTheAnswersOfSamples) {
+  const Bert model(small_config(), make_gap_head({GapHeadKind::mul}), Precision::fp32, 1);
+  const at::Tensor p = at::tensor({0.0, 1.0, 2.0, -1.0, 3.0, 0.5}, at::kDouble).view({2, 3});
+  const at::Tensor q = at::tensor({1.0, 1.0, 0.0, 2.0, -2.0, 0.0}, at::kDouble).view({2, 3});
+  const at::Tensor logs = p.log_softmax(1);
+  const at::Tensor right = (logs.exp() * (logs - q.log_softmax(1))).sum() / 2;
+  const Loss loss = model.divergence(p, q, small_batch());
+  EXPECT_EQ(loss.weight, 2);
+  EXPECT_NEAR(loss.mean.item<double>(), right.item<double>(), 1e-14);
+}
+
 TEST(GapHead, SegmentNeedsFourTypes) {
   EXPECT_EQ(bp::test::refusal_of([] {
               const Bert model(small_config(), make_gap_head({GapHeadKind::segment}),

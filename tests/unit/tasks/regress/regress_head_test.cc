@@ -40,6 +40,14 @@ TEST_P(GoldenRegress, TwentyStepsEqualTransformers) {
 
 INSTANTIATE_TEST_SUITE_P(Configurations, GoldenRegress, ::testing::Values(0, 1));
 
+TEST(RegressHead, ComparesNumbersAsMeansOfNormalDistributions) {
+  const Bert model(small_config(), regress_head({}), Precision::fp32, 1);
+  const Loss loss = model.divergence(at::tensor({1.5, -2.0}).view({2, 1}),
+                                     at::tensor({0.5, 1.0}).view({2, 1}), small_batch());
+  EXPECT_EQ(loss.weight, 2);
+  EXPECT_EQ(loss.mean.item<double>(), (1.0 + 9.0) / 2 / 2);
+}
+
 TEST(RegressHead, ItsDropoutIsItsOwn) {
   const BertConfig config = small_config();
   const Batch batch = small_batch();

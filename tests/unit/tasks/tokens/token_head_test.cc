@@ -110,6 +110,24 @@ TEST(TokenHead, WithoutTargetsLossGradientsAndWeightAreZero) {
   }
 }
 
+// The mean over the tokens that have a target.
+TEST(TokenHead, ComparesTheTagsOfTokensWithATarget) {
+  Small small({0, kNone, 0, 1, kNone, 0});
+  const at::Tensor p =
+      at::tensor({0.5, -1.0, 2.0, 2.0, 1.0, 0.0, -3.0, 1.0, 9.0, 9.0}).view({5, 2});
+  const at::Tensor q =
+      at::tensor({1.0, -1.0, 0.0, 5.0, 1.5, 2.0, -2.0, 0.5, 1.0, 4.0}).view({5, 2});
+  const Loss loss = small.model.divergence(p, q, small.batch);
+  double right = 0;
+  for (const int token : {0, 2, 3}) {
+    const at::Tensor logs = p[token].to(at::kDouble).log_softmax(0);
+    const at::Tensor others = q[token].to(at::kDouble).log_softmax(0);
+    right += (logs.exp() * (logs - others)).sum().item<double>() / 3;
+  }
+  EXPECT_EQ(loss.weight, 3);
+  EXPECT_NEAR(loss.mean.item<double>(), right, 1e-6);
+}
+
 // The target of padding does not count, whatever it is: only tokens have outputs.
 TEST(TokenHead, PaddingHasNoOutput) {
   Small small({0, 1, 0, 1, 1, 0});
