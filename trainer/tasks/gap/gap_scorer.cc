@@ -2,6 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 
@@ -62,7 +64,36 @@ std::vector<std::string> GapScorer::lines(const std::string& name,
 }
 
 std::string GapScorer::sections() const {
-  return tally_.rows() == 0 ? "" : gap_section(tally_, name_of(split_));
+  if (tally_.rows() == 0) return "";
+  return concat(gap_section(tally_, name_of(split_)), error_section(worst_rows()));
+}
+
+ErrorRows GapScorer::worst_rows() const {
+  const std::vector<std::int64_t> labels = store_.integers(split_, kGapLabel);
+  const auto share_of = [&](std::size_t row) {
+    return double{kept()[3 * row + static_cast<std::size_t>(labels[row])]};
+  };
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    if (labels[row] >= 0) rows.push_back(row);
+  }
+  std::ranges::stable_sort(rows, {}, share_of);
+  rows.resize(std::min(rows.size(), kMostErrorRows));
+  ErrorRows errors{.split = name_of(split_), .order = "the highest loss"};
+  for (const std::size_t row : rows) {
+    const Sample sample = store_.load(split_, static_cast<std::int64_t>(row));
+    std::vector<std::string> fields;
+    predictor_.set_fields(sample, std::span(kept()).subspan(3 * row, 3), fields);
+    errors.rows.push_back(
+        {.text = store_.text(sample.text_id, split_),
+         .answer = fields[1],
+         .prediction = fields[2],
+         .facts = concat(fields[0], ", probability of the true answer ", brief(share_of(row)),
+                         ", loss ", fixed(-std::log(share_of(row)), 2)),
+         .text_id = sample.text_id,
+         .sample_id = sample.sample_id});
+  }
+  return errors;
 }
 
 std::vector<ResultFile> GapScorer::files() const {

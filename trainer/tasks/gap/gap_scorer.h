@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/report/error_rows.h"
 #include "trainer/tasks/gap/gap_predictor.h"
 #include "trainer/tasks/gap/gap_scores.h"
 #include "trainer/tasks/task.h"
@@ -29,6 +30,9 @@ class GapScorer : public Scorer {
   [[nodiscard]] std::vector<ResultFile> files() const override;
 
  private:
+  // The samples with the highest loss.
+  [[nodiscard]] ErrorRows worst_rows() const;
+
   const SampleStore& store_;
   Split split_;
   GapPredictor predictor_;

@@ -2,8 +2,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <sstream>
 #include <utility>
 
 #include "base/text.h"
@@ -18,17 +20,13 @@
 namespace bp::trainer {
 namespace {
 
-// The words of one sentence, which may be in several samples.
-struct Words {
-  std::int64_t text_id = 0;
-  std::vector<int> labels = {};  // empty if they are unknown
-  std::vector<int> predictions = {};
-};
-
-void add_sentence(Words& words, EntityTally& tally) {
-  if (!words.labels.empty()) tally.add(words.labels, words.predictions);
-  words.labels.clear();
-  words.predictions.clear();
+// Returns no words if the text does not have one for each tag, because a word has a blank.
+std::vector<std::string> words_of(const std::string& text, std::size_t tags) {
+  std::istringstream source(text);
+  std::vector<std::string> words;
+  for (std::string word; source >> word;) words.push_back(word);
+  if (words.size() != tags) words.assign(tags, "");
+  return words;
 }
 
 }  // namespace
@@ -58,24 +56,74 @@ void TokenScorer::add(const Batch& block, const at::Tensor& outputs) {
   }
 }
 
-EntityTally TokenScorer::tally() const {
-  EntityTally tally(tags_);
+std::vector<std::size_t> TokenScorer::Sentence::wrong() const {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] != predictions[i]) places.push_back(i);
+  }
+  return places;
+}
+
+void TokenScorer::for_each(const std::function<void(const Sentence&)>& body) const {
   std::span<const float> rest = kept();
-  Words words;
+  Sentence sentence;
+  const auto end = [&] {
+    if (!sentence.labels.empty()) body(sentence);
+  };
   for (std::int64_t i = 0; i < store_.size(split_); ++i) {
     const Sample sample = store_.load(split_, i);
-    if (sample.text_id != words.text_id) add_sentence(words, tally);
-    words.text_id = sample.text_id;
+    if (sample.text_id != sentence.text_id) {
+      end();
+      sentence = {sample.text_id, sample.sample_id};
+    }
     const std::vector<std::int64_t>& targets = sample.arrays[kTargetsArray].integers;
     for (const std::int64_t place : sample.arrays[kWordsArray].integers) {
       const int label = predictor_.tag_of(targets[static_cast<std::size_t>(place)]);
-      if (label >= 0) words.labels.push_back(label);
-      words.predictions.push_back(static_cast<int>(rest.front()));
+      if (label >= 0) sentence.labels.push_back(label);
+      sentence.predictions.push_back(static_cast<int>(rest.front()));
       rest = rest.subspan(1);
     }
   }
-  add_sentence(words, tally);
+  end();
+}
+
+EntityTally TokenScorer::tally() const {
+  EntityTally tally(tags_);
+  for_each([&](const Sentence& sentence) { tally.add(sentence.labels, sentence.predictions); });
   return tally;
+}
+
+ErrorRows TokenScorer::worst_sentences() const {
+  std::vector<Sentence> worst;
+  for_each([&](const Sentence& sentence) {
+    if (sentence.labels.size() != sentence.predictions.size()) return;
+    if (!sentence.wrong().empty()) worst.push_back(sentence);
+  });
+  std::ranges::stable_sort(worst, std::greater(),
+                           [](const Sentence& sentence) { return sentence.wrong().size(); });
+  worst.resize(std::min(worst.size(), kMostErrorRows));
+  ErrorRows errors{.split = name_of(split_), .order = "the most wrong words"};
+  for (const Sentence& sentence : worst) errors.rows.push_back(row_of(sentence));
+  return errors;
+}
+
+// Answer and prediction are those of the wrong words: "new B-LOC, york I-LOC".
+ErrorRow TokenScorer::row_of(const Sentence& sentence) const {
+  ErrorRow row{.text = store_.text(sentence.text_id, split_),
+               .text_id = sentence.text_id,
+               .sample_id = sentence.sample_id};
+  const std::vector<std::string> words = words_of(row.text, sentence.labels.size());
+  const std::vector<std::size_t> wrong = sentence.wrong();
+  const auto add = [&](std::string& list, std::size_t word, int tag) {
+    list += concat(list.empty() ? "" : ", ", words[word], words[word].empty() ? "" : " ",
+                   predictor_.tags()[static_cast<std::size_t>(tag)]);
+  };
+  for (const std::size_t word : wrong) {
+    add(row.answer, word, sentence.labels[word]);
+    add(row.prediction, word, sentence.predictions[word]);
+  }
+  row.facts = concat(wrong.size(), " of ", counted(sentence.labels.size(), "word"), " wrong");
+  return row;
 }
 
 double TokenScorer::loss() const {
@@ -123,7 +171,9 @@ std::vector<std::string> TokenScorer::lines(const std::string& name,
 
 std::string TokenScorer::sections() const {
   const EntityTally counted = tally();
-  return counted.words() == 0 ? "" : entity_section(entity_scores(counted), name_of(split_));
+  if (counted.words() == 0) return "";
+  return concat(entity_section(entity_scores(counted), name_of(split_)),
+                error_section(worst_sentences()));
 }
 
 std::vector<ResultFile> TokenScorer::files() const {

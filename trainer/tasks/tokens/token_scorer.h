@@ -1,11 +1,14 @@
 // Scores a model that tags words on a split: the entities that it finds, of whole sentences.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "trainer/report/error_rows.h"
 #include "trainer/tasks/exact_sum.h"
 #include "trainer/tasks/task.h"
 #include "trainer/tasks/tokens/entities.h"
@@ -29,8 +32,21 @@ class TokenScorer : public Scorer {
   [[nodiscard]] std::vector<ResultFile> files() const override;
 
  private:
-  // Counts from the words of all ranks, because one rank may have only a part of a sentence.
+  // The words of one sentence, which may be in several samples.
+  struct Sentence {
+    std::int64_t text_id = 0;
+    std::int64_t sample_id = 0;    // its first sample
+    std::vector<int> labels = {};  // empty if they are unknown
+    std::vector<int> predictions = {};
+    [[nodiscard]] std::vector<std::size_t> wrong() const;  // places of words
+  };
+  // Calls `body` for each sentence whose tags are known, with the words of all ranks, because one
+  // rank may have only a part of a sentence.
+  void for_each(const std::function<void(const Sentence&)>& body) const;
   [[nodiscard]] EntityTally tally() const;
+  // The sentences with the most wrong words.
+  [[nodiscard]] ErrorRows worst_sentences() const;
+  [[nodiscard]] ErrorRow row_of(const Sentence& sentence) const;
   [[nodiscard]] double loss() const;
 
   const SampleStore& store_;

@@ -83,6 +83,17 @@ TEST_F(GapScoring, EqualsTheFormulas) {
   EXPECT_THAT(scorer->sections(), HasSubstr("<h2>Decisions, test split</h2>"));
 }
 
+TEST_F(GapScoring, ShowsTheRowsWithTheHighestLoss) {
+  const SampleStore rows = store(true);
+  const std::string page = scored(rows)->sections();
+  const std::size_t wrong = page.find(
+      "<blockquote>ann bob she</blockquote><p>is <b>B</b>, predicted "
+      "<b>A</b>; x2, probability of the true answer 0.2119, loss 1.55");
+  const std::size_t right = page.find("<p>is <b>A</b>, predicted <b>A</b>; x,1, ");
+  EXPECT_LT(wrong, right) << page;
+  EXPECT_NE(right, std::string::npos) << page;
+}
+
 TEST_F(GapScoring, WritesKagglesFileAlsoWithoutAnswers) {
   const SampleStore rows = store(false);
   const auto scorer = scored(rows);

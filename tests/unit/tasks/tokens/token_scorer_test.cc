@@ -110,6 +110,22 @@ TEST_F(TokenScores, ShowsTheScoresOfEachType) {
               HasSubstr("type,precision,recall,f1,support\nX,0.500000,0.500000,0.500000,2\n"));
 }
 
+TEST_F(TokenScores, ShowsTheSentencesWithTheMostWrongWords) {
+  const SampleStore of = store("c O\n\na B-X\nc I-X\n\nb O\na O\nc O\nb B-X\n");
+  const auto scored = scorer(of);
+  add_all(of, *scored, 2);
+  const std::string page = scored->sections();
+  const std::size_t first = page.find(
+      "<blockquote>b a c b</blockquote><p>is <b>b O, a O, b B-X</b>, "
+      "predicted <b>b I-X, a B-X, b I-X</b>; 3 of 4 words wrong. ");
+  const std::size_t second = page.find(
+      "<blockquote>a c</blockquote><p>is <b>c I-X</b>, predicted "
+      "<b>c O</b>; 1 of 2 words wrong. ");
+  EXPECT_LT(first, second) << page;
+  EXPECT_NE(second, std::string::npos) << page;
+  EXPECT_EQ(page.find("<blockquote>c</blockquote>"), std::string::npos) << "it is right";
+}
+
 TEST_F(TokenScores, PredictsEachWordOfASample) {
   const SampleStore of = store("c O\na B-X\nb\tI-X\n\nb I-X\n");
   const auto scored = scorer(of);
