@@ -42,6 +42,16 @@ c10::intrusive_ptr<KeptLayout> kept_by(AutogradContext* ctx) {
   return c10::dynamic_intrusive_pointer_cast<KeptLayout>(ctx->saved_data["kept"].toCapsule());
 }
 
+// Returns zeros that all threads write, because a vocabulary has millions of numbers.
+Tensor zero_rows(std::int64_t rows, std::int64_t width) {
+  Tensor zeros = at::empty({rows, width}, at::kFloat);
+  auto* to = zeros.data_ptr<float>();
+  for_rows(rows, width, [&](std::int64_t begin, std::int64_t end) {
+    std::fill(to + begin * width, to + end * width, 0.0F);
+  });
+  return zeros;
+}
+
 struct Embed : Function<Embed> {
   static Tensor forward(AutogradContext* ctx,
                         const LayoutPtr& layout,
@@ -83,13 +93,13 @@ struct Embed : Function<Embed> {
     return out;
   }
 
-  // Uses one thread: two rows of the same word must not be added at once, and the order of
-  // additions is then the same on every machine. This is a small part of a step.
+  // Threads divide the columns: one thread adds up each number, in the order of the tokens, so the
+  // sums do not depend on the number of threads.
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const Layout& layout = *kept_by(ctx)->layout;
     const Tensor d_out = gradients[0].contiguous().to(at::kFloat);
     const std::int64_t width = d_out.size(1);
-    Tensor d_word = at::zeros({ctx->saved_data["words"].toInt(), width}, at::kFloat);
+    Tensor d_word = zero_rows(ctx->saved_data["words"].toInt(), width);
     Tensor d_position = at::zeros({ctx->saved_data["positions"].toInt(), width}, at::kFloat);
     Tensor d_type = at::zeros({ctx->saved_data["types"].toInt(), width}, at::kFloat);
     const variable_list saved = ctx->get_saved_variables();
@@ -99,18 +109,21 @@ struct Embed : Function<Embed> {
     auto* words = d_word.data_ptr<float>();
     auto* positions = d_position.data_ptr<float>();
     auto* types = d_type.data_ptr<float>();
-    for (std::int64_t t = 0; t < layout.offsets.back(); ++t) {
-      const auto row = static_cast<std::size_t>(layout.row_of_token[static_cast<std::size_t>(t)]);
-      float* word = words + ids[t] * width;
-      float* position = positions + (t - layout.offsets[row]) * width;
-      float* type = types + type_of_token[t] * width;
-      const float* d = from + t * width;
-      for (std::int64_t i = 0; i < width; ++i) {
-        word[i] += d[i];
-        position[i] += d[i];
-        type[i] += d[i];
+    const std::int64_t tokens = layout.offsets.back();
+    for_columns(width, tokens, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t t = 0; t < tokens; ++t) {
+        const auto row = static_cast<std::size_t>(layout.row_of_token[static_cast<std::size_t>(t)]);
+        float* word = words + ids[t] * width;
+        float* position = positions + (t - layout.offsets[row]) * width;
+        float* type = types + type_of_token[t] * width;
+        const float* d = from + t * width;
+        for (std::int64_t i = begin; i < end; ++i) {
+          word[i] += d[i];
+          position[i] += d[i];
+          type[i] += d[i];
+        }
       }
-    }
+    });
     return {Tensor(), Tensor(), Tensor(), d_word, d_position, d_type, Tensor()};
   }
 };

@@ -44,9 +44,18 @@ void for_rows(std::int64_t rows, std::int64_t width, const Body& body) {
                    body);
 }
 
-// The same for bodies that sum over rows: body(begin, end, sums) adds to `sums`, [width]. The sums
-// of fixed pieces are added in a fixed order, so that the result does not depend on the number of
-// threads.
+// Runs body(begin, end) over the columns 0..width-1 in parallel. Threads share no cache line.
+template <class Body>
+void for_columns(std::int64_t width, std::int64_t rows, const Body& body) {
+  constexpr std::int64_t kLine = 16;  // numbers
+  for_rows((width + kLine - 1) / kLine, rows * kLine, [&](std::int64_t begin, std::int64_t end) {
+    body(begin * kLine, std::min(width, end * kLine));
+  });
+}
+
+// As for_rows(), for bodies that sum over rows: body(begin, end, sums) adds to `sums`, [width]. The
+// sums of fixed pieces are added in a fixed order, so that the result does not depend on the number
+// of threads.
 template <class Body>
 at::Tensor sum_rows(std::int64_t rows, std::int64_t width, const Body& body) {
   constexpr std::int64_t kPieces = 16;
