@@ -14,6 +14,7 @@
 #include "bp/types.h"
 #include "comm/reduce/halves.h"
 #include "comm/reduce/reduce.h"
+#include "comm/torch/gradient_math.h"
 
 namespace {
 
@@ -91,6 +92,12 @@ void scale(benchmark::State& state, DataType type, std::size_t bytes) {
       [&] { bp::scale(type, data.data(), bytes / bp::size_of(type), 0.25); });
 }
 
+// The squares for the norm of a gradient, which each instruction set has in its own way.
+void squares(benchmark::State& state, const bp::SquaresOfFloats& way, std::size_t bytes) {
+  const std::vector<float> data(bytes / sizeof(float), 0.5F);
+  run(state, bytes, bytes, [&] { benchmark::DoNotOptimize(way.sum(data.data(), data.size())); });
+}
+
 template <class Function, class... Arguments>
 void add(const std::string& name, std::size_t bytes, Function function, Arguments... arguments) {
   const std::string full = name + (bytes == kInCache ? "/256K" : "/64M");
@@ -112,6 +119,10 @@ void add_all(std::size_t bytes) {
     add("narrow/" + std::string(name_of(half)), bytes, narrow, half);
   }
   add("scale/f32", bytes, scale, DataType::f32);
+  for (const bp::SquaresOfFloats& way : bp::ways_to_square_floats()) {
+    if (way.is_supported)
+      add(std::string("squares/f32/") + way.instruction_set, bytes, squares, way);
+  }
 }
 
 }  // namespace
