@@ -30,8 +30,8 @@
 #include "trainer/train/bug_folder.h"
 #include "trainer/train/bug_report.h"
 #include "trainer/train/figure_sums.h"
+#include "trainer/train/machine_watch.h"
 #include "trainer/train/memory_advice.h"
-#include "trainer/train/memory_watch.h"
 #include "trainer/train/save_rule.h"
 #include "trainer/train/step_loss.h"
 #include "trainer/train/stop.h"
@@ -74,7 +74,6 @@ class Loop {
   void settle_stop(bool requested);
   void finish_step(const StepBatches& batches, const StepFacts& measured);
   void exchange_figures();
-  void watch_memory();
   [[nodiscard]] DevScores evaluated();
   void evaluate();
   void evaluate_first();
@@ -101,7 +100,7 @@ class Loop {
   GradualUnfreezing unfreezing_;
   TrainLog log_;
   FigureSums figures_;
-  MemoryWatch memory_;
+  MachineWatch machine_;
   Trace trace_;
   const StopSignal stop_;
 };
@@ -303,7 +302,7 @@ void Loop::finish_step(const StepBatches& batches, const StepFacts& measured) {
   const bool epoch_ends = now_.position.used == 0;
   if (log_.records(now_.step) || epoch_ends) exchange_figures();
   log_.step(measured);
-  watch_memory();
+  machine_.after_step(now_.step, world_.topology().local_rank() == 0);
   {
     const TraceScope scope(world_.trace(), kTraceRow, "records");
     trace_.write(batches, measured.loss, model_);
@@ -323,13 +322,6 @@ void Loop::finish_step(const StepBatches& batches, const StepFacts& measured) {
 // Gives the log the figures of all ranks, up to the last step.
 void Loop::exchange_figures() {
   if (figures_.pending()) log_.figures(figures_.exchange(world_), epochs_done(now_));
-}
-
-// The leader of each host warns, since its ranks share the memory.
-void Loop::watch_memory() {
-  if (!MemoryWatch::due(now_.step) || world_.topology().local_rank() != 0) return;
-  const std::string warning = memory_.look(now_.step, memory_use());
-  if (!warning.empty()) log(LogLevel::warn, warning);
 }
 
 DevScores Loop::evaluated() {

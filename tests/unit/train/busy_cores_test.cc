@@ -1,0 +1,71 @@
+// When threads sleep sooner, and that they do.
+#include "trainer/train/busy_cores.h"
+
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+#include <omp.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+namespace bp::trainer {
+namespace {
+
+using std::chrono::milliseconds;
+
+WaitedForCores after(milliseconds time, milliseconds waited) {
+  return {std::chrono::steady_clock::time_point(std::chrono::hours(1)) + time, waited};
+}
+
+TEST(BusyCores, AreFoundOnceByTheShareOfASecondThatAThreadWaits) {
+  BusyCores cores;
+  EXPECT_FALSE(cores.look(after(milliseconds(0), milliseconds(5000)))) << "before training";
+  EXPECT_FALSE(cores.look(after(milliseconds(900), milliseconds(5900)))) << "too early";
+  EXPECT_FALSE(cores.look(after(milliseconds(1000), milliseconds(5100))));
+  EXPECT_FALSE(cores.look(after(milliseconds(3000), milliseconds(5300))));
+  EXPECT_TRUE(cores.look(after(milliseconds(4000), milliseconds(5600))));
+  EXPECT_FALSE(cores.look(after(milliseconds(5000), milliseconds(6600)))) << "once";
+}
+
+TEST(WaitedForCoresTest, IsReadFromThisMachine) {
+  const WaitedForCores before = waited_for_cores();
+  const WaitedForCores now = waited_for_cores();
+  EXPECT_GE(now.at, before.at);
+  EXPECT_GE(now.waited, before.waited);
+}
+
+std::chrono::duration<double> processor_time() {
+  rusage used = {};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return std::chrono::duration<double>(seconds(used.ru_utime) + seconds(used.ru_stime));
+}
+
+// Between loops that are 3 ms apart, threads would spin all the time.
+TEST(SleepSooner, ThreadsThatWaitUseLittleTime) {
+  if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) {
+    EXPECT_FALSE(sleep_sooner()) << "the user has chosen";
+    return;
+  }
+  ASSERT_TRUE(sleep_sooner());
+  const int threads = omp_get_num_procs();
+  const auto before = processor_time();
+  constexpr int kLoops = 100;
+  std::atomic<int> turns = 0;
+  for (int i = 0; i < kLoops; ++i) {
+#pragma omp parallel num_threads(threads)
+    ++turns;
+    std::this_thread::sleep_for(milliseconds(3));
+  }
+  EXPECT_EQ(turns, kLoops * threads);
+  EXPECT_LT((processor_time() - before).count(), 0.25 * kLoops * 3e-3 * std::max(1, threads - 1));
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,77 @@
+#include "trainer/train/busy_cores.h"
+
+#include <omp.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <latch>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace bp::trainer {
+
+WaitedForCores waited_for_cores() {
+  std::int64_t all = 0;
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    std::ifstream file(task.path() / "schedstat");
+    std::int64_t ran = 0;
+    std::int64_t waited = 0;
+    file >> ran >> waited;
+    if (file) all += waited;
+  }
+  return {std::chrono::steady_clock::now(), std::chrono::nanoseconds(all)};
+}
+
+bool BusyCores::due(std::chrono::steady_clock::time_point now) const {
+  return !found_ && now >= begin_.at + kWindow;
+}
+
+bool BusyCores::look(const WaitedForCores& now) {
+  if (!due(now.at)) return false;
+  const WaitedForCores begin = std::exchange(begin_, now);
+  if (begin.at == std::chrono::steady_clock::time_point()) return false;  // the first window begins
+  found_ = now.waited - begin.waited > kShare * (now.at - begin.at);
+  return found_;
+}
+
+namespace {
+
+bool make_sleepers() {
+  constexpr int kMost = 256;
+  for (const char* variable : {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}) {
+    if (std::getenv(variable) != nullptr) return false;
+  }
+  // A team of n counts n - 1 threads. That of the thread that trains is not always as large.
+  const int team = omp_get_num_procs() + 1;
+  if (team > kMost) return false;
+  std::latch made(1);
+  const auto body = [&made, team] {
+    std::atomic<int> threads = 0;
+#pragma omp parallel num_threads(team)
+    ++threads;  // without a body, no team is made
+    made.count_down();
+    std::this_thread::sleep_until(std::chrono::steady_clock::time_point::max());
+  };
+  try {
+    std::thread(body).detach();
+  } catch (const std::system_error&) {
+    return false;
+  }
+  made.wait();
+  return true;
+}
+
+}  // namespace
+
+bool sleep_sooner() {
+  static const bool sleeps = make_sleepers();
+  return sleeps;
+}
+
+}  // namespace bp::trainer
