@@ -160,6 +160,16 @@ def make_optimizer(model, options, steps):
     return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, share)
 
 
+def batches_of_epoch(lengths, options):
+    """Rows in a random order; with buckets, those of a batch have similar lengths."""
+    order = torch.randperm(len(lengths))
+    if options.buckets:
+        pools = order.split(options.buckets * options.batch)
+        order = torch.cat([pool[lengths[pool].argsort()] for pool in pools])
+    batches = [rows for rows in order.split(options.batch) if len(rows) == options.batch]
+    return [batches[i] for i in torch.randperm(len(batches))]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ids", required=True)
@@ -174,6 +184,7 @@ def main():
     parser.add_argument("--window-steps", type=int, default=20)
     parser.add_argument("--warm-up-steps", type=int, default=10)
     parser.add_argument("--trim", action="store_true", help="cut each batch to its longest text")
+    parser.add_argument("--buckets", type=int, default=0, help="sort the texts of so many batches by length; with --trim")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--weights", help="model.safetensors to begin with")
     parser.add_argument("--rows", type=pathlib.Path, help="JSON: the rows of each step, and there are no others")
@@ -189,15 +200,12 @@ def main():
     given = json.loads(options.rows.read_text()) if options.rows else []
     steps = len(given) or options.windows * options.window_steps + options.warm_up_steps
     optimizer, schedule = make_optimizer(model, options, steps)
-    order = torch.randperm(len(ids))
-    position, loss_sum = 0, 0.0
+    batches, loss_sum = [], 0.0
 
     def next_rows():
-        nonlocal order, position
-        if position + options.batch > len(order):
-            order, position = torch.randperm(len(ids)), 0
-        position += options.batch
-        return order[position - options.batch:position]
+        if not batches:
+            batches.extend(batches_of_epoch((ids != 0).sum(1), options))
+        return batches.pop()
 
     def step(rows):
         batch = ids[rows]
