@@ -1,6 +1,7 @@
 #include "trainer/train/busy_cores.h"
 
 #include <omp.h>
+#include <time.h>
 
 #include <atomic>
 #include <chrono>
@@ -15,7 +16,7 @@
 
 namespace bp::trainer {
 
-WaitedForCores waited_for_cores() {
+CoreTime core_time() {
   std::int64_t all = 0;
   std::error_code error;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
@@ -25,18 +26,24 @@ WaitedForCores waited_for_cores() {
     file >> ran >> waited;
     if (file) all += waited;
   }
-  return {std::chrono::steady_clock::now(), std::chrono::nanoseconds(all)};
+  timespec used = {};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return {std::chrono::steady_clock::now(),
+          std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec),
+          std::chrono::nanoseconds(all)};
 }
 
 bool BusyCores::due(std::chrono::steady_clock::time_point now) const {
   return !found_ && now >= begin_.at + kWindow;
 }
 
-bool BusyCores::look(const WaitedForCores& now) {
+bool BusyCores::look(const CoreTime& now, int threads) {
   if (!due(now.at)) return false;
-  const WaitedForCores begin = std::exchange(begin_, now);
+  const CoreTime begin = std::exchange(begin_, now);
   if (begin.at == std::chrono::steady_clock::time_point()) return false;  // the first window begins
-  found_ = now.waited - begin.waited > kShare * (now.at - begin.at);
+  const auto time = now.at - begin.at;
+  found_ =
+      now.waited - begin.waited > kWaited * time && now.used - begin.used < kUsed * threads * time;
   return found_;
 }
 

@@ -12,24 +12,29 @@
 
 namespace bp::trainer {
 
-// The time in which threads of this process could run, but no core was free.
-struct WaitedForCores {
+// How long the threads of this process have run, and how long they could have run while no core was
+// free: of all threads that there are, since they began.
+struct CoreTime {
   std::chrono::steady_clock::time_point at;
-  std::chrono::nanoseconds waited{0};  // of all threads that there are, since they began
+  std::chrono::nanoseconds used{0};
+  std::chrono::nanoseconds waited{0};
 };
-[[nodiscard]] WaitedForCores waited_for_cores();
+[[nodiscard]] CoreTime core_time();
 
 class BusyCores {
  public:
-  // Returns true once: if threads have waited for over kShare of a second or more, added up.
-  [[nodiscard]] bool look(const WaitedForCores& now);
+  // Returns true once: if in a second or more, threads have waited for over kWaited of that time,
+  // added up, and `threads` cores were used for under kUsed of it. Threads of one process that wait
+  // for each other leave no core unused.
+  [[nodiscard]] bool look(const CoreTime& now, int threads);
   [[nodiscard]] bool due(std::chrono::steady_clock::time_point now) const;
 
   static constexpr std::chrono::seconds kWindow{1};
-  static constexpr double kShare = 0.15;
+  static constexpr double kWaited = 0.2;
+  static constexpr double kUsed = 0.8;
 
  private:
-  WaitedForCores begin_ = {};  // of the current window
+  CoreTime begin_ = {};  // of the current window
   bool found_ = false;
 };
 

@@ -17,8 +17,9 @@ void MachineWatch::after_step(std::int64_t step, bool leads) {
 }
 
 void MachineWatch::watch_cores(bool leads) {
-  if (!cores_.due(std::chrono::steady_clock::now()) || at::get_num_threads() == 1) return;
-  if (!cores_.look(waited_for_cores()) || !sleep_sooner() || !leads) return;
+  const int threads = at::get_num_threads();
+  if (threads == 1 || !cores_.due(std::chrono::steady_clock::now())) return;
+  if (!cores_.look(core_time(), threads) || !sleep_sooner() || !leads) return;
   log(LogLevel::warn,
       "other processes use the cores of this machine, so a step takes longer; with fewer threads "
       "(OMP_NUM_THREADS) it may take less long");

@@ -17,24 +17,29 @@ namespace {
 
 using std::chrono::milliseconds;
 
-WaitedForCores after(milliseconds time, milliseconds waited) {
-  return {std::chrono::steady_clock::time_point(std::chrono::hours(1)) + time, waited};
+CoreTime after(milliseconds time, milliseconds used, milliseconds waited) {
+  return {std::chrono::steady_clock::time_point(std::chrono::hours(1)) + time, used, waited};
 }
 
-TEST(BusyCores, AreFoundOnceByTheShareOfASecondThatAThreadWaits) {
+TEST(BusyCores, AreFoundOnceByTheTimeThatThreadsWaitWhileOthersRun) {
   BusyCores cores;
-  EXPECT_FALSE(cores.look(after(milliseconds(0), milliseconds(5000)))) << "before training";
-  EXPECT_FALSE(cores.look(after(milliseconds(900), milliseconds(5900)))) << "too early";
-  EXPECT_FALSE(cores.look(after(milliseconds(1000), milliseconds(5100))));
-  EXPECT_FALSE(cores.look(after(milliseconds(3000), milliseconds(5300))));
-  EXPECT_TRUE(cores.look(after(milliseconds(4000), milliseconds(5600))));
-  EXPECT_FALSE(cores.look(after(milliseconds(5000), milliseconds(6600)))) << "once";
+  const auto look = [&](int time, int used, int waited) {
+    return cores.look(after(milliseconds(time), milliseconds(used), milliseconds(waited)), 2);
+  };
+  EXPECT_FALSE(look(0, 100, 5000)) << "before training";
+  EXPECT_FALSE(look(900, 100, 5900)) << "too early";
+  EXPECT_FALSE(look(1000, 1200, 5100)) << "a short wait";
+  EXPECT_FALSE(look(3000, 5100, 5900)) << "for threads of its own: it uses both cores";
+  EXPECT_FALSE(look(4000, 5200, 5900)) << "it sleeps";
+  EXPECT_TRUE(look(5000, 6300, 6800));
+  EXPECT_FALSE(look(6000, 7300, 7800)) << "once";
 }
 
-TEST(WaitedForCoresTest, IsReadFromThisMachine) {
-  const WaitedForCores before = waited_for_cores();
-  const WaitedForCores now = waited_for_cores();
+TEST(CoreTimeTest, IsReadFromThisMachine) {
+  const CoreTime before = core_time();
+  const CoreTime now = core_time();
   EXPECT_GE(now.at, before.at);
+  EXPECT_GT(now.used, before.used);
   EXPECT_GE(now.waited, before.waited);
 }
 
