@@ -1,0 +1,119 @@
+"""bert_train on sentences of SST-2, which have 13 tokens on average and up to 64, beside what people train it with: a
+hand-written PyTorch loop whose batches have texts of similar length (torch_loop.py), and the Trainer of transformers.
+One process each, all cores, fp32, the same shape, batch, dropout and clipping, the same token ids. Padding is not
+computed by bert_train, and by the others up to the longest text of a batch. The loop runs in whichever form is the
+fastest here. Runs take turns. That both sides compute the same losses and accuracies is shown elsewhere
+(same_losses.py, tests/oracle/trainer). Exit code 1 if a target is missed."""
+
+import argparse
+import itertools
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import sys
+import tempfile
+
+from measuring import HERE, ROOT, end_unmeasured, print_machine, program, run, run_json, spread
+from train_compare import LR, SIX_LAYERS, WARM_UP_SHARE, window_rates
+
+sys.path.append(str(HERE / "collectives"))
+import checks  # noqa: E402
+from checks import Check  # noqa: E402
+
+PYTHON = ROOT / ".deps" / "oracle" / "bin" / "python"
+TINY = {**SIX_LAYERS, "hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}
+SHAPES = {"tiny": TINY, "6x384": SIX_LAYERS}
+TARGETS = {"tiny": (2.0, 4.0), "6x384": (1.5, 4.0)}  # times the loop, times the Trainer
+MAX_LENGTH = 64
+
+IDS = """
+import sys, numpy, transformers
+rows = [line.rsplit("\\t", 1) for line in open(sys.argv[1], encoding="utf-8").read().splitlines()]
+tokenizer = transformers.BertTokenizer(sys.argv[2])
+found = tokenizer([text for text, _ in rows], truncation=True, max_length=int(sys.argv[3]))["input_ids"]
+ids = numpy.zeros((len(rows), max(map(len, found))), dtype=numpy.int64)
+for row, own in zip(ids, found):
+    row[:len(own)] = own
+numpy.savez(sys.argv[4], ids=ids, labels=numpy.array([int(label) for _, label in rows]))
+"""
+
+
+def ours(folder, shape, options):
+    target = folder / "run"
+    shutil.rmtree(target, ignore_errors=True)
+    steps = options.windows * options.window
+    run([program("bert_train"), folder / "train.tsv", "--dev", folder / "dev.tsv", "--test", folder / "dev.tsv",
+         "--header", "no", "--text", "1", "--label", "2", "--vocab", options.vocab, "--max-length", MAX_LENGTH,
+         "--store", folder / "store.sqlite", "--model", folder / shape, "--batch", options.batch, "--steps", steps,
+         "--eval-every", steps, "--save-every", "none", "--lr", LR, "--run", target])
+    records = [json.loads(line) for line in (target / "metrics.jsonl").read_text().splitlines()]
+    rates = window_rates([record for record in records if "split" not in record], options.window)
+    return statistics.median(rates[int(len(rates) * WARM_UP_SHARE):])
+
+
+def loop(folder, shape, options, form):
+    return run_json([PYTHON, HERE / "torch_loop.py", "--ids", folder / "ids.npz", "--model", folder / shape,
+                     "--batch", options.batch, "--precision", "fp32", "--trim", "--buckets", 50, "--attention", form[0],
+                     "--qkv", form[1], "--windows", options.windows, "--window-steps", options.window,
+                     "--lr", LR])["samples_per_s"]
+
+
+def trainer(folder, shape, options):
+    return run_json([PYTHON, HERE / "hf_trainer_loop.py", "--ids", folder / "ids.npz", "--config", folder / shape,
+                     "--batch", options.batch, "--windows", options.windows, "--window-steps", options.window,
+                     "--lr", LR])["samples_per_s"]
+
+
+def compare(folder, shape, options):
+    forms = itertools.product(("sdpa", "plain"), ("merged", "separate"))
+    tried = {form: loop(folder, shape, options, form) for form in forms}
+    form = max(tried, key=tried.get)
+    sides = {"bert_train": lambda: ours(folder, shape, options), "loop": lambda: loop(folder, shape, options, form),
+             "Trainer": lambda: trainer(folder, shape, options)}
+    rates = {name: [] for name in sides}
+    for turn in range(options.runs):
+        names = list(sides)
+        for name in names[turn % 3:] + names[:turn % 3]:
+            rates[name].append(sides[name]())
+    print(f"\n{shape}, fp32, batches of {options.batch}: samples/s "
+          + ", ".join(f"{name} {spread(found)}" for name, found in rates.items()) + f" (loop: {' '.join(form)})")
+    mine = statistics.median(rates["bert_train"])
+    for name, target in zip(("loop", "Trainer"), TARGETS[shape]):
+        ratio = mine / statistics.median(rates[name])
+        yield Check(f"{shape}: samples/s, bert_train / {name}", f"{ratio:.2f}", f"{target:.2f} or more", ratio >= target)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shapes", default="tiny,6x384", help="some of tiny,6x384")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--windows", type=int, default=10, help="windows of steps in a run")
+    parser.add_argument("--window", type=int, default=20, help="steps in a window")
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--rows", type=int, default=20000, help="sentences to train on")
+    options = parser.parse_args()
+    data = pathlib.Path(os.environ.get("BP_TEST_DATA", ""))
+    if not (data / "sst2").is_dir():
+        end_unmeasured("BP_TEST_DATA is not the folder with sst2/ and bert-base-uncased/")
+    options.vocab = data / "bert-base-uncased" / "vocab.txt"
+    print_machine()
+    found = []
+    with tempfile.TemporaryDirectory(prefix="bp_sst2_") as name:
+        folder = pathlib.Path(name)
+        for part, rows in (("train", options.rows), ("dev", 100)):
+            lines = (data / "sst2" / f"sentiment-{part}").read_text(encoding="utf-8").splitlines(keepends=True)
+            (folder / f"{part}.tsv").write_text("".join(lines[:rows]), encoding="utf-8")
+        run([PYTHON, "-c", IDS, folder / "train.tsv", options.vocab, MAX_LENGTH, folder / "ids.npz"])
+        for shape in options.shapes.split(","):
+            (folder / shape).mkdir()
+            (folder / shape / "config.json").write_text(json.dumps(SHAPES[shape]))
+            for check in compare(folder, shape, options):
+                found.append(check)
+                print(check, flush=True)
+    sys.exit(checks.finish(found))
+
+
+if __name__ == "__main__":
+    main()
