@@ -6,7 +6,6 @@ fastest here. Runs take turns. That both sides compute the same losses and accur
 (same_losses.py, tests/oracle/trainer). Exit code 1 if a target is missed."""
 
 import argparse
-import itertools
 import json
 import os
 import pathlib
@@ -16,7 +15,7 @@ import sys
 import tempfile
 
 from measuring import HERE, ROOT, end_unmeasured, print_machine, program, run, run_json, spread
-from train_compare import LR, SIX_LAYERS, WARM_UP_SHARE, window_rates
+from train_compare import FORMS, LR, SIX_LAYERS, WARM_UP_SHARE, window_rates
 
 sys.path.append(str(HERE / "collectives"))
 import checks  # noqa: E402
@@ -67,8 +66,7 @@ def trainer(folder, shape, options):
 
 
 def compare(folder, shape, options):
-    forms = itertools.product(("sdpa", "plain"), ("merged", "separate"))
-    tried = {form: loop(folder, shape, options, form) for form in forms}
+    tried = {form: loop(folder, shape, options, form) for form in FORMS}
     form = max(tried, key=tried.get)
     sides = {"bert_train": lambda: ours(folder, shape, options), "loop": lambda: loop(folder, shape, options, form),
              "Trainer": lambda: trainer(folder, shape, options)}

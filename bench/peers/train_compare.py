@@ -24,6 +24,7 @@ SIX_LAYERS = {"model_type": "bert", "vocab_size": 30522, "hidden_size": 384,
               "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1,
               "layer_norm_eps": 1e-12, "initializer_range": 0.02, "pad_token_id": 0}
 LR = "5e-4"
+FORMS = list(itertools.product(("sdpa", "plain"), ("merged", "separate")))  # of the loop
 WARM_UP_SHARE = 0.2  # of the windows: not counted
 
 
@@ -72,12 +73,11 @@ def window_rates(records, window):
 
 def compare(folder, name, model, options):
     steps = options.steps or (300 if name == "tiny" else 30)
-    forms = list(itertools.product(("sdpa", "plain"), ("merged", "separate")))
     print(f"\n{name}, {options.precision}, batch {options.batch} x 128")
     require_same_losses(folder, model, data_of(folder),
-                        {"--batch": options.batch, "--precision": options.precision, "--lr": LR}, forms)
+                        {"--batch": options.batch, "--precision": options.precision, "--lr": LR}, FORMS)
     tried = {form: theirs(folder, model, options, form, steps // 2)["samples_per_s"]
-             for form in forms}
+             for form in FORMS}
     form = max(tried, key=tried.get)
     print("  samples/s of PyTorch's forms: " +
           ", ".join(f"{a} {q} {rate:.1f}" for (a, q), rate in tried.items()))

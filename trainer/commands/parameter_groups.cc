@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/numbers.h"
 #include "trainer/optim/model_parts.h"
 
 namespace bp::trainer {
@@ -34,6 +36,22 @@ std::vector<ModelPart> parts_of(const Bert& model, const Options& options) {
     if (parameter.requires_grad()) parts.back().trained += parameter.numel();
   }
   return parts;
+}
+
+std::int64_t count_all_parameters(const Bert& model) {
+  std::int64_t all = 0;
+  for (const auto& [name, parameter] : model.parameters()) all += parameter.numel();
+  return all;
+}
+
+void check_size(const Bert& model, std::int64_t most) {
+  const std::int64_t all = count_all_parameters(model);
+  if (most == 0 || all <= most) return;
+  constexpr int kExitSkipped = 77;
+  throw InputError(kExitSkipped,
+                   concat("the model has ", with_commas(all), " parameters, more than ",
+                          with_commas(most), " (--max-parameters)"),
+                   "choose a smaller one, or a larger limit");
 }
 
 }  // namespace bp::trainer

@@ -62,23 +62,6 @@ std::string started_by(const Environment& environment) {
                 : "";
 }
 
-std::int64_t count_all_parameters(const Bert& model) {
-  std::int64_t all = 0;
-  for (const auto& [name, parameter] : model.parameters()) all += parameter.numel();
-  return all;
-}
-
-// Throws if the model has more than `most` parameters. bprun sweep skips such a trial.
-void check_size(const Bert& model, std::int64_t most) {
-  const std::int64_t all = count_all_parameters(model);
-  if (most == 0 || all <= most) return;
-  constexpr int kExitSkipped = 77;
-  throw InputError(kExitSkipped,
-                   concat("the model has ", with_commas(all), " parameters, more than ",
-                          with_commas(most), " (--max-parameters)"),
-                   "choose a smaller one, or a larger limit");
-}
-
 // One run, from its folder to its report.
 class Run {
  public:

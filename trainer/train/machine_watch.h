@@ -1,4 +1,4 @@
-// What a run notices about its machine while it trains.
+// Warns of a machine whose memory or cores run short while a run trains.
 #pragma once
 
 #include <cstdint>

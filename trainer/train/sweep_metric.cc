@@ -7,6 +7,14 @@
 #include "trainer/report/json.h"
 
 namespace bp::trainer {
+namespace {
+
+std::string_view metric_of_sweep() {
+  const char* const metric = std::getenv("BP_SWEEP_METRIC");
+  return metric == nullptr ? "" : metric;
+}
+
+}  // namespace
 
 std::string sweep_metric_line(std::string_view metric, const std::string& record) {
   const Json line = parse_own(record);
@@ -17,10 +25,10 @@ std::string sweep_metric_line(std::string_view metric, const std::string& record
   return concat("bp: metric ", found->dump(), " ", count_at(line, "step"), "\n");
 }
 
+bool is_in_sweep() { return !metric_of_sweep().empty(); }
+
 void tell_sweep(const std::string& record) {
-  const char* const metric = std::getenv("BP_SWEEP_METRIC");
-  if (metric == nullptr) return;
-  std::fputs(sweep_metric_line(metric, record).c_str(), stdout);
+  std::fputs(sweep_metric_line(metric_of_sweep(), record).c_str(), stdout);
   std::fflush(stdout);
 }
 

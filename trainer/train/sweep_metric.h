@@ -12,7 +12,10 @@ namespace bp::trainer {
 // have the metric.
 [[nodiscard]] std::string sweep_metric_line(std::string_view metric, const std::string& record);
 
-// Prints that line for the metric of the environment. Does nothing outside a sweep.
+// Returns whether a sweep has started this process and compares a metric.
+[[nodiscard]] bool is_in_sweep();
+
+// Prints that line for the metric of the environment. Only if is_in_sweep().
 void tell_sweep(const std::string& record);
 
 }  // namespace bp::trainer

@@ -54,7 +54,7 @@ template <class Record>
 void TrainLog::write(const Record& record) {
   if (metrics_) {
     metrics_->write(record);
-    tell_sweep(to_json_line(record));
+    if (is_in_sweep()) tell_sweep(to_json_line(record));
   }
   if (events_ != nullptr) events_->write(record);
 }

@@ -136,12 +136,8 @@ int stop_sweep(const SubcommandOptions& options) {
 
 int retry_trials(const SubcommandOptions& options) {
   SweepReader sweep(options.folder);
-  check_trials(
-      sweep, options.trials,
-      [](TrialState it) {
-        return it == TrialState::failed || it == TrialState::stopped || it == TrialState::skipped;
-      },
-      "only a trial that failed, was stopped or was skipped can be retried");
+  check_trials(sweep, options.trials, may_be_retried,
+               "only a trial that failed, was stopped or was skipped can be retried");
   post(sweep.folder(), "retry", options.trials);
   if (!FolderLock::holder(sweep.folder())) {
     print_out("the command that started the sweep runs them\n");

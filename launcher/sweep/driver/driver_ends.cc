@@ -219,9 +219,7 @@ void Driver::handle(const Request& request) {
       record.state = TrialState::stopped;
       record.reason = "bprun sweep stop";
     });
-  } else if (request.what == "retry" &&
-             (state == TrialState::failed || state == TrialState::stopped ||
-              state == TrialState::skipped)) {
+  } else if (request.what == "retry" && may_be_retried(state)) {
     trials_.update(request.trial, [](TrialRecord& record) {
       record.state = TrialState::waiting;
       record.failures = 0;

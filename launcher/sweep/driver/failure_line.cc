@@ -17,9 +17,9 @@ constexpr std::int64_t kMostRead = std::int64_t{64} << 10;  // of the end of the
 constexpr std::string_view kReport = "bprun: FAILED  ";
 constexpr std::string_view kQuoted = "    | ";
 
-}  // namespace
-
 bool is_hint(std::string_view line) { return line.starts_with("hint: "); }
+
+}  // namespace
 
 // bprun writes "host NAME was lost", "host NAME could not be reached" or "host NAME gave no
 // answer".

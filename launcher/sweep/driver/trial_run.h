@@ -13,9 +13,9 @@
 
 namespace bp::launcher::sweep {
 
-// What a trial reports. bert_train writes metrics.jsonl, which also has the reports of earlier
-// attempts. It prints the same values as lines on stdout, which come from any host. A report may
-// therefore come twice.
+// Reads what a trial reports. bert_train writes metrics.jsonl, which also has the reports of
+// earlier attempts. It prints the same values as lines on stdout, which come from any host. A
+// report may therefore come twice.
 class TrialMetrics {
  public:
   explicit TrialMetrics(std::vector<MetricFile> files) : files_(std::move(files)) {}

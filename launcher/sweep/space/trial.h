@@ -27,6 +27,11 @@ inline constexpr std::size_t kTrialStates = 7;
 [[nodiscard]] constexpr bool may_be_best(TrialState state) {
   return state != TrialState::failed && state != TrialState::skipped;
 }
+// Whether `bprun sweep retry` runs such a trial again.
+[[nodiscard]] constexpr bool may_be_retried(TrialState state) {
+  return state == TrialState::failed || state == TrialState::stopped ||
+         state == TrialState::skipped;
+}
 [[nodiscard]] std::optional<TrialState> trial_state_of(std::string_view name);
 
 // Why the sweep has asked an attempt to stop. The trial's state follows from it, unless the program

@@ -94,16 +94,16 @@ EntityTally TokenScorer::tally() const {
 }
 
 ErrorRows TokenScorer::worst_sentences() const {
-  std::vector<Sentence> worst;
+  std::vector<std::pair<std::size_t, Sentence>> worst;  // each with the number of its wrong words
   for_each([&](const Sentence& sentence) {
     if (sentence.labels.size() != sentence.predictions.size()) return;
-    if (!sentence.wrong().empty()) worst.push_back(sentence);
+    const std::size_t wrong = sentence.wrong().size();
+    if (wrong > 0) worst.emplace_back(wrong, sentence);
   });
-  std::ranges::stable_sort(worst, std::greater(),
-                           [](const Sentence& sentence) { return sentence.wrong().size(); });
+  std::ranges::stable_sort(worst, std::greater(), &std::pair<std::size_t, Sentence>::first);
   worst.resize(std::min(worst.size(), kMostErrorRows));
   ErrorRows errors{.split = name_of(split_), .order = "the most wrong words"};
-  for (const Sentence& sentence : worst) errors.rows.push_back(row_of(sentence));
+  for (const auto& [wrong, sentence] : worst) errors.rows.push_back(row_of(sentence));
   return errors;
 }
 
