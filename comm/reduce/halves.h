@@ -12,11 +12,14 @@
 
 namespace bp {
 
-inline constexpr std::uint32_t kQuietNan32 = 0x7fc00000;
+// A function, not a constant: code for devices that takes the address of a constant of the host, as
+// a reference to it does, reads from address 0.
+[[nodiscard]] constexpr float quiet_nan() { return std::bit_cast<float>(0x7fc00000U); }
 
 [[nodiscard]] constexpr float to_float(BFloat16 half) {
   const std::uint32_t bits = std::uint32_t{static_cast<std::uint16_t>(half)} << 16;
-  return std::bit_cast<float>((bits & 0x7fffffffU) > 0x7f800000U ? kQuietNan32 : bits);
+  if ((bits & 0x7fffffffU) > 0x7f800000U) return quiet_nan();
+  return std::bit_cast<float>(bits);
 }
 
 [[nodiscard]] constexpr BFloat16 to_bfloat16(float value) {
@@ -30,7 +33,7 @@ inline constexpr std::uint32_t kQuietNan32 = 0x7fc00000;
   const std::uint32_t bits = static_cast<std::uint16_t>(half);
   const std::uint32_t sign = (bits & 0x8000U) << 16;
   const std::uint32_t rest = bits & 0x7fffU;
-  if (rest > 0x7c00U) return std::bit_cast<float>(kQuietNan32);
+  if (rest > 0x7c00U) return quiet_nan();
   if (rest == 0x7c00U) return std::bit_cast<float>(sign | 0x7f800000U);
   if (rest < 0x0400U) {  // zero or a subnormal, which is a multiple of 2^-24
     const float magnitude = static_cast<float>(rest) * 0x1p-24F;
