@@ -102,6 +102,22 @@ TEST_F(FakeCuda, WorkThatTheHostOrdersIsNoRace) {
   EXPECT_EQ(host[32], std::byte{9});
 }
 
+TEST_F(FakeCuda, EachDeviceHasADefaultStreamOfItsOwn) {
+  const auto race = [] {
+    ::setenv("FAKE_CUDA_DEVICES", "2", 1);
+    std::byte* const memory = device_memory(64);
+    for (const int device : {0, 1}) {
+      static_cast<void>(cuda().set_device(device));
+      static_cast<void>(cuda().fill(memory, device, 64, nullptr));
+    }
+    for (const int device : {0, 1}) {
+      static_cast<void>(cuda().set_device(device));
+      static_cast<void>(cuda().finish_stream(nullptr));
+    }
+  };
+  EXPECT_DEATH(race(), "fake CUDA: a race: a fill on stream [0-9]+ and a fill on stream");
+}
+
 TEST_F(FakeCuda, AnEventSeesOnlyWorkBeforeIt) {
   void* const on = stream();
   void* event = nullptr;

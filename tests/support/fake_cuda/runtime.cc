@@ -66,9 +66,9 @@ struct State {
   Memory memory;
   std::mutex mutex;
   std::map<void*, std::unique_ptr<Stream>> streams;
-  std::size_t next_stream = 1;
+  std::map<int, std::unique_ptr<Stream>> default_streams;  // of the devices that were used
+  std::size_t next_stream = 0;
   std::vector<FakeCudaCopy> copies;
-  Stream default_stream{0, seed};
 };
 
 State& state() {
@@ -85,11 +85,15 @@ Code planned(const char* name) {
   return ++all.calls >= all.failure.call ? all.failure.code : kSuccess;
 }
 
-// Null for a handle that does not exist.
+// Null for a handle that does not exist. A null handle is the default stream of the current device.
 Stream* stream_of(void* handle) {
   State& all = state();
-  if (handle == nullptr) return &all.default_stream;
   const std::lock_guard lock(all.mutex);
+  if (handle == nullptr) {
+    std::unique_ptr<Stream>& own = all.default_streams[current_device];
+    if (own == nullptr) own = std::make_unique<Stream>(all.next_stream++, all.seed);
+    return own.get();
+  }
   const auto found = all.streams.find(handle);
   return found == all.streams.end() ? nullptr : found->second.get();
 }

@@ -43,12 +43,13 @@ void Stream::add(std::function<void(Clock& clock)> work) {
   Task task{std::move(work), host_clock()};
   const std::lock_guard lock(mutex_);
   tasks_.push_back(std::move(task));
+  ++added_;
   changed_.notify_all();
 }
 
 void Stream::finish() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return tasks_.empty(); });
+  changed_.wait(lock, [this, last = added_] { return done_ >= last; });
   host_learns(clock_);
 }
 
@@ -68,6 +69,7 @@ void Stream::run() {
     lock.lock();
     clock_ = clock;
     tasks_.pop_front();
+    ++done_;
     changed_.notify_all();
   }
 }

@@ -6,6 +6,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -38,7 +39,7 @@ class Stream {
   // Adds work that begins when all work before it is done, and what the host knows at this time.
   // `work` gets the clock of the stream.
   void add(std::function<void(Clock& clock)> work);
-  void finish();  // waits for all work
+  void finish();  // waits for the work so far
 
  private:
   struct Task {
@@ -51,6 +52,8 @@ class Stream {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Task> tasks_;  // the first one runs
+  std::uint64_t added_ = 0;
+  std::uint64_t done_ = 0;
   bool is_closing_ = false;
   Clock clock_;
   std::minstd_rand random_;
