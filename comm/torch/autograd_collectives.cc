@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/torch/collective.h"
+#include "comm/torch/tensor_view.h"
 
 namespace bp {
 namespace {
@@ -82,12 +83,13 @@ at::Tensor all_reduced(Communicator& comm,
                        "needs none"));
   }
   at::Tensor result = copy_of(tensor);
-  all_reduce(comm, view_of(result), options);
+  all_reduce(comm, view_of(result), after_work_on(result, options));
   return with_gradient(
       tensor, result, "bp::all_reduced",
       [&comm, op, name = backward_name(options), timeout = options.timeout](const auto& gradient) {
         at::Tensor sum = copy_of(gradient);
-        all_reduce(comm, view_of(sum), {.op = op, .name = name, .timeout = timeout});
+        all_reduce(comm, view_of(sum),
+                   after_work_on(sum, {.op = op, .name = name, .timeout = timeout}));
         return sum;
       });
 }
@@ -102,14 +104,14 @@ at::Tensor all_gathered(Communicator& comm,
   }
   shape.front() *= comm.size();
   at::Tensor result = at::empty(shape, mine.options());
-  all_gather(comm, view_of(mine), view_of(result), options);
+  all_gather(comm, view_of(mine), view_of(result), after_work_on(result, options));
   return with_gradient(tensor, result, "bp::all_gathered",
                        [&comm, sizes = tensor.sizes().vec(), name = backward_name(options),
                         timeout = options.timeout](const auto& gradient) {
                          const at::Tensor whole = copy_of(gradient);
                          at::Tensor block = at::empty(sizes, whole.options());
                          reduce_scatter(comm, view_of(whole), view_of(block),
-                                        {.name = name, .timeout = timeout});
+                                        after_work_on(block, {.name = name, .timeout = timeout}));
                          return block;
                        });
 }
@@ -118,12 +120,13 @@ at::Tensor broadcasted(Communicator& comm,
                        const at::Tensor& tensor,
                        const CollectiveOptions& options) {
   at::Tensor result = copy_of(tensor);
-  broadcast(comm, view_of(result), options);
+  broadcast(comm, view_of(result), after_work_on(result, options));
   return with_gradient(tensor, result, "bp::broadcasted",
                        [&comm, root = options.root, name = backward_name(options),
                         timeout = options.timeout](const auto& gradient) {
                          at::Tensor sum = copy_of(gradient);
-                         all_reduce(comm, view_of(sum), {.name = name, .timeout = timeout});
+                         all_reduce(comm, view_of(sum),
+                                    after_work_on(sum, {.name = name, .timeout = timeout}));
                          return comm.rank() == root ? sum : at::zeros_like(sum);
                        });
 }

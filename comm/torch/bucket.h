@@ -5,6 +5,9 @@
 // communicator's memory, which is summed, and finish() writes the sums back over the gradients. So
 // all ranks keep the same values.
 //
+// The memory lies on the device of the bucket's arithmetic. What is read and written there follows
+// the stream of the thread that calls, and a collective begins after it.
+//
 // With error feedback a rank adds to its gradients what rounding took from them in earlier windows:
 // the *residual*. Only the rank's own rounding counts, not that of the sums.
 #pragma once
@@ -15,16 +18,20 @@
 #include <string>
 
 #include "bp/communicator.h"
-#include "comm/device/device.h"
+#include "comm/torch/bucket_arithmetic.h"
 #include "comm/torch/bucket_layout.h"
 
 namespace bp {
 
 class Bucket {
  public:
-  // All elements are zeros. `extra` f32 elements after the slots are summed with them. `comm` must
-  // outlive this object.
-  Bucket(Communicator& comm, BucketPlan plan, std::size_t extra, bool error_feedback);
+  // All elements are zeros. `extra` f32 elements after the slots are summed with them. `comm` and
+  // `arithmetic` must outlive this object.
+  Bucket(Communicator& comm,
+         BucketPlan plan,
+         std::size_t extra,
+         bool error_feedback,
+         const BucketArithmetic& arithmetic = host_bucket_arithmetic());
 
   [[nodiscard]] const BucketPlan& plan() const { return plan_; }
   // All slots as one vector of plan().count elements, without the extra ones. It begins at a
@@ -32,7 +39,9 @@ class Bucket {
   [[nodiscard]] const std::shared_ptr<std::byte>& memory() const { return memory_; }
   // Their residuals, f32. Null if nothing is narrowed, or without error feedback.
   [[nodiscard]] const std::shared_ptr<std::byte>& residuals() const { return residuals_; }
-  // Write and read the extra elements. `values` must have as many as the constructor's `extra`.
+  // The extra elements.
+  [[nodiscard]] View extra() const;
+  // Write and read them. `values` must have as many as the constructor's `extra`.
   void write_extra(std::span<const float> values);
   void read_extra(std::span<float> values) const;  // after wait()
   void clear(const Slot& slot);
@@ -40,8 +49,9 @@ class Bucket {
   // Until finish(), the caller must not touch the gradients and the extra elements.
   void start(const std::string& name);
   void wait() { work_.wait(); }
-  // After wait(): true if no sum is an infinity or a NaN. The same on all ranks.
-  [[nodiscard]] bool is_finite() const;
+  // After wait(): the sums without the extra elements, as they were on the wire. The same bits on
+  // all ranks.
+  [[nodiscard]] View sums() const;
   // After wait(): writes the sums to memory(). With `count_errors`, this window's rounding errors
   // become the next window's residual; without it, the residual stays as before the window.
   void finish(bool count_errors);
@@ -49,15 +59,12 @@ class Bucket {
 
  private:
   [[nodiscard]] bool is_narrowed() const { return plan_.wire != plan_.type; }
-  [[nodiscard]] std::byte* extra() const;
-  // Returns what is summed, without the extra elements.
-  [[nodiscard]] View on_wire() const;
   // Only if is_narrowed(): f32.
   [[nodiscard]] View gradients() const;
   [[nodiscard]] View errors() const;
 
   Communicator& comm_;
-  const Memory& device_memory_;
+  const BucketArithmetic& arithmetic_;
   BucketPlan plan_;
   std::size_t extra_;
   std::shared_ptr<Buffer> buffer_;     // what is summed

@@ -106,7 +106,7 @@ void DistributedOptimizer::Impl::broadcast_parameters(int root) {
   latch_.run([&] {
     broadcast_tensors(comm_, parameters_.trained, root);
     broadcast_tensors(comm_, parameters_.frozen, root);
-    broadcast_state(comm_, *optimizer_, root);
+    broadcast_state(comm_, *optimizer_, parameters_.device(), root);
     share_buffers(root);
     closure_step_.state_was_broadcast();
   });

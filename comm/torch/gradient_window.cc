@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +14,7 @@
 #include "bp/collective.h"
 #include "bp/log.h"
 #include "bp/trace.h"
-#include "comm/torch/gradient_math.h"
+#include "comm/torch/device_arithmetic.h"
 #include "comm/torch/refuse.h"
 #include "comm/torch/tensor_view.h"
 
@@ -107,8 +108,7 @@ void GradientWindow::backward(const at::Tensor& loss, double weight, bool retain
     agree_on_nominal_weight(weight);
     ++backwards_;
     if (weight > 0) {
-      mine_.weight += weight;
-      mine_.weighted_loss += weight * loss.item<double>();
+      add_loss(loss, weight);
     }
     const bool is_last = backwards_ == micro_batches_;
     if (is_last && weight > 0) {
@@ -123,6 +123,19 @@ void GradientWindow::backward(const at::Tensor& loss, double weight, bool retain
       gradients_.start_rest(mine_);
     }
   });
+}
+
+void GradientWindow::add_loss(const at::Tensor& loss, double weight) {
+  mine_.weight += weight;
+  if (parameters_.device().is_cpu() || loss.device() != parameters_.device()) {
+    mine_.weighted_loss += weight * loss.item<double>();
+    return;
+  }
+  // item() would make the host wait for the device in each micro-batch.
+  if (!mine_.loss_on_device.defined()) {
+    mine_.loss_on_device = at::zeros({}, loss.options().dtype(at::kDouble));
+  }
+  mine_.loss_on_device.add_(loss.detach().reshape({}), weight);
 }
 
 // The first collective of the optimizer's life. The ranks may make it in different calls.
@@ -216,8 +229,13 @@ void GradientWindow::scale_gradients(double coefficient) {
   if (factor == 1) {
     return;
   }
+  std::vector<at::Tensor> pieces = gradients_.memory();
+  if (!parameters_.device().is_cpu()) {
+    scale_on_device(pieces, factor);
+    return;
+  }
   const at::NoGradGuard no_grad;
-  for (at::Tensor& piece : gradients_.memory()) {
+  for (at::Tensor& piece : pieces) {
     piece.mul_(factor);
   }
 }
@@ -227,16 +245,34 @@ void GradientWindow::reduce() {
   scale_gradients(1);
 }
 
+// Returns the 2-norm of the sums, before the pending division.
+double GradientWindow::norm_of_sums() {
+  const std::vector<at::Tensor> pieces = gradients_.memory();
+  if (parameters_.device().is_cpu()) {
+    double squares = 0;
+    for (const at::Tensor& piece : pieces) {
+      squares += sum_of_squares(piece);
+    }
+    return std::sqrt(squares);
+  }
+  double norm = norm_on_device(pieces, 2);
+  // Devices add in orders of their own, and the clip coefficient must have the same bits on all
+  // ranks.
+  if (comm_.size() > 1) {
+    latch_.run([&] {
+      std::span one(&norm, 1);
+      broadcast(comm_, view(one), {.name = "gradient norm"});
+    });
+  }
+  return norm;
+}
+
 double GradientWindow::clip_grad_norm(double max_norm) {
   if (!(max_norm > 0)) {
     refuse("clip_grad_norm to ", max_norm, ": the limit must be positive");
   }
   finish_reduction();
-  double squares = 0;
-  for (const at::Tensor& piece : gradients_.memory()) {
-    squares += sum_of_squares(piece);
-  }
-  const double norm = std::sqrt(squares) * pending_scale_;
+  const double norm = norm_of_sums() * pending_scale_;
   const double coefficient = max_norm / (norm + 1e-6);  // as torch.nn.utils.clip_grad_norm_
   scale_gradients(std::isfinite(norm) ? std::min(coefficient, 1.0) : 1.0);
   return norm;

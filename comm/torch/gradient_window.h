@@ -65,10 +65,12 @@ class GradientWindow {
   void gradient_arrived(std::size_t i);
   void require_backward_makes_sense(const at::Tensor& loss, double weight) const;
   void agree_on_nominal_weight(double first_weight);
+  void add_loss(const at::Tensor& loss, double weight);
   void run_backward(const at::Tensor& loss, double weight, bool retain_graph);
   void close();
   void finish_reduction();
   void warn_of_missing();
+  [[nodiscard]] double norm_of_sums();
   void scale_gradients(double coefficient);
   void agree_on_bucket_order(std::vector<std::size_t> mine);
 

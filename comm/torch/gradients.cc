@@ -3,10 +3,12 @@
 #include <ATen/ops/from_blob.h>
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <memory>
 #include <utility>
 
+#include "comm/torch/device_arithmetic.h"
 #include "comm/torch/refuse.h"
 #include "comm/torch/tensor_view.h"
 
@@ -14,20 +16,18 @@ namespace bp {
 namespace {
 
 // Returns a tensor in memory that it keeps alive. It is no view of another tensor, so it has its
-// own version counter, which shows changes.
+// own version counter, which shows changes. It lies on the device of `like`.
 at::Tensor tensor_in(const std::shared_ptr<std::byte>& memory,
                      DataType type,
                      const Slot& slot,
                      const at::Tensor& like) {
   const auto keep = [memory](void*) {};
   return at::from_blob(memory.get() + slot.offset * size_of(type), like.sizes(), like.strides(),
-                       keep, at::dtype(scalar_type_of(type)));
+                       keep, at::dtype(scalar_type_of(type)).device(like.device()), like.device());
 }
 
-at::Tensor whole(const Bucket& bucket) {
-  const auto keep = [memory = bucket.memory()](void*) {};
-  return at::from_blob(bucket.memory().get(), {static_cast<std::int64_t>(bucket.plan().count)},
-                       keep, at::dtype(scalar_type_of(bucket.plan().type)));
+std::unique_ptr<const BucketArithmetic> arithmetic_on(c10::Device device) {
+  return device.is_cpu() ? nullptr : device_bucket_arithmetic(device);
 }
 
 }  // namespace
@@ -41,7 +41,11 @@ bool Gradients::Entry::is_untouched() const { return grad().unsafeGetTensorImpl(
 Gradients::Gradients(Communicator& comm,
                      const std::vector<Parameter>& parameters,
                      const GradientsOptions& options)
-    : comm_(comm), options_(options) {
+    : comm_(comm),
+      device_(parameters.at(0).tensor.device()),
+      on_device_(arithmetic_on(device_)),
+      arithmetic_(on_device_ ? *on_device_ : host_bucket_arithmetic()),
+      options_(options) {
   for (const Parameter& parameter : parameters) {
     const bool is_sparse = std::ranges::count(options.sparse, parameter.name) > 0;
     entries_.push_back({.parameter = parameter, .is_sparse = is_sparse});
@@ -50,10 +54,22 @@ Gradients::Gradients(Communicator& comm,
   clear();
 }
 
-Gradients::~Gradients() { clear(); }
+Gradients::~Gradients() {
+  clear();
+  try {
+    free_buckets();
+  } catch (const std::exception&) {  // of the device, which has failed; the next use reports it
+  }
+}
+
+// Memory of a communicator is freed at once, while the device may still have work that reads it.
+void Gradients::free_buckets() {
+  if (!buckets_.empty()) arithmetic_.finish_stream();
+  buckets_.clear();
+}
 
 void Gradients::lay_out(const std::vector<std::size_t>& order) {
-  buckets_.clear();
+  free_buckets();
   if (comm_.size() == 1) {
     return;
   }
@@ -70,7 +86,7 @@ void Gradients::lay_out(const std::vector<std::size_t>& order) {
   for (BucketPlan& plan : plans) {
     const std::size_t extra = &plan == &plans.back() ? kTotals : 0;
     const Bucket& bucket =
-        buckets_.emplace_back(comm_, std::move(plan), extra, options_.error_feedback);
+        buckets_.emplace_back(comm_, std::move(plan), extra, options_.error_feedback, arithmetic_);
     for (const Slot& slot : bucket.plan().slots) {
       Entry& entry = entries_[slot.parameter];
       entry.bucket = buckets_.size() - 1;
@@ -102,6 +118,14 @@ void Gradients::rearrange(std::vector<std::size_t> order) {
   }
   lay_out(order_);
   load_residuals(kept);
+}
+
+// Returns the gradients of a bucket as one tensor.
+at::Tensor Gradients::whole(const Bucket& bucket) const {
+  const auto keep = [memory = bucket.memory()](void*) {};
+  return at::from_blob(bucket.memory().get(), {static_cast<std::int64_t>(bucket.plan().count)},
+                       keep, at::dtype(scalar_type_of(bucket.plan().type)).device(device_),
+                       device_);
 }
 
 std::vector<at::Tensor> Gradients::memory() const {

@@ -11,11 +11,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include <c10/core/Device.h>
+
 #include "bp/communicator.h"
 #include "comm/torch/bucket.h"
+#include "comm/torch/bucket_arithmetic.h"
 #include "comm/torch/bucket_layout.h"
 #include "comm/torch/bucket_progress.h"
 #include "comm/torch/parameters.h"
@@ -26,6 +30,7 @@ namespace bp {
 struct Totals {
   double weight = 0;
   double weighted_loss = 0;
+  at::Tensor loss_on_device = {};  // a part of weighted_loss; undefined: none
   double stops = 0;
   bool finite = true;  // every sum is finite, or the options do not ask for the check
 };
@@ -39,7 +44,8 @@ struct GradientsOptions {
 
 class Gradients {
  public:
-  // Empties the parameters' gradients. `comm` must outlive this object.
+  // Empties the parameters' gradients. The parameters must lie on one device. `comm` must outlive
+  // this object.
   Gradients(Communicator& comm,
             const std::vector<Parameter>& parameters,
             const GradientsOptions& options);
@@ -56,7 +62,8 @@ class Gradients {
   void start_rest(const Totals& mine);
   // Waits for the sums, and sums sparse gradients. A window whose sums are not all finite leaves no
   // residual. Afterwards every trained parameter has its reduced gradient, zeros if no rank had
-  // one; a frozen one has none. Returns the totals of all ranks.
+  // one; a frozen one has none. Returns the totals of all ranks, with the whole loss in
+  // weighted_loss.
   [[nodiscard]] Totals finish();
 
   // After finish(): returns few tensors that together hold every reduced gradient once.
@@ -105,8 +112,11 @@ class Gradients {
   };
 
   void lay_out(const std::vector<std::size_t>& order);
+  void free_buckets();
+  [[nodiscard]] at::Tensor whole(const Bucket& bucket) const;
   void start_complete();
   void start(Bucket& bucket);
+  void write_totals(Bucket& bucket) const;
   static void require_layout(const Entry& entry);
   void require_untouched_in_flight() const;
   void sum_sparse_ones();
@@ -115,6 +125,9 @@ class Gradients {
   [[nodiscard]] std::string name_of(const Bucket& bucket) const;
 
   Communicator& comm_;
+  const c10::Device device_;
+  const std::unique_ptr<const BucketArithmetic> on_device_;  // null for the CPU
+  const BucketArithmetic& arithmetic_;
   GradientsOptions options_;
   std::vector<Entry> entries_;
   std::vector<Bucket> buckets_;

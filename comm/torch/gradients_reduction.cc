@@ -1,5 +1,6 @@
 // How the gradients of a window are reduced: they arrive, their buckets start, and the sums come
 // back.
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <iterator>
 
 #include "base/text.h"
-#include "comm/device/device.h"
 #include "comm/torch/gradients.h"
 #include "comm/torch/refuse.h"
 #include "comm/torch/sparse_rows.h"
@@ -83,12 +83,25 @@ void Gradients::start(Bucket& bucket) {
     entry.version = entry.slot._version();
   }
   if (&bucket == &buckets_.back()) {
-    bucket.write_extra(std::array<float, kTotals>{static_cast<float>(mine_.weight),
-                                                  static_cast<float>(mine_.weighted_loss),
-                                                  static_cast<float>(mine_.stops)});
+    write_totals(bucket);
   }
   bucket.start(name_of(bucket));
   ++started_;
+}
+
+// A loss that is on the device is added there, because the host does not know it yet.
+void Gradients::write_totals(Bucket& bucket) const {
+  bucket.write_extra(std::array<float, kTotals>{static_cast<float>(mine_.weight),
+                                                static_cast<float>(mine_.weighted_loss),
+                                                static_cast<float>(mine_.stops)});
+  if (mine_.loss_on_device.defined()) {
+    float* const loss = reinterpret_cast<float*>(bucket.extra().data) + 1;
+    at::for_blob(loss, {})
+        .options(at::dtype(at::kFloat).device(device_))
+        .target_device(device_)
+        .make_tensor()
+        .add_(mine_.loss_on_device);
+  }
 }
 
 // Ranks compare the names of collectives, so the name has what must be equal on all ranks.
@@ -103,13 +116,11 @@ std::string Gradients::name_of(const Bucket& bucket) const {
 }
 
 bool Gradients::are_all_finite() const {
-  const auto is_finite = [](const at::Tensor& values) {
-    return host_memory().is_finite({static_cast<const std::byte*>(values.const_data_ptr()),
-                                    static_cast<std::size_t>(values.numel()),
-                                    *data_type_of(values.scalar_type())});
-  };
-  return std::ranges::all_of(buckets_, &Bucket::is_finite) &&
-         std::ranges::all_of(outside_buckets(), is_finite);
+  std::vector<ConstView> all;
+  std::ranges::transform(buckets_, std::back_inserter(all), &Bucket::sums);
+  const std::vector<at::Tensor> outside = outside_buckets();
+  std::ranges::transform(outside, std::back_inserter(all), elements_of);
+  return arithmetic_.are_finite(all);
 }
 
 // With one rank, it only puts the rows in order.
@@ -155,7 +166,10 @@ Totals Gradients::finish() {
     all.weight = totals[0];
     all.weighted_loss = totals[1];
     all.stops = totals[2];
+  } else if (mine_.loss_on_device.defined()) {
+    all.weighted_loss += mine_.loss_on_device.item<double>();
   }
+  all.loss_on_device.reset();
   require_untouched_in_flight();
   sum_sparse_ones();
   all.finite = !options_.check_finite || are_all_finite();

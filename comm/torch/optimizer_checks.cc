@@ -53,6 +53,10 @@ void require_known(const std::vector<std::string>& sparse, const ParameterSet& p
     if (found == parameters.trained.end() || found->tensor.dim() == 0) {
       refuse("sparse_gradients names ", name, ", which is no trained parameter with rows");
     }
+    if (!found->tensor.is_cpu()) {
+      refuse("sparse_gradients names ", name, ", which is on ", found->tensor.device(),
+             ", but rows are summed on the CPU only: make its embedding with sparse(false)");
+    }
   }
 }
 

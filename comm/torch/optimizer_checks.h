@@ -13,7 +13,8 @@ namespace bp {
 // Returns the options. Throws invalid_argument for impossible ones.
 [[nodiscard]] DistributedOptimizerOptions checked(const DistributedOptimizerOptions& options);
 
-// Throws invalid_argument if `sparse` names anything but trained parameters with rows.
+// Throws invalid_argument if `sparse` names anything but trained parameters with rows, or one that
+// is not on the CPU.
 void require_known(const std::vector<std::string>& sparse, const ParameterSet& parameters);
 
 // Throws a mismatch on all ranks unless they are equal in everything that their buckets depend on.

@@ -5,7 +5,10 @@
 #include <utility>
 
 #include "bp/collective.h"
+#include "comm/device/device.h"
+#include "comm/torch/current_stream.h"
 #include "comm/torch/refuse.h"
+#include "comm/torch/tensor_view.h"
 
 namespace bp {
 namespace {
@@ -16,6 +19,29 @@ std::vector<std::size_t> sizes_of(const std::vector<Parameter>& tensors) {
     sizes.push_back(tensor.nbytes());
   }
   return sizes;
+}
+
+// Copies the tensor's bytes to the host. bp's copies are on no stream of LibTorch's, so the tensor
+// must be complete first.
+void read(std::byte* host, const at::Tensor& tensor) {
+  if (tensor.is_cpu()) {
+    std::memcpy(host, tensor.const_data_ptr(), tensor.nbytes());
+    return;
+  }
+  finish_current_stream(tensor.device());
+  const auto* const from = static_cast<const std::byte*>(tensor.const_data_ptr());
+  memory_of(device_of(tensor.device())).read(host, from, tensor.nbytes());
+}
+
+// Copies them back, once nothing on LibTorch's stream reads or writes the tensor any more.
+void write(const at::Tensor& tensor, const std::byte* host) {
+  if (tensor.is_cpu()) {
+    std::memcpy(tensor.mutable_data_ptr(), host, tensor.nbytes());
+    return;
+  }
+  finish_current_stream(tensor.device());
+  auto* const to = static_cast<std::byte*>(tensor.mutable_data_ptr());
+  memory_of(device_of(tensor.device())).write(to, host, tensor.nbytes());
 }
 
 }  // namespace
@@ -37,7 +63,7 @@ bool PackedTensors::broadcast(int root, bool flag, std::string_view name) {
   std::byte* next = buffer_.data();
   if (is_root) {
     for (const auto& [of, tensor] : tensors_) {
-      std::memcpy(next, tensor.const_data_ptr(), tensor.nbytes());
+      read(next, tensor);
       next += tensor.nbytes();
     }
     *next = std::byte{flag};
@@ -48,7 +74,7 @@ bool PackedTensors::broadcast(int root, bool flag, std::string_view name) {
     return flag;
   }
   for (const auto& [of, tensor] : tensors_) {
-    std::memcpy(tensor.mutable_data_ptr(), next, tensor.nbytes());
+    write(tensor, next);
     next += tensor.nbytes();
   }
   return *next != std::byte{0};

@@ -14,8 +14,8 @@ namespace bp {
 
 class PackedTensors {
  public:
-  // The tensors must be dense and on the CPU, and equal in shape and type on all ranks. `comm` must
-  // outlive this object.
+  // The tensors must be dense and equal in shape and type on all ranks. They may lie on any device:
+  // they travel through host memory. `comm` must outlive this object.
   PackedTensors(Communicator& comm, std::vector<Parameter> tensors);
 
   // Copies the bytes of the root's tensors to all ranks, and returns the root's `flag`. Collective.

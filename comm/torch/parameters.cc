@@ -17,10 +17,10 @@ void require_dense(const char* what, const std::string& name, const at::Tensor& 
   if (!tensor.defined()) {
     refuse(what, " ", name, " is undefined");
   }
-  if (!tensor.device().is_cpu() || tensor.layout() != c10::kStrided ||
+  if (tensor.is_meta() || tensor.layout() != c10::kStrided ||
       !tensor.is_non_overlapping_and_dense()) {
     refuse(what, " ", name, " is a ", tensor.layout(), " tensor on ", tensor.device(),
-           " with strides ", tensor.strides(), "; only dense ones on the CPU can be taken");
+           " with strides ", tensor.strides(), "; only dense ones in memory can be taken");
   }
 }
 
@@ -42,6 +42,16 @@ void check(const std::string& name, const at::Tensor& tensor) {
   }
 }
 
+void require_one_device(const NamedTensors& given) {
+  const auto& [first_name, first] = given.front();
+  for (const auto& [name, tensor] : given) {
+    if (tensor.device() != first.device()) {
+      refuse("parameter ", name, " is on ", tensor.device(), " and parameter ", first_name, " on ",
+             first.device(), ": move the whole model to one device");
+    }
+  }
+}
+
 }  // namespace
 
 std::string describe(const Parameter& parameter) {
@@ -52,6 +62,9 @@ std::string describe(const Parameter& parameter) {
   text += concat(" ", tensor.sizes());
   if (!tensor.is_contiguous()) {
     text += concat(" strides ", tensor.strides());
+  }
+  if (!tensor.is_cpu()) {
+    text += concat(" on ", name_of(device_of(tensor.device()).kind));
   }
   return text;
 }
@@ -81,6 +94,7 @@ ParameterSet sort_parameters(const NamedTensors& given) {
   if (set.trained.empty()) {
     refuse("none of the ", given.size(), " parameters requires a gradient");
   }
+  require_one_device(given);
   return set;
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <c10/core/Device.h>
+
 #include "bp/torch/distributed_optimizer.h"
 
 namespace bp {
@@ -18,22 +20,25 @@ struct Parameter {
 struct ParameterSet {
   std::vector<Parameter> trained;  // those that required a gradient when the optimizer was made
   std::vector<Parameter> frozen;   // the others
+  [[nodiscard]] c10::Device device() const { return trained.at(0).tensor.device(); }  // of all
 };
 
 // Returns the parameters in the given order. A tensor that comes twice (tied weights) is kept once,
 // under its first name. Throws invalid_argument if no parameter requires a gradient, if a name is
-// empty or comes twice, and if a tensor is undefined, no dense leaf on the CPU, or of a type that
-// bp does not reduce.
+// empty or comes twice, if a tensor is undefined, no dense leaf, or of a type that bp does not
+// reduce, and if not all of them lie on one device.
 [[nodiscard]] ParameterSet sort_parameters(const NamedTensors& given);
 
 // Throws invalid_argument if `optimizer` would update a parameter that is not among them, because
 // its gradient would not be reduced.
 void require_all_named(const torch::optim::Optimizer& optimizer, const ParameterSet& parameters);
 
-// Returns "weight f32 [2, 3]": name, type, shape, and the strides if they are not the usual ones.
+// Returns "weight f32 [2, 3]": name, type, shape, the strides if they are not the usual ones, and
+// the kind of device if it is not the host: "weight f32 [2, 3] on cuda".
 [[nodiscard]] std::string describe(const Parameter& parameter);
 
-// Returns the buffers. Throws invalid_argument if one is undefined or no dense tensor on the CPU.
+// Returns the buffers, which may lie on any device. Throws invalid_argument if one is undefined or
+// no dense tensor in memory.
 [[nodiscard]] std::vector<Parameter> check_buffers(const NamedTensors& given);
 
 // The identities of the parameters that an optimizer updates, by group.

@@ -8,6 +8,7 @@
 
 #include "bp/collective.h"
 #include "bp/error.h"
+#include "comm/torch/tensor_view.h"
 
 namespace bp {
 namespace {
@@ -23,9 +24,14 @@ std::string saved(const torch::optim::Optimizer& optimizer) {
   return bytes;
 }
 
-void load(torch::optim::Optimizer& optimizer, const std::string& bytes) {
+// The archive names the device of its writer, which may have another number there.
+void load(torch::optim::Optimizer& optimizer, const std::string& bytes, c10::Device device) {
   torch::serialize::InputArchive archive;
-  archive.load_from(bytes.data(), bytes.size());
+  if (device.is_cpu()) {
+    archive.load_from(bytes.data(), bytes.size());
+  } else {
+    archive.load_from(bytes.data(), bytes.size(), device);
+  }
   optimizer.state().clear();
   optimizer.load(archive);
 }
@@ -37,19 +43,23 @@ void broadcast_tensors(Communicator& comm, const std::vector<Parameter>& paramet
     // As bytes, so that any element type works, and dense, so that strides do not matter.
     const View bytes = {.data = static_cast<std::byte*>(tensor.mutable_data_ptr()),
                         .count = tensor.nbytes(),
-                        .type = DataType::u8};
-    broadcast(comm, bytes, {.root = root, .name = name});
+                        .type = DataType::u8,
+                        .device = device_of(tensor.device())};
+    broadcast(comm, bytes, after_work_on(tensor, {.root = root, .name = name}));
   }
 }
 
-void broadcast_state(Communicator& comm, torch::optim::Optimizer& optimizer, int root) {
+void broadcast_state(Communicator& comm,
+                     torch::optim::Optimizer& optimizer,
+                     c10::Device device,
+                     int root) {
   std::string bytes;
   if (comm.rank() == root) {
     bytes = saved(optimizer);
   }
   broadcast_object(comm, bytes, {.root = root, .name = "optimizer state"});
   if (comm.rank() != root) {
-    load(optimizer, bytes);
+    load(optimizer, bytes, device);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "bp/error.h"
 #include "bp/torch/collective.h"
+#include "comm/torch/tensor_view.h"
 
 namespace bp {
 
@@ -16,11 +17,11 @@ at::Tensor own_rows(const Communicator& comm, const at::Tensor& whole) {
 }
 
 void all_reduce(Communicator& comm, at::Tensor& tensor, const CollectiveOptions& options) {
-  all_reduce(comm, view_of(tensor), options);
+  all_reduce(comm, view_of(tensor), after_work_on(tensor, options));
 }
 
 void broadcast(Communicator& comm, at::Tensor& tensor, const CollectiveOptions& options) {
-  broadcast(comm, view_of(tensor), options);
+  broadcast(comm, view_of(tensor), after_work_on(tensor, options));
 }
 
 }  // namespace bp

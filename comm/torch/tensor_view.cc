@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/torch/collective.h"
+#include "comm/torch/current_stream.h"
 #include "comm/torch/gradient_math.h"
 
 namespace bp {
@@ -60,12 +61,28 @@ c10::ScalarType scalar_type_of(DataType type) {
   BP_CHECK(false, "a data type without a name");
 }
 
-double sum_of_squares(const at::Tensor& tensor) {
-  BP_CHECK(tensor.is_non_overlapping_and_dense(), "a gradient with holes");
+Device device_of(c10::Device device) {
+  if (device.is_cpu()) return {};
+  return {Device::Kind::cuda, std::max<int>(device.index(), 0)};
+}
+
+ConstView elements_of(const at::Tensor& tensor) {
+  BP_CHECK(tensor.is_non_overlapping_and_dense(), "elements with holes between them");
   const auto type = data_type_of(tensor.scalar_type());
-  BP_CHECK(type, "a gradient of a type without collectives");
-  return sum_of_squares(*type, static_cast<const std::byte*>(tensor.const_data_ptr()),
-                        static_cast<std::size_t>(tensor.numel()));
+  BP_CHECK(type, "elements of a type without collectives");
+  return {static_cast<const std::byte*>(tensor.const_data_ptr()),
+          static_cast<std::size_t>(tensor.numel()), *type, device_of(tensor.device())};
+}
+
+CollectiveOptions after_work_on(const at::Tensor& tensor, CollectiveOptions options) {
+  const bool on_device = tensor.defined() && !tensor.is_cpu() && !tensor.is_meta();
+  if (options.stream == nullptr && on_device) options.stream = current_stream(tensor.device());
+  return options;
+}
+
+double sum_of_squares(const at::Tensor& tensor) {
+  const ConstView elements = elements_of(tensor);
+  return sum_of_squares(elements.type, elements.data, elements.count);
 }
 
 View view_of(const at::Tensor& tensor) {
@@ -75,9 +92,9 @@ View view_of(const at::Tensor& tensor) {
   if (!tensor.defined()) {
     refuse("the tensor is undefined");
   }
-  if (!tensor.device().is_cpu() || tensor.layout() != c10::kStrided) {
+  if (tensor.is_meta() || tensor.layout() != c10::kStrided) {
     refuse("a ", tensor.layout(), " tensor on ", tensor.device(),
-           " where a strided one on the CPU is needed");
+           " where a strided one in memory is needed");
   }
   if (!tensor.is_contiguous()) {
     refuse("the tensor of shape ", tensor.sizes(), " has strides ", tensor.strides(),
@@ -89,7 +106,7 @@ View view_of(const at::Tensor& tensor) {
            ": convert the tensor to one of ", names_of_types());
   }
   return {static_cast<std::byte*>(tensor.mutable_data_ptr()),
-          static_cast<std::size_t>(tensor.numel()), *type};
+          static_cast<std::size_t>(tensor.numel()), *type, device_of(tensor.device())};
 }
 
 }  // namespace bp

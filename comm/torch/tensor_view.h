@@ -5,8 +5,11 @@
 
 #include <optional>
 
+#include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
+#include "bp/collective.h"
+#include "bp/device.h"
 #include "bp/types.h"
 
 namespace bp {
@@ -15,8 +18,20 @@ namespace bp {
 [[nodiscard]] std::optional<DataType> data_type_of(c10::ScalarType type);
 [[nodiscard]] c10::ScalarType scalar_type_of(DataType type);
 
-// Returns the sum_of_squares() (gradient_math.h) of all elements. `tensor` must be floating and
-// dense, in any order of strides.
+// Returns the host for the CPU. Any other device of LibTorch is one of CUDA's with the same index:
+// LibTorch and bp call the same runtime library.
+[[nodiscard]] Device device_of(c10::Device device);
+
+// Returns a view of all elements of a dense tensor in the order in which they lie in memory.
+// `tensor` must be of a type that bp has.
+[[nodiscard]] ConstView elements_of(const at::Tensor& tensor);
+
+// Returns the options of a collective on this tensor: without a stream, they get LibTorch's current
+// one of the tensor's device.
+[[nodiscard]] CollectiveOptions after_work_on(const at::Tensor& tensor, CollectiveOptions options);
+
+// Returns the sum_of_squares() (gradient_math.h) of all elements. `tensor` must be floating, dense
+// in any order of strides, and on the CPU.
 [[nodiscard]] double sum_of_squares(const at::Tensor& tensor);
 
 }  // namespace bp

@@ -20,6 +20,11 @@
 
 namespace bp::test {
 
+c10::Device& tensor_device() {
+  static thread_local c10::Device device = at::kCPU;
+  return device;
+}
+
 Rows Rows::slice(std::int64_t from, std::int64_t to) const {
   return {x.slice(0, from, to), y.slice(0, from, to)};
 }
@@ -37,7 +42,10 @@ Mlp::Mlp(std::uint64_t seed, at::ScalarType type) {
   for (int layer = 0; layer < 3; ++layer) {
     const std::string name = "layer" + std::to_string(layer);
     const auto random = [&](at::IntArrayRef shape) {
-      return (at::randn(shape, generator, at::kDouble) * 0.3).to(type).requires_grad_();
+      return (at::randn(shape, generator, at::kDouble) * 0.3)
+          .to(type)
+          .to(tensor_device())
+          .requires_grad_();
     };
     parameters_.emplace_back(name + ".weight", random({sizes[layer + 1], sizes[layer]}));
     parameters_.emplace_back(name + ".bias", random({sizes[layer + 1]}));
@@ -45,11 +53,11 @@ Mlp::Mlp(std::uint64_t seed, at::ScalarType type) {
 }
 
 at::Tensor Mlp::loss(const Rows& rows) const {
-  at::Tensor x = rows.x.to(parameters_[0].second.scalar_type());
+  at::Tensor x = rows.x.to(parameters_[0].second.options());
   for (std::size_t i = 0; i < parameters_.size(); i += 2) {
     x = at::linear(i == 0 ? x : at::tanh(x), parameters_[i].second, parameters_[i + 1].second);
   }
-  return at::cross_entropy_loss(x, rows.y);
+  return at::cross_entropy_loss(x, rows.y.to(x.device()));
 }
 
 std::vector<at::Tensor> Mlp::parameters() const {
@@ -63,9 +71,12 @@ std::vector<at::Tensor> Mlp::parameters() const {
 std::string bits(const std::vector<at::Tensor>& tensors) {
   std::string all;
   for (const at::Tensor& tensor : tensors) {
-    all += tensor.defined()
-               ? std::string(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes())
-               : "-";
+    if (!tensor.defined()) {
+      all += "-";
+      continue;
+    }
+    const at::Tensor host = tensor.cpu();
+    all += std::string(static_cast<const char*>(host.const_data_ptr()), host.nbytes());
   }
   return all;
 }
@@ -78,7 +89,7 @@ double distance(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>&
       throw std::invalid_argument("tensors of different shapes are compared");
     }
     // max() propagates NaN and throws for an empty tensor.
-    difference.add(a[i].sub(b[i]).abs().max().item<double>());
+    difference.add(a[i].cpu().sub(b[i].cpu()).abs().max().item<double>());
   }
   return difference.value();
 }

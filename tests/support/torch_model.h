@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <c10/core/Device.h>
+
 #include "bp/torch/distributed_optimizer.h"
 
 namespace torch::optim {
@@ -17,7 +19,10 @@ class Optimizer;
 
 namespace bp::test {
 
-// Synthetic samples: each row has 8 features and one of 4 classes that depends on them.
+// Where the models of the calling thread lie. Initially the CPU.
+[[nodiscard]] c10::Device& tensor_device();
+
+// Synthetic samples, on the CPU: each row has 8 features and one of 4 classes that depends on them.
 struct Rows {
   at::Tensor x;
   at::Tensor y;
@@ -26,7 +31,7 @@ struct Rows {
 };
 [[nodiscard]] Rows make_rows(std::int64_t count, std::uint64_t seed);
 
-// A network 8 -> 16 -> 16 -> 4 with tanh. Equal seeds give equal weights.
+// A network 8 -> 16 -> 16 -> 4 with tanh, on tensor_device(). Equal seeds give equal weights.
 class Mlp {
  public:
   explicit Mlp(std::uint64_t seed = 1, at::ScalarType type = at::kFloat);

@@ -15,22 +15,28 @@ class Tensor;
 namespace BP_API bp {
 
 // Returns a view of the tensor's memory, which must outlive every use of the view. Throws
-// invalid_argument for a tensor that no collective can take: undefined, not on the CPU, not
-// contiguous, or of an element type that bp does not have (bool, complex, quantised, ...).
+// invalid_argument for a tensor that no collective can take: undefined, without memory, not
+// contiguous, or of an element type that bp does not have (i16, c128, quantised, ...).
+//
+// The view of a tensor on a device of LibTorch is on the CUDA device with the same index. A
+// collective on such a view needs CollectiveOptions::stream, the stream on which LibTorch writes
+// the tensor.
 [[nodiscard]] View view_of(const at::Tensor& tensor);
 
 // Returns a view of this rank's rows of a tensor that all ranks have: its block_of() along the
 // first dimension. For programs in which every rank draws or reads a whole batch.
 [[nodiscard]] at::Tensor own_rows(const Communicator& comm, const at::Tensor& whole);
 
-// As the collectives on views, in place. Autograd does not see them.
+// As the collectives on views, in place. Autograd does not see them. Without options.stream, those
+// of a tensor on a device begin after the work on LibTorch's current stream of that device. They
+// block until the output is complete, on a device too.
 void all_reduce(Communicator& comm, at::Tensor& tensor, const CollectiveOptions& options = {});
 void broadcast(Communicator& comm, at::Tensor& tensor, const CollectiveOptions& options = {});
 
 // The following functions leave `tensor` unchanged and return a new tensor, through which gradients
 // flow: the input of a rank gets the gradient of the sum of all ranks' losses. (For the mean of the
 // losses, divide it by the number of ranks.) `tensor` may have any strides; the result is
-// contiguous.
+// contiguous. Streams are as above.
 //
 // backward() through them is a collective too, named "<name> backward". So either all ranks' inputs
 // must require a gradient or none may, and all ranks must run backward through the same ones in the

@@ -19,10 +19,18 @@
 // window in the order in which rank 0's gradients arrived. The all-reduce of a bucket starts when
 // its last gradient of the window's last micro-batch has arrived, while backward continues. Weight,
 // loss and stop flag travel in the last bucket, so a window costs exactly bucket_count()
-// collectives. Only sparse_gradients, buffers and the first window, in which the ranks agree on the
-// order, cost more.
+// collectives. Only sparse_gradients, buffers, clip_grad_norm() on a device and the first window,
+// in which the ranks agree on the order, cost more.
 //
 // All ranks' parameters stay equal bit for bit, also with a narrow `wire`.
+//
+// Devices: all parameters must lie on the CPU, or all on one device of LibTorch, such as cuda:0. A
+// mix throws invalid_argument. The kind of device must be the same on all ranks, because a CPU and
+// a GPU compute steps that differ in their last bits; the constructor throws a `mismatch` that
+// names the kind. For the same reason all GPUs should be of one model. On a device, the gradients
+// and their sums stay there, every operation follows LibTorch's current stream, and a backward pass
+// must use one stream. backward() does not wait for the device. reduce() does, once, as do
+// clip_grad_norm() and the search for infinities.
 //
 // With loss scaling, or with f16 on the wire, an infinity or a NaN in any rank's gradient skips the
 // step on all ranks.
@@ -93,11 +101,12 @@ struct DistributedOptimizerOptions {
   // Such a gradient is in no bucket: the ranks exchange the rows that they have, or the whole
   // gradient if that is shorter, and the wrapped optimizer sees a sparse gradient. This costs one
   // more collective for each window, and two for each of these parameters. They travel in their own
-  // type, after all buckets.
+  // type, after all buckets. Parameters on a device cannot be named here.
   std::vector<std::string> sparse_gradients = {};
   // Tensors that are no parameters and that forward passes change, such as the running mean of a
-  // BatchNorm: model->named_buffers().pairs(). At the end of each step() all ranks get those of
-  // rank 0, by one more collective. Without this option each rank keeps its own.
+  // BatchNorm: model->named_buffers().pairs(). They may lie on any device. At the end of each
+  // step() all ranks get those of rank 0, by one more collective. Without this option each rank
+  // keeps its own.
   NamedTensors buffers = {};
 };
 
@@ -139,7 +148,8 @@ class DistributedOptimizer {
   // the sum of the weights. Collective.
   void reduce();
   // Scales the reduced gradient down to a 2-norm of at most `max_norm`. Returns the norm that it
-  // had, with the same bits on all ranks. If that is not finite, nothing is scaled.
+  // had, with the same bits on all ranks. If that is not finite, nothing is scaled. With parameters
+  // on a device it is a collective.
   double clip_grad_norm(double max_norm);
   // Reduces the gradient unless that has been done, runs the wrapped optimizer's step() and empties
   // the window. Returns false, without running that step, if the weights of all ranks sum to 0 or

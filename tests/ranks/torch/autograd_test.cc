@@ -13,6 +13,7 @@
 #include "bp/error.h"
 #include "bp/torch/collective.h"
 #include "tests/support/run_ranks.h"
+#include "tests/support/torch_model.h"
 
 namespace bp {
 namespace {
@@ -23,7 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 
 std::vector<float> values(const at::Tensor& tensor) {
-  const at::Tensor dense = tensor.contiguous();
+  const at::Tensor dense = tensor.cpu().contiguous();
   const float* const data = dense.const_data_ptr<float>();
   return {data, data + dense.numel()};
 }
@@ -33,11 +34,13 @@ at::Tensor input(const Communicator& world, at::IntArrayRef shape) {
   const std::int64_t count = c10::multiply_integers(shape);
   return (at::arange(count, at::kFloat) + 100.F * static_cast<float>(world.rank()))
       .reshape(shape)
+      .to(test::tensor_device())
       .requires_grad_();
 }
 
 at::Tensor factor(const Communicator& world) {
-  return at::full({}, static_cast<float>(world.rank() + 1));  // 1, 2, 3: their sum is 6
+  return at::full({}, static_cast<float>(world.rank() + 1),  // 1, 2, 3: their sum is 6
+                  test::tensor_device());
 }
 
 TEST(Autograd, OfASum) {
@@ -68,7 +71,7 @@ TEST(Autograd, OfAGather) {
     EXPECT_EQ(y.sizes(), at::IntArrayRef({6, 2}));
     EXPECT_THAT(values(y), ElementsAre(0, 1, 2, 3, 100, 101, 102, 103, 200, 201, 202, 203));
     // Element i of the whole has the weight i times the rank's factor.
-    (y.flatten() * at::arange(12, at::kFloat) * factor(world)).sum().backward();
+    (y.flatten() * at::arange(12, at::kFloat).to(y.device()) * factor(world)).sum().backward();
     std::vector<float> expected;
     for (int i = 0; i < 4; ++i) expected.push_back(6.F * static_cast<float>(4 * world.rank() + i));
     EXPECT_THAT(values(x.grad()), ElementsAreArray(expected));

@@ -113,10 +113,11 @@ INSTANTIATE_TEST_SUITE_P(Optimizers, Broadcast, ::testing::ValuesIn(kinds()), na
 
 TEST(BroadcastOfTensors, IncludesFrozenAndStridedTensorsAndOtherTypes) {
   run_ranks(2, [&](Communicator& world) {
+    const c10::Device here = test::tensor_device();
     const double mine = world.rank() == 0 ? 1 : 0;
-    const at::Tensor strided = at::arange(6, at::kFloat).reshape({2, 3}).mul(mine).t();
-    const at::Tensor flags = at::zeros({3}, at::kBool).fill_(mine);
-    const at::Tensor trained = at::zeros({2}).fill_(mine).requires_grad_();
+    const at::Tensor strided = at::arange(6, at::kFloat).reshape({2, 3}).mul(mine).t().to(here);
+    const at::Tensor flags = at::zeros({3}, at::kBool).fill_(mine).to(here);
+    const at::Tensor trained = at::zeros({2}).fill_(mine).to(here).requires_grad_();
     DistributedOptimizer optimizer(world,
                                    {{"strided", strided}, {"flags", flags}, {"trained", trained}},
                                    test::make_optimizer("sgd", {trained}, 0.1));
@@ -129,7 +130,7 @@ TEST(BroadcastOfTensors, IncludesFrozenAndStridedTensorsAndOtherTypes) {
 
 TEST(TensorCollectives, WorkInPlace) {
   run_ranks(3, [&](Communicator& world) {
-    at::Tensor tensor = at::arange(4, at::kFloat).mul(world.rank() + 1);
+    at::Tensor tensor = at::arange(4, at::kFloat).to(test::tensor_device()).mul(world.rank() + 1);
     all_reduce(world, tensor, {.name = "tensor"});
     EXPECT_EQ(tensor[3].item<double>(), 18);
     tensor.fill_(world.rank());

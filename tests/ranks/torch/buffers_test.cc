@@ -44,8 +44,9 @@ TEST(Buffers, OfABatchNormAreRankZerosAfterEachStep) {
 
 TEST(Buffers, AreTheRootsAfterABroadcast) {
   test::run_ranks(2, [](Communicator& world) {
-    const at::Tensor parameter = at::zeros({2}).requires_grad_();
-    const at::Tensor buffer = at::zeros({3}, at::kLong).fill_(world.rank() + 5);
+    const at::Tensor parameter = at::zeros({2}, test::tensor_device()).requires_grad_();
+    const at::Tensor buffer =
+        at::zeros({3}, at::kLong).fill_(world.rank() + 5).to(test::tensor_device());
     DistributedOptimizer optimizer(world, {{"p", parameter}},
                                    test::make_optimizer("sgd", {parameter}, 0.1),
                                    {.buffers = {{"b", buffer}}});
@@ -56,7 +57,7 @@ TEST(Buffers, AreTheRootsAfterABroadcast) {
 
 TEST(Buffers, ThatDifferInShapeAreAMismatch) {
   const auto texts = test::try_ranks(2, [](Communicator& world) {
-    const at::Tensor parameter = at::zeros({2}).requires_grad_();
+    const at::Tensor parameter = at::zeros({2}, test::tensor_device()).requires_grad_();
     const DistributedOptimizer optimizer(world, {{"p", parameter}},
                                          test::make_optimizer("sgd", {parameter}, 0.1),
                                          {.buffers = {{"b", at::zeros({3 + world.rank()})}}});
@@ -67,13 +68,13 @@ TEST(Buffers, ThatDifferInShapeAreAMismatch) {
 
 TEST(Buffers, ThatCannotBeSentAreRefused) {
   const auto texts = test::try_ranks(2, [](Communicator& world) {
-    const at::Tensor parameter = at::zeros({2}).requires_grad_();
+    const at::Tensor parameter = at::zeros({2}, test::tensor_device()).requires_grad_();
     const DistributedOptimizer optimizer(world, {{"p", parameter}},
                                          test::make_optimizer("sgd", {parameter}, 0.1),
                                          {.buffers = {{"b", at::zeros({1}).expand({3})}}});
   });
   EXPECT_THAT(texts, Each(HasSubstr("buffer b is a Strided tensor on cpu with strides [0]; only "
-                                    "dense ones on the CPU can be taken")));
+                                    "dense ones in memory can be taken")));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // A model whose gradients a test chooses: one parameter of zeros and a loss with the given
-// gradient.
+// gradient, on tensor_device().
 #pragma once
 
 #include <ATen/TensorOperators.h>
@@ -23,20 +23,22 @@ class GivenGradients {
   GivenGradients(Communicator& world,
                  std::int64_t count,
                  const DistributedOptimizerOptions& options)
-      : parameter_(at::zeros({count}).requires_grad_()),
+      : parameter_(at::zeros({count}, tensor_device()).requires_grad_()),
         optimizer_(world, {{"p", parameter_}}, make_optimizer("sgd", {parameter_}, 1), options) {}
 
   void backward(const std::vector<float>& gradient, double weight = 1) {
-    optimizer_.backward((parameter_ * at::tensor(gradient)).sum(), weight);
+    optimizer_.backward((parameter_ * at::tensor(gradient).to(tensor_device())).sum(), weight);
   }
   [[nodiscard]] std::vector<float> gradient() const { return values(parameter_.grad()); }
   [[nodiscard]] std::vector<float> parameter() const { return values(parameter_); }
+  [[nodiscard]] const at::Tensor& tensor() const { return parameter_; }
   [[nodiscard]] DistributedOptimizer& optimizer() { return optimizer_; }
 
  private:
   static std::vector<float> values(const at::Tensor& tensor) {
-    const float* const data = tensor.const_data_ptr<float>();
-    return {data, data + tensor.numel()};
+    const at::Tensor host = tensor.cpu();
+    const float* const data = host.const_data_ptr<float>();
+    return {data, data + host.numel()};
   }
 
   at::Tensor parameter_;

@@ -82,7 +82,8 @@ TEST(OverflowWithErrorFeedback, LeavesTheResidualsAsTheyWere) {
                         {.nominal_weight = 2, .wire = DataType::bf16, .error_feedback = true});
     const auto residuals = [&] {
       const auto state = rank.optimizer().state();
-      const float* const data = state.residuals.at(0).second.const_data_ptr<float>();
+      const at::Tensor residual = state.residuals.at(0).second.cpu();
+      const float* const data = residual.const_data_ptr<float>();
       return std::vector<float>(data, data + 2);
     };
     rank.backward({1 + 0x1p-13F, 3});

@@ -29,7 +29,7 @@ struct Gan {
   Mlp discriminator{1};
 
   [[nodiscard]] at::Tensor fake(const Rows& rows) const {
-    return at::tanh(at::linear(rows.x, generator));
+    return at::tanh(at::linear(rows.x.to(generator.device()), generator));
   }
   [[nodiscard]] std::vector<at::Tensor> all() const {
     std::vector<at::Tensor> tensors = discriminator.parameters();

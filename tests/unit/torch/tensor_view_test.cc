@@ -58,7 +58,9 @@ TEST(TensorView, RefusesUnsupportedTensors) {
               HasSubstr("no collective for elements of type Short: convert the tensor to one of u8 "
                         "i8 i32 i64 f16 bf16 f32 f64 u16 bool c64"));
   EXPECT_THAT(refusal(at::zeros({2, 2}).to_sparse()),
-              HasSubstr("a Sparse tensor on cpu where a strided one on the CPU is needed"));
+              HasSubstr("a Sparse tensor on cpu where a strided one in memory is needed"));
+  EXPECT_THAT(refusal(at::zeros({2, 2}, at::kMeta)),
+              HasSubstr("a Strided tensor on meta where a strided one in memory is needed"));
 }
 
 TEST(TensorView, SquaresAreSummedExactlyInEveryTypeAndLayout) {

@@ -1,0 +1,54 @@
+// Buckets in the host's memory.
+#include "comm/torch/bucket_arithmetic.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "comm/device/device.h"
+#include "comm/torch/gradient_math.h"
+
+namespace bp {
+namespace {
+
+float* floats_in(const View& data) { return reinterpret_cast<float*>(data.data); }
+const float* floats_in(const ConstView& data) { return reinterpret_cast<const float*>(data.data); }
+
+class HostBucketArithmetic final : public BucketArithmetic {
+ public:
+  [[nodiscard]] Device device() const override { return {}; }
+  [[nodiscard]] void* stream() const override { return nullptr; }
+  void finish_stream() const override {}
+
+  void clear(const View& data) const override {
+    host_memory().fill(data.data, std::byte{0}, data.bytes());
+  }
+  void write(const View& to, std::span<const float> values) const override {
+    host_memory().write(to.data, std::as_bytes(values).data(), values.size_bytes());
+  }
+  void read(std::span<float> values, const ConstView& from) const override {
+    host_memory().read(std::as_writable_bytes(values).data(), from.data, values.size_bytes());
+  }
+  void add(const View& into, const ConstView& what) const override {
+    bp::add(floats_in(into), floats_in(what), into.count);
+  }
+  void scale(const View& data, double factor) const override { host_memory().scale(data, factor); }
+  void convert(const View& to, const ConstView& from) const override {
+    host_memory().convert(to, from);
+  }
+  void rounding_errors(DataType half, const View& errors, const ConstView& values) const override {
+    bp::rounding_errors(half, floats_in(errors), floats_in(values), values.count);
+  }
+  [[nodiscard]] bool are_finite(std::span<const ConstView> all) const override {
+    return std::ranges::all_of(all,
+                               [](const ConstView& data) { return host_memory().is_finite(data); });
+  }
+};
+
+}  // namespace
+
+const BucketArithmetic& host_bucket_arithmetic() {
+  static const HostBucketArithmetic kArithmetic{};
+  return kArithmetic;
+}
+
+}  // namespace bp

@@ -1,0 +1,48 @@
+// What a bucket does with the gradients in its memory, wherever that lies. Needs no LibTorch.
+//
+// On a device a call adds its work to stream(), after what that stream has already, and returns at
+// once; only read() and are_finite() block. On the host a call returns when its work is complete.
+//
+// Threads: any.
+#pragma once
+
+#include <span>
+
+#include "bp/types.h"
+
+namespace bp {
+
+class BucketArithmetic {
+ public:
+  BucketArithmetic() = default;
+  BucketArithmetic(const BucketArithmetic&) = delete;
+  BucketArithmetic& operator=(const BucketArithmetic&) = delete;
+  virtual ~BucketArithmetic() = default;
+
+  // The device of all views that the other functions get.
+  [[nodiscard]] virtual Device device() const = 0;
+  // Returns the calling thread's stream, as CollectiveOptions::stream takes it.
+  [[nodiscard]] virtual void* stream() const = 0;
+  // Blocks until the stream has done its work, so that memory which it used can be freed.
+  virtual void finish_stream() const = 0;
+
+  virtual void clear(const View& data) const = 0;
+  // Write and read f32 elements. The host's `values` must have as many as the view.
+  virtual void write(const View& to, std::span<const float> values) const = 0;
+  virtual void read(std::span<float> values, const ConstView& from) const = 0;
+  // Adds `what` to `into`, both f32.
+  virtual void add(const View& into, const ConstView& what) const = 0;
+  virtual void scale(const View& data, double factor) const = 0;
+  // Converts between f32 and a half, and rounds to nearest even.
+  virtual void convert(const View& to, const ConstView& from) const = 0;
+  // errors = values - (values rounded to `half`), in f32, which is exact.
+  virtual void rounding_errors(DataType half,
+                               const View& errors,
+                               const ConstView& values) const = 0;
+  // Returns whether no element of any view is an infinity or a NaN.
+  [[nodiscard]] virtual bool are_finite(std::span<const ConstView> all) const = 0;
+};
+
+[[nodiscard]] const BucketArithmetic& host_bucket_arithmetic();
+
+}  // namespace bp

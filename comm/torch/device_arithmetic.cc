@@ -1,0 +1,100 @@
+#include "comm/torch/device_arithmetic.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/sub.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+
+#include "base/check.h"
+#include "comm/torch/current_stream.h"
+#include "comm/torch/tensor_view.h"
+
+namespace bp {
+namespace {
+
+class DeviceBucketArithmetic final : public BucketArithmetic {
+ public:
+  explicit DeviceBucketArithmetic(c10::Device device) : device_(device) {}
+
+  [[nodiscard]] Device device() const override { return device_of(device_); }
+  [[nodiscard]] void* stream() const override { return current_stream(device_); }
+  void finish_stream() const override { finish_current_stream(device_); }
+
+  void clear(const View& data) const override { tensor_of(data).zero_(); }
+  // One fill for each of a few values, because a copy from the host could make the host wait.
+  void write(const View& to, std::span<const float> values) const override {
+    const at::Tensor tensor = tensor_of(to);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      tensor.select(0, static_cast<std::int64_t>(i)).fill_(values[i]);
+    }
+  }
+  void read(std::span<float> values, const ConstView& from) const override {
+    const at::Tensor host = tensor_of(from).cpu();
+    std::copy_n(host.const_data_ptr<float>(), values.size(), values.begin());
+  }
+  void add(const View& into, const ConstView& what) const override {
+    tensor_of(into).add_(tensor_of(what));
+  }
+  void scale(const View& data, double factor) const override { tensor_of(data).mul_(factor); }
+  void convert(const View& to, const ConstView& from) const override {
+    tensor_of(to).copy_(tensor_of(from));
+  }
+  void rounding_errors(DataType half, const View& errors, const ConstView& values) const override {
+    at::Tensor result = tensor_of(errors);
+    const at::Tensor exact = tensor_of(values);
+    at::sub_out(result, exact, exact.to(scalar_type_of(half)));
+  }
+  // A sum of magnitudes in double precision is finite exactly if each of them is, unless f64
+  // gradients are so large that it overflows.
+  [[nodiscard]] bool are_finite(std::span<const ConstView> all) const override {
+    std::vector<at::Tensor> tensors;
+    std::ranges::transform(all, std::back_inserter(tensors),
+                           [&](const ConstView& data) { return tensor_of(data); });
+    return std::isfinite(norm_on_device(tensors, 1));
+  }
+
+ private:
+  [[nodiscard]] at::Tensor tensor_of(const ConstView& data) const {
+    return at::for_blob(const_cast<std::byte*>(data.data), {static_cast<std::int64_t>(data.count)})
+        .options(at::dtype(scalar_type_of(data.type)).device(device_))
+        .target_device(device_)
+        .make_tensor();
+  }
+
+  c10::Device device_;
+};
+
+}  // namespace
+
+std::unique_ptr<const BucketArithmetic> device_bucket_arithmetic(c10::Device device) {
+  BP_CHECK(!device.is_cpu(), "the CPU's buckets need no LibTorch");
+  return std::make_unique<DeviceBucketArithmetic>(device);
+}
+
+double norm_on_device(const std::vector<at::Tensor>& tensors, double order) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> filled;
+  std::ranges::copy_if(tensors, std::back_inserter(filled),
+                       [](const at::Tensor& tensor) { return tensor.numel() > 0; });
+  if (filled.empty()) return 0;
+  const at::Tensor norms = at::stack(at::_foreach_norm(filled, order, at::kDouble));
+  return at::linalg_vector_norm(norms, order).item<double>();
+}
+
+void scale_on_device(const std::vector<at::Tensor>& tensors, double factor) {
+  if (tensors.empty()) return;
+  const at::NoGradGuard no_grad;
+  at::_foreach_mul_(tensors, factor);
+}
+
+}  // namespace bp

@@ -1,0 +1,29 @@
+// Arithmetic on gradients that lie on a device, by LibTorch's operations. They run on LibTorch's
+// current stream, so they follow what autograd has written, and the host need not wait for that.
+//
+// Threads: any.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <vector>
+
+#include <c10/core/Device.h>
+
+#include "comm/torch/bucket_arithmetic.h"
+
+namespace bp {
+
+// Returns the arithmetic of buckets on a device that is not the CPU.
+[[nodiscard]] std::unique_ptr<const BucketArithmetic> device_bucket_arithmetic(c10::Device device);
+
+// Returns the norm of this order of all elements of all tensors, 0 if there are none. They must be
+// floating and on one device. It is computed in double precision, in an order that depends on the
+// device. Blocks until the device has it.
+[[nodiscard]] double norm_on_device(const std::vector<at::Tensor>& tensors, double order);
+
+// Multiplies all tensors, which must be on one device, by `factor`.
+void scale_on_device(const std::vector<at::Tensor>& tensors, double factor);
+
+}  // namespace bp

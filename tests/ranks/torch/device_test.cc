@@ -1,0 +1,256 @@
+// What training on a device has beside what the tests of training on the CPU show, which run on
+// devices too (on_device.h).
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/optim/optimizer.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "bp/error.h"
+#include "bp/torch/collective.h"
+#include "bp/torch/distributed_optimizer.h"
+#include "tests/ranks/torch/given_gradients.h"
+#include "tests/ranks/torch/on_device.h"
+#include "tests/support/fake_nccl/use.h"
+#include "tests/support/run_ranks.h"
+#include "tests/support/torch_model.h"
+#include "tests/support/torch_ranks.h"
+
+namespace bp {
+namespace {
+
+using test::GivenGradients;
+using test::make_rows;
+using test::Mlp;
+using test::run_ranks;
+using test::tensor_device;
+using test::try_ranks;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct Setting {
+  int ranks = 1;
+  DataType wire = DataType::f32;
+  bool clips = false;
+  bool by_nccl = false;
+};
+
+struct Trained {
+  std::vector<at::Tensor> parameters = {};
+  std::vector<double> losses = {};
+  std::vector<double> norms = {};
+};
+
+// Trains on tensor_device() from rank 0's parameters. Rank 2 has a filler.
+Trained train(Communicator& world, const Setting& setting) {
+  const Mlp model(static_cast<std::uint64_t>(7 + world.rank()));
+  DistributedOptimizer optimizer(world, model.named_parameters(),
+                                 test::make_optimizer("adamw", model.parameters(), 0.01),
+                                 {.micro_batches = 2,
+                                  .first_bucket_bytes = 256,
+                                  .bucket_bytes = 1024,
+                                  .wire = setting.wire,
+                                  .loss_scaling = {.initial = 1024, .interval = 2}});
+  optimizer.broadcast_parameters();
+  Trained trained;
+  for (int step = 0; step < 5; ++step) {
+    for (int i = 0; i < 2; ++i) {
+      const auto rows =
+          make_rows(3 + i, static_cast<std::uint64_t>(step * 100 + world.rank() * 10 + i));
+      const bool is_filler = world.rank() == 2 && i == 1;
+      optimizer.backward(model.loss(rows), is_filler ? 0 : rows.weight());
+    }
+    if (setting.clips) trained.norms.push_back(optimizer.clip_grad_norm(0.1));
+    EXPECT_TRUE(optimizer.step());
+    trained.losses.push_back(optimizer.window().loss);
+    test::expect_equal_on_all_ranks(world, test::bits(model.parameters()));
+  }
+  trained.parameters = model.parameters();
+  return trained;
+}
+
+std::string name_of_setting(const ::testing::TestParamInfo<Setting>& setting) {
+  const auto& [ranks, wire, clips, by_nccl] = setting.param;
+  return concat(ranks, "ranks_", name_of(wire), clips ? "_clipped" : "", by_nccl ? "_nccl" : "");
+}
+
+class OnDevice : public ::testing::TestWithParam<Setting> {};
+INSTANTIATE_TEST_SUITE_P(
+    Ways,
+    OnDevice,
+    ::testing::Values(Setting{.ranks = 1},
+                      Setting{.ranks = 1, .clips = true},
+                      Setting{.ranks = 2},
+                      Setting{.ranks = 2, .wire = DataType::bf16},
+                      Setting{.ranks = 3, .wire = DataType::f16, .clips = true},
+                      Setting{.ranks = 3},
+                      Setting{.ranks = 3, .wire = DataType::bf16, .clips = true},
+                      Setting{.ranks = 2, .by_nccl = true},
+                      Setting{.ranks = 3, .wire = DataType::bf16, .by_nccl = true}),
+    name_of_setting);
+
+TEST_P(OnDevice, TrainsAsOnTheHost) {
+  const Setting setting = GetParam();
+  test::RanksOptions options{.wire = test::Wire::shm};
+  if (setting.by_nccl) options.devices = DeviceBackend::nccl;
+  run_ranks(
+      setting.ranks,
+      [&](Communicator& world) {
+        const Trained there = train(world, setting);
+        EXPECT_FALSE(there.parameters[0].is_cpu());
+        tensor_device() = at::kCPU;
+        const Trained here = train(world, setting);
+        // The fake device computes as the host does. Only norms, and the sums of NCCL, are added in
+        // another order.
+        if (!setting.clips && !setting.by_nccl && !test::runs_on_gpu()) {
+          EXPECT_EQ(there.losses, here.losses);
+          EXPECT_EQ(test::bits(there.parameters), test::bits(here.parameters));
+        }
+        for (std::size_t i = 0; i < here.losses.size(); ++i) {
+          EXPECT_NEAR(there.losses[i], here.losses[i], 1e-6) << "step " << i;
+        }
+        EXPECT_LT(test::distance(there.parameters, here.parameters), 2e-5);
+        for (std::size_t i = 0; i < here.norms.size(); ++i) {
+          EXPECT_NEAR(there.norms[i], here.norms[i], 1e-6 * here.norms[i]);
+        }
+      },
+      options);
+}
+
+TEST(OnDeviceToo, GradientsSumsAndResidualsStayThere) {
+  run_ranks(2, [](Communicator& world) {
+    GivenGradients rank(world, 2,
+                        {.nominal_weight = 2, .wire = DataType::bf16, .error_feedback = true});
+    rank.backward({1, 2});
+    EXPECT_EQ(rank.tensor().grad().device(), tensor_device());
+    rank.optimizer().step();
+    const auto state = rank.optimizer().state();
+    EXPECT_EQ(state.residuals.at(0).second.device(), tensor_device());
+    EXPECT_THAT(rank.parameter(), ElementsAre(-1, -2));
+  });
+}
+
+// The squares of these gradients exceed f32, and their sum is exact in double precision.
+TEST(OnDeviceToo, TheNormIsComputedInDoublePrecision) {
+  for (const int ranks : {1, 3}) {
+    run_ranks(ranks, [](Communicator& world) {
+      GivenGradients rank(world, 1000, {});
+      std::vector<float> gradient(1000);
+      gradient[1] = 0x1.8p100F;
+      gradient[999] = -0x1p101F;
+      rank.backward(gradient);
+      EXPECT_EQ(rank.optimizer().clip_grad_norm(0x1p100), 0x1.4p101);
+      EXPECT_EQ(rank.gradient()[999], -0x1.99999ap99F);
+    });
+  }
+}
+
+std::ptrdiff_t copies_to_host() {
+  const auto copies = test::last_copies(1'000'000);
+  return std::ranges::count(copies, true, &FakeCudaCopy::to_host);
+}
+
+TEST(OnDeviceToo, TheHostReadsTheLossOnceAWindow) {
+  if (test::runs_on_gpu()) return;  // which does not tell its copies
+  run_ranks(1, [](Communicator& world) {
+    GivenGradients rank(world, 3, {.micro_batches = 3});
+    for (int window = 0; window < 2; ++window) {
+      const auto before = copies_to_host();
+      for (const double weight : {1, 2, 1}) rank.backward({1, 2, 3}, weight);
+      EXPECT_EQ(copies_to_host() - before, 0);
+      rank.optimizer().step();
+      EXPECT_EQ(copies_to_host() - before, 1);
+      EXPECT_EQ(rank.optimizer().window().loss, window == 0 ? 0 : -14);
+    }
+  });
+}
+
+// Such a loss is known to the host already.
+TEST(OnDeviceToo, ALossMayLieOnTheHost) {
+  run_ranks(2, [](Communicator& world) {
+    GivenGradients rank(world, 1, {.micro_batches = 2});
+    rank.backward({1});
+    rank.optimizer().step();
+    rank.backward({3});
+    rank.optimizer().backward((rank.tensor() * 5).sum().cpu(), 1);
+    rank.optimizer().step();
+    EXPECT_EQ(rank.optimizer().window().loss, -4);
+    EXPECT_THAT(rank.parameter(), ElementsAre(-5));
+  });
+}
+
+TEST(OnDeviceToo, AGradientMayOutliveTheOptimizer) {
+  run_ranks(2, [](Communicator& world) {
+    at::Tensor kept;
+    {
+      GivenGradients rank(world, 1000, {});
+      rank.backward(std::vector<float>(1000, 3));
+      rank.optimizer().reduce();
+      kept = rank.tensor().grad();
+    }
+    EXPECT_EQ(kept.sum().item<double>(), 3000);
+  });
+}
+
+TEST(OnDeviceToo, ABackwardPassOutsideOfAWindowIsRefused) {
+  const auto texts = try_ranks(1, [](Communicator& world) {
+    GivenGradients rank(world, 1, {});
+    EXPECT_THROW(rank.tensor().sum().backward(), Error);
+    rank.backward({1});
+  });
+  EXPECT_THAT(texts,
+              Each(StartsWith("aborted: DistributedOptimizer: unusable since an earlier call "
+                              "failed: parameter p got a gradient outside of backward()")));
+}
+
+TEST(OnDeviceToo, AnotherKindOfDeviceOnOneRankIsAMismatch) {
+  const auto texts = try_ranks(2, [](Communicator& world) {
+    if (world.rank() == 1) tensor_device() = at::kCPU;
+    const GivenGradients rank(world, 2, {});
+  });
+  EXPECT_THAT(texts, Each(StartsWith("mismatch: DistributedOptimizer: rank 1 has \"p f32 [2]\" "
+                                     "where rank 0 has \"p f32 [2] on cuda\"")));
+}
+
+std::string refusal(Communicator& world,
+                    const NamedTensors& parameters,
+                    const DistributedOptimizerOptions& options) {
+  try {
+    const DistributedOptimizer optimizer(
+        world, parameters, test::make_optimizer("sgd", {parameters[0].second}, 0.1), options);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(OnDeviceToo, WhatIsImpossibleIsRefusedByName) {
+  run_ranks(1, [](Communicator& world) {
+    const at::Tensor there = at::zeros({2, 2}, tensor_device()).requires_grad_();
+    const std::string place = concat(tensor_device());
+    EXPECT_EQ(refusal(world, {{"there", there}, {"here", at::zeros({2})}}, {}),
+              "DistributedOptimizer: parameter here is on cpu and parameter there on " + place +
+                  ": move the whole model to one device");
+    EXPECT_EQ(refusal(world, {{"rows", there}}, {.sparse_gradients = {"rows"}}),
+              "DistributedOptimizer: sparse_gradients names rows, which is on " + place +
+                  ", but rows are summed on the CPU only: make its embedding with sparse(false)");
+  });
+}
+
+TEST(OnDeviceToo, AViewTellsTheDevice) {
+  run_ranks(2, [](Communicator&) {
+    const View view = view_of(at::zeros({3}, tensor_device()));
+    EXPECT_EQ(view.device, (Device{Device::Kind::cuda, tensor_device().index()}));
+  });
+}
+
+}  // namespace
+}  // namespace bp
