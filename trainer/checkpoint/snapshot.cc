@@ -31,8 +31,9 @@ struct KeptState {
   ParameterState state;
 };
 
+// Returns memory of the host for the numbers of `tensor`.
 Tensor room_for(const Tensor& tensor) {
-  return at::empty(tensor.sizes(), tensor.options().requires_grad(false));
+  return at::empty(tensor.sizes(), tensor.options().device(at::kCPU).requires_grad(false));
 }
 
 SafetensorsItem item(const std::string& name, const Tensor& values) {
@@ -48,6 +49,7 @@ class Arrays {
 
   [[nodiscard]] bool has(const std::string& name) const { return entries_.contains(name); }
 
+  // `into` lies on the CPU.
   void read(const std::string& name, const std::string& type, const Tensor& into) {
     const auto found = entries_.find(name);
     if (found == entries_.end()) refuse(concat("lacks ", name));
@@ -100,7 +102,9 @@ void restore_state(const std::string& path,
     if (!arrays.has("step." + name)) continue;
     ParameterState state;
     for (const std::string& moment : moments) {
-      arrays.read(moment + "." + name, "F32", state.moments.emplace_back(room_for(parameter)));
+      const Tensor values = room_for(parameter);
+      arrays.read(moment + "." + name, "F32", values);
+      state.moments.push_back(values.to(parameter.device()));
     }
     const Tensor step = at::empty({}, at::kLong);
     arrays.read("step." + name, "I64", step);

@@ -1,5 +1,6 @@
 // The files of a checkpoint that hold tensors. A Snapshot is a copy of the weights and of the
-// optimizer's state between two steps, so that training continues while the copy is written.
+// optimizer's state between two steps, in the host's memory, so that training continues while the
+// copy is written. A model on any device may be saved, and restored on any other.
 #pragma once
 
 #include <cstdint>

@@ -30,10 +30,11 @@ Bert::Bert(BertConfig config,
            const HeadMaker& head,
            Precision precision,
            std::uint64_t seed,
-           std::optional<LoraConfig> lora)
+           std::optional<LoraConfig> lora,
+           c10::Device device)
     : config_(checked(std::move(config))),
       lora_(checked(std::move(lora), config_)),
-      parameters_(config_.initializer_range, seed),
+      parameters_(config_.initializer_range, seed, device),
       encoder_(config_, precision, this->lora(), parameters_),
       head_(head(config_, parameters_)) {
   if (!head_->reads_pooler()) parameters_.remove("bert.pooler.");
@@ -65,7 +66,8 @@ Tensor Bert::forward(const Batch& batch, const TrainingStep* step) const {
   const at::AutoGradMode mode(step != nullptr && at::GradMode::is_enabled());
   const Pass pass = encoder_.begin(batch, step);
   const Tensor states = encoder_.encode(pass, batch, head_->reads());
-  return head_->forward(encoder_, pass, states, batch);
+  const Tensor outputs = head_->forward(encoder_, pass, states, batch);
+  return step == nullptr ? outputs.cpu() : outputs;
 }
 
 Bert::WithStates Bert::forward_with_states(const Batch& batch, const TrainingStep* step) const {
@@ -89,13 +91,14 @@ void Bert::add_to(OnnxGraph& graph) const { head_->add_to(graph, add_encoder(gra
 Tensor Bert::hidden_states(const Batch& batch) const {
   const at::NoGradGuard no_grad;
   const Pass pass = encoder_.begin(batch, nullptr);
-  return encoder_.encode(pass, batch, States::all_tokens).slice(0, 0, pass.layout->offsets.back());
+  const Tensor all = encoder_.encode(pass, batch, States::all_tokens);
+  return all.slice(0, 0, pass.layout->offsets.back()).cpu();
 }
 
 Tensor Bert::pooled(const Batch& batch) const {
   const at::NoGradGuard no_grad;
   const Pass pass = encoder_.begin(batch, nullptr);
-  return encoder_.pool(pass, encoder_.encode(pass, batch, States::first_tokens));
+  return encoder_.pool(pass, encoder_.encode(pass, batch, States::first_tokens)).cpu();
 }
 
 }  // namespace bp::trainer

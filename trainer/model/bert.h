@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <c10/core/Device.h>
+
 #include "trainer/data/batch.h"
 #include "trainer/model/config.h"
 #include "trainer/model/encoder.h"
@@ -23,13 +25,15 @@ class Bert {
  public:
   // Draws the initial weights from `seed`. The padding token's row is 0. Throws invalid_argument if
   // `config` is invalid, and what `head` throws.
+  // The parameters lie on `device`, and training computes there: see use_device() for CUDA's.
   // With `lora`, products have adapters, and only what LoraConfig::saves() names is trained: the
   // adapters, and the modules that saves_module() was called for.
   Bert(BertConfig config,
        const HeadMaker& head,
        Precision precision,
        std::uint64_t seed,
-       std::optional<LoraConfig> lora = {});
+       std::optional<LoraConfig> lora = {},
+       c10::Device device = c10::kCPU);
   Bert(const Bert&) = delete;
   Bert& operator=(const Bert&) = delete;
 
@@ -54,7 +58,8 @@ class Bert {
   // The caller must call it after each change of parameters, before the next forward pass.
   void parameters_changed() { encoder_.parameters_changed(); }
 
-  // Returns the head's outputs, fp32. With `step`, dropout is on and gradients are recorded unless
+  // Returns the head's outputs, fp32, on the model's device with `step` and on the host without.
+  // With `step`, dropout is on and gradients are recorded unless
   // the caller has disabled them. With null, for evaluation, neither happens and everything is
   // fp32, so that the result depends only on the weights. Any number of threads may evaluate at
   // once. Throws invalid_argument if a sample is longer than the model's positions.

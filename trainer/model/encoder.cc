@@ -2,7 +2,9 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_copy.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/linear.h>
@@ -16,6 +18,8 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/model/device_layout.h"
+#include "trainer/model/device_of.h"
 #include "trainer/model/products.h"
 #include "trainer/model/recompute.h"
 
@@ -54,9 +58,22 @@ Tensor without_padding(const std::vector<std::int64_t>& numbers,
 
 // Returns the states of each sample's first token.
 Tensor firsts_of(const Tensor& states, const Layout& layout) {
+  if (layout.on_device) return at::index_select(states, 0, layout.on_device->firsts);
   const Tensor firsts =
       at::from_blob(const_cast<std::int64_t*>(layout.offsets.data()), {layout.rows}, at::kLong);
   return at::index_select(states, 0, firsts.clone());
+}
+
+// On a device one kernel casts many weights.
+void cast_together(const std::vector<Weight*>& weights, at::ScalarType number) {
+  std::vector<Tensor> to;
+  std::vector<Tensor> from;
+  for (Weight* const weight : weights) {
+    from.push_back(weight->master.detach());
+    weight->compute = at::empty_like(from.back(), from.back().options().dtype(number));
+    to.push_back(weight->compute);
+  }
+  at::_foreach_copy_(to, from);
 }
 
 }  // namespace
@@ -134,15 +151,14 @@ std::vector<Linear*> Encoder::products() {
 // The copies are new tensors each time, because an autograd graph that still exists keeps the
 // copies with which it was made.
 void Encoder::parameters_changed() {
-  const auto cast = [this](Weight& weight) {
-    weight.compute = weight_for_products(weight.master, number_);
-  };
+  std::vector<Weight*> all;
   for (Linear* const linear : products()) {
-    cast(linear->weight);
-    for (Adapter& adapter : linear->adapters) {
-      cast(adapter.a);
-      cast(adapter.b);
-    }
+    all.push_back(&linear->weight);
+    for (Adapter& adapter : linear->adapters) all.insert(all.end(), {&adapter.a, &adapter.b});
+  }
+  if (!words_.is_cpu() && number_ != at::kFloat) return cast_together(all, number_);
+  for (Weight* const weight : all) {
+    weight->compute = weight_for_products(weight->master, number_);
   }
 }
 
@@ -171,13 +187,23 @@ Pass Encoder::begin(const Batch& batch, const TrainingStep* step) const {
   Pass pass;
   pass.step = step;
   pass.lora = lora_;
-  pass.layout = std::make_shared<Layout>(make_layout(batch.lengths, batch.sample_ids));
-  pass.first_layout = std::make_shared<Layout>(first_tokens(*pass.layout));
+  const c10::Device device = words_.device();
+  Layout layout =
+      make_layout(batch.lengths, batch.sample_ids, device.is_cpu() ? kTokenMultiple : 1);
+  Layout firsts = first_tokens(layout);
+  if (!device.is_cpu()) {
+    layout.on_device = make_device_layout(layout, device);
+    firsts.on_device = make_device_layout(firsts, device);
+  }
+  pass.layout = std::make_shared<Layout>(std::move(layout));
+  pass.first_layout = std::make_shared<Layout>(std::move(firsts));
   return pass;
 }
 
 Tensor Encoder::token_types(const Pass& pass, const Batch& batch) const {
-  if (batch.token_types.empty()) return at::zeros({pass.layout->offsets.back()}, at::kLong);
+  if (batch.token_types.empty()) {
+    return at::zeros({pass.layout->offsets.back()}, words_.options().dtype(at::kLong));
+  }
   BP_CHECK(batch.token_types.size() == batch.token_ids.size(), "each token has a type");
   for (const std::int64_t type : batch.token_types) {
     if (type < 0 || type >= config_.token_types) {
@@ -186,11 +212,11 @@ Tensor Encoder::token_types(const Pass& pass, const Batch& batch) const {
                          config_.token_types, ", so its types are 0 to ", config_.token_types - 1));
     }
   }
-  return without_padding(batch.token_types, batch, *pass.layout);
+  return on_device_of(words_, without_padding(batch.token_types, batch, *pass.layout));
 }
 
 Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) const {
-  const Tensor ids = without_padding(batch.token_ids, batch, *pass.layout);
+  const Tensor ids = on_device_of(words_, without_padding(batch.token_ids, batch, *pass.layout));
   Tensor x = embed(pass.layout, ids, token_types(pass, batch), words_, positions_, types_,
                    pass.step == nullptr ? at::kFloat : number_);
   if (pass.step != nullptr && pass.step->perturbation.defined()) {

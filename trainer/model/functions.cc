@@ -1,21 +1,13 @@
-// 300 lines: the autograd Functions in sequence, each with a forward, a backward and an entry
-// point.
+// The autograd Functions between two products, each with a forward, a backward and an entry point.
 #include "trainer/model/functions.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/addmm.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <algorithm>
-#include <cstring>
 #include <utility>
 
+#include "trainer/model/passes.h"
 #include "trainer/model/products.h"
-#include "trainer/model/rows.h"
 
 namespace bp::trainer {
 namespace {
@@ -42,16 +34,6 @@ c10::intrusive_ptr<KeptLayout> kept_by(AutogradContext* ctx) {
   return c10::dynamic_intrusive_pointer_cast<KeptLayout>(ctx->saved_data["kept"].toCapsule());
 }
 
-// Returns zeros that all threads write, because a vocabulary has millions of numbers.
-Tensor zero_rows(std::int64_t rows, std::int64_t width) {
-  Tensor zeros = at::empty({rows, width}, at::kFloat);
-  auto* to = zeros.data_ptr<float>();
-  for_rows(rows, width, [&](std::int64_t begin, std::int64_t end) {
-    std::fill(to + begin * width, to + end * width, 0.0F);
-  });
-  return zeros;
-}
-
 struct Embed : Function<Embed> {
   static Tensor forward(AutogradContext* ctx,
                         const LayoutPtr& layout,
@@ -66,65 +48,16 @@ struct Embed : Function<Embed> {
     ctx->saved_data["words"] = word.size(0);
     ctx->saved_data["positions"] = position.size(0);
     ctx->saved_data["types"] = type.size(0);
-    const std::int64_t width = word.size(1);
-    Tensor out = at::empty({layout->tokens, width}, number);
-    const auto* ids = token_ids.const_data_ptr<std::int64_t>();
-    const auto* words = word.const_data_ptr<float>();
-    const auto* positions = position.const_data_ptr<float>();
-    const auto* types = type.const_data_ptr<float>();
-    const auto* type_of_token = token_types.const_data_ptr<std::int64_t>();
-    by_type(out, [&](auto tag) {
-      using Number = decltype(tag);
-      const auto& k = kernels::kernels<Number>();
-      auto* to = data<Number>(out);
-      for_rows(layout->tokens, width, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t t = begin; t < end; ++t) {
-          const std::int32_t row = layout->row_of_token[static_cast<std::size_t>(t)];
-          if (row < 0) {
-            std::memset(to + t * width, 0, static_cast<std::size_t>(width) * sizeof(Number));
-            continue;
-          }
-          const std::int64_t place = t - layout->offsets[static_cast<std::size_t>(row)];
-          k.embed(to + t * width, words + ids[t] * width, positions + place * width,
-                  types + type_of_token[t] * width, static_cast<int>(width));
-        }
-      });
-    });
-    return out;
+    return passes_of(word).embed(*layout, token_ids, token_types, {word, position, type}, number);
   }
-
-  // Threads divide the columns: one thread adds up each number, in the order of the tokens, so the
-  // sums do not depend on the number of threads.
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
-    const Layout& layout = *kept_by(ctx)->layout;
     const Tensor d_out = gradients[0].contiguous().to(at::kFloat);
-    const std::int64_t width = d_out.size(1);
-    Tensor d_word = zero_rows(ctx->saved_data["words"].toInt(), width);
-    Tensor d_position = at::zeros({ctx->saved_data["positions"].toInt(), width}, at::kFloat);
-    Tensor d_type = at::zeros({ctx->saved_data["types"].toInt(), width}, at::kFloat);
     const variable_list saved = ctx->get_saved_variables();
-    const auto* ids = saved[0].const_data_ptr<std::int64_t>();
-    const auto* type_of_token = saved[1].const_data_ptr<std::int64_t>();
-    const auto* from = d_out.const_data_ptr<float>();
-    auto* words = d_word.data_ptr<float>();
-    auto* positions = d_position.data_ptr<float>();
-    auto* types = d_type.data_ptr<float>();
-    const std::int64_t tokens = layout.offsets.back();
-    for_columns(width, tokens, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t t = 0; t < tokens; ++t) {
-        const auto row = static_cast<std::size_t>(layout.row_of_token[static_cast<std::size_t>(t)]);
-        float* word = words + ids[t] * width;
-        float* position = positions + (t - layout.offsets[row]) * width;
-        float* type = types + type_of_token[t] * width;
-        const float* d = from + t * width;
-        for (std::int64_t i = begin; i < end; ++i) {
-          word[i] += d[i];
-          position[i] += d[i];
-          type[i] += d[i];
-        }
-      }
-    });
-    return {Tensor(), Tensor(), Tensor(), d_word, d_position, d_type, Tensor()};
+    const EmbedGradients d = passes_of(d_out).embed_backward(
+        *kept_by(ctx)->layout, saved[0], saved[1], d_out,
+        {ctx->saved_data["words"].toInt(), ctx->saved_data["positions"].toInt(),
+         ctx->saved_data["types"].toInt()});
+    return {Tensor(), Tensor(), Tensor(), d.word, d.position, d.type, Tensor()};
   }
 };
 
@@ -171,39 +104,12 @@ struct AddColumns : Function<AddColumns> {
 struct BiasGelu : Function<BiasGelu> {
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& bias) {
     ctx->save_for_backward({x, bias});
-    Tensor y = at::empty_like(x);
-    const std::int64_t width = x.size(1);
-    by_type(x, [&](auto tag) {
-      using Number = decltype(tag);
-      const auto& k = kernels::kernels<Number>();
-      for_rows(x.size(0), width, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t t = begin; t < end; ++t) {
-          k.gelu(data<Number>(y) + t * width, data<Number>(x) + t * width, data<float>(bias),
-                 static_cast<int>(width));
-        }
-      });
-    });
-    return y;
+    return passes_of(x).gelu(x, bias);
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const variable_list saved = ctx->get_saved_variables();
-    const Tensor& x = saved[0];
-    const Tensor dy = gradients[0].contiguous();
-    const std::int64_t width = x.size(1);
-    Tensor dx = at::empty_like(x);
-    Tensor d_bias;
-    by_type(x, [&](auto tag) {
-      using Number = decltype(tag);
-      const auto& k = kernels::kernels<Number>();
-      d_bias =
-          sum_rows(x.size(0), width, [&](std::int64_t begin, std::int64_t end, float* bias_sum) {
-            for (std::int64_t t = begin; t < end; ++t) {
-              k.gelu_backward(data<Number>(dx) + t * width, bias_sum, data<Number>(dy) + t * width,
-                              data<Number>(x) + t * width, data<float>(saved[1]),
-                              static_cast<int>(width));
-            }
-          });
-    });
+    const auto [dx, d_bias] =
+        passes_of(saved[0]).gelu_backward(gradients[0].contiguous(), saved[0], saved[1]);
     return {dx, d_bias};
   }
 };
@@ -220,114 +126,39 @@ struct AddNorm : Function<AddNorm> {
                         const Dropout& dropout) {
     const Tensor bias = maybe_bias.value_or(Tensor());
     const Tensor residual = maybe_residual.value_or(Tensor());
-    const std::int64_t width = x.size(1);
-    Tensor z = at::empty_like(x);
-    Tensor y = at::empty_like(x);
-    Tensor mean = at::empty({x.size(0)}, at::kFloat);
-    Tensor rstd = at::empty({x.size(0)}, at::kFloat);
-    const DropoutRows drops(dropout, *layout);
-    by_type(x, [&](auto tag) {
-      using Number = decltype(tag);
-      const auto& k = kernels::kernels<Number>();
-      for_rows(x.size(0), width, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t t = begin; t < end; ++t) {
-          const kernels::DropoutRow drop = drops.of(t);
-          typename kernels::Kernels<Number>::AddNorm row;
-          row.z = data<Number>(z) + t * width;
-          row.y = data<Number>(y) + t * width;
-          row.mean = data<float>(mean) + t;
-          row.rstd = data<float>(rstd) + t;
-          row.x = data<Number>(x) + t * width;
-          row.bias = data<float>(bias);
-          row.residual = residual.defined() ? data<Number>(residual) + t * width : nullptr;
-          row.gamma = data<float>(gamma);
-          row.beta = data<float>(beta);
-          row.dropout = drops.active() ? &drop : nullptr;
-          row.width = static_cast<int>(width);
-          row.epsilon = static_cast<float>(epsilon);
-          k.add_norm(row);
-        }
-      });
-    });
+    const Normed normed =
+        passes_of(x).add_norm(*layout, x, bias, residual, {gamma, beta, epsilon}, dropout);
     keep(ctx, layout, dropout);
-    ctx->save_for_backward({z, mean, rstd, gamma});
+    ctx->save_for_backward({normed.z, normed.mean, normed.rstd, gamma});
     ctx->saved_data["bias"] = bias.defined();
     ctx->saved_data["residual"] = residual.defined();
-    return y;
+    return normed.y;
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const variable_list saved = ctx->get_saved_variables();
-    const Tensor& z = saved[0];
-    const Tensor dy = gradients[0].contiguous();
+    const Normed normed{{}, saved[0], saved[1], saved[2]};
     const auto kept = kept_by(ctx);
-    const DropoutRows drops(kept->dropout, *kept->layout);
-    const bool has_bias = ctx->saved_data["bias"].toBool();
-    const std::int64_t width = z.size(1);
-    Tensor dz = at::empty_like(z);
-    Tensor dx = drops.active() ? at::empty_like(z) : dz;
-    Tensor sums;  // [gamma, beta, bias]
-    by_type(z, [&](auto tag) {
-      using Number = decltype(tag);
-      const auto& k = kernels::kernels<Number>();
-      sums = sum_rows(z.size(0), 3 * width, [&](std::int64_t begin, std::int64_t end, float* sum) {
-        for (std::int64_t t = begin; t < end; ++t) {
-          const kernels::DropoutRow drop = drops.of(t);
-          typename kernels::Kernels<Number>::AddNormBackward row;
-          row.dz = data<Number>(dz) + t * width;
-          row.dx = data<Number>(dx) + t * width;
-          row.gamma_sum = sum;
-          row.beta_sum = sum + width;
-          row.bias_sum = has_bias ? sum + 2 * width : nullptr;
-          row.dy = data<Number>(dy) + t * width;
-          row.z = data<Number>(z) + t * width;
-          row.gamma = data<float>(saved[3]);
-          row.dropout = drops.active() ? &drop : nullptr;
-          row.width = static_cast<int>(width);
-          row.mean = data<float>(saved[1])[t];
-          row.rstd = data<float>(saved[2])[t];
-          k.add_norm_backward(row);
-        }
-      });
-    });
-    return {Tensor(),
-            dx,
-            has_bias ? sums.slice(0, 2 * width) : Tensor(),
-            ctx->saved_data["residual"].toBool() ? dz : Tensor(),
-            sums.slice(0, 0, width),
-            sums.slice(0, width, 2 * width),
-            Tensor(),
-            Tensor()};
+    const NormGradients d = passes_of(normed.z).add_norm_backward(
+        *kept->layout, gradients[0].contiguous(), normed, saved[3],
+        ctx->saved_data["bias"].toBool(), kept->dropout);
+    return {Tensor(), d.dx,   d.bias,   ctx->saved_data["residual"].toBool() ? d.dz : Tensor(),
+            d.gamma,  d.beta, Tensor(), Tensor()};
   }
 };
 
 struct Drop : Function<Drop> {
-  static Tensor apply_to(const LayoutPtr& layout, const Tensor& x, const Dropout& dropout) {
-    Tensor y = at::empty_like(x);
-    const std::int64_t width = x.size(1);
-    const DropoutRows drops(dropout, *layout);
-    by_type(x, [&](auto tag) {
-      using Number = decltype(tag);
-      const auto& k = kernels::kernels<Number>();
-      for_rows(x.size(0), width, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t t = begin; t < end; ++t) {
-          k.dropout(data<Number>(y) + t * width, data<Number>(x) + t * width,
-                    static_cast<int>(width), drops.of(t));
-        }
-      });
-    });
-    return y;
-  }
   static Tensor forward(AutogradContext* ctx,
                         const LayoutPtr& layout,
                         const Tensor& x,
                         const Dropout& dropout) {
     keep(ctx, layout, dropout);
-    return apply_to(layout, x, dropout);
+    return passes_of(x).drop(*layout, x, dropout);
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const auto kept = kept_by(ctx);
-    return {Tensor(), apply_to(kept->layout, gradients[0].contiguous(), kept->dropout), Tensor()};
+    const Tensor dy = gradients[0].contiguous();
+    return {Tensor(), passes_of(dy).drop(*kept->layout, dy, kept->dropout), Tensor()};
   }
 };
 

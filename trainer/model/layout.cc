@@ -7,7 +7,6 @@
 namespace bp::trainer {
 namespace {
 
-constexpr std::int64_t kTokenMultiple = 64;
 constexpr int kWidthMultiple = 16;
 
 template <class T>
@@ -18,7 +17,8 @@ T round_up(T value, T multiple) {
 }  // namespace
 
 Layout make_layout(const std::vector<std::int32_t>& lengths,
-                   const std::vector<std::int64_t>& samples) {
+                   const std::vector<std::int64_t>& samples,
+                   std::int64_t multiple) {
   BP_CHECK(lengths.size() == samples.size(), "a batch has as many lengths as sample ids");
   Layout layout;
   layout.rows = static_cast<int>(lengths.size());
@@ -32,7 +32,7 @@ Layout make_layout(const std::vector<std::int32_t>& lengths,
     layout.longest = std::max(layout.longest, length);
   }
   layout.longest = round_up(layout.longest, kWidthMultiple);
-  layout.tokens = round_up(layout.offsets.back(), kTokenMultiple);
+  layout.tokens = round_up(layout.offsets.back(), multiple);
   layout.row_of_token.resize(static_cast<std::size_t>(layout.tokens), -1);
   return layout;
 }

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace bp::trainer {
+
+struct DeviceLayout;  // device_layout.h
 
 struct Layout {
   int rows = 0;
@@ -14,6 +17,7 @@ struct Layout {
   std::vector<std::int64_t> samples;       // [rows], sample ids, which determine what dropout drops
   std::vector<std::int32_t> row_of_token;  // [tokens], -1 for tokens that only fill up
   std::int64_t tokens = 0;                 // offsets.back(), rounded up
+  std::shared_ptr<const DeviceLayout> on_device;  // null on the host
 
   [[nodiscard]] int length(int row) const {
     const auto r = static_cast<std::size_t>(row);
@@ -21,10 +25,14 @@ struct Layout {
   }
 };
 
-// Makes a layout. Rounds `longest` and `tokens` up, so that there are few sizes: oneDNN compiles
-// and keeps code for each shape.
+// On the host the number of tokens is rounded up to a multiple of this, so that there are few
+// sizes: oneDNN compiles and keeps code for each shape.
+inline constexpr std::int64_t kTokenMultiple = 64;
+
+// Makes a layout. Rounds `longest` up to a multiple of 16, and `tokens` to one of `multiple`.
 [[nodiscard]] Layout make_layout(const std::vector<std::int32_t>& lengths,
-                                 const std::vector<std::int64_t>& samples);
+                                 const std::vector<std::int64_t>& samples,
+                                 std::int64_t multiple = kTokenMultiple);
 
 // Returns the layout of the same samples with only their first tokens.
 [[nodiscard]] Layout first_tokens(const Layout& layout);

@@ -117,7 +117,7 @@ class Loading {
       return;
     }
     // Reads a tensor that is stored in the parameter's own format directly into the parameter.
-    if (scalar_type(tensor, path_) == at::kFloat && values.is_contiguous()) {
+    if (scalar_type(tensor, path_) == at::kFloat && values.is_contiguous() && values.is_cpu()) {
       file_->read(index, values.data_ptr());
     } else {
       values.copy_(stored(index));
@@ -140,7 +140,7 @@ class Loading {
   void require_equal(std::size_t index, const Tensor& values, const std::string& other) const {
     const StoredTensor& tensor = file_->tensors()[index];
     if (values.sizes() == at::IntArrayRef(tensor.shape) &&
-        at::equal(stored(index).to(at::kFloat), values)) {
+        at::equal(stored(index).to(at::kFloat), values.cpu())) {
       return;
     }
     throw Error(ErrorCode::invalid_argument,

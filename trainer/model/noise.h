@@ -10,9 +10,9 @@
 
 namespace bp::trainer {
 
-// Returns standard normal numbers, fp32 [layout.tokens, width], with zeros in the rows that belong
-// to no sample. The numbers of a sample depend only on the step, the sample's id and its tokens'
-// positions, so that they are the same in any batch and on any rank.
+// Returns standard normal numbers, fp32 [layout.tokens, width] on the CPU, with zeros in the rows
+// that belong to no sample. The numbers of a sample depend only on the step, the sample's id and
+// its tokens' positions, so that they are the same in any batch and on any rank.
 [[nodiscard]] at::Tensor normal_noise(const Layout& layout,
                                       std::int64_t width,
                                       const TrainingStep& step);

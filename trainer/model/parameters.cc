@@ -16,8 +16,8 @@ namespace bp::trainer {
 using at::Tensor;
 
 Tensor Parameters::add(const std::string& name, const Tensor& parameter) {
-  all_.emplace_back(name, parameter);
-  return parameter;
+  all_.emplace_back(name, parameter.to(device_));
+  return all_.back().second;
 }
 
 Tensor Parameters::matrix(const std::string& name,

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <c10/core/Device.h>
+
 #include "trainer/model/functions.h"
 
 namespace bp::trainer {
@@ -37,8 +39,10 @@ struct Linear {
 // and each parameter's name, so all ranks draw the same ones.
 class Parameters {
  public:
-  // `deviation`: of the normal numbers.
-  Parameters(double deviation, std::uint64_t seed) : deviation_(deviation), seed_(seed) {}
+  // `deviation`: of the normal numbers. The parameters will lie on `device`; their numbers do not
+  // depend on it.
+  Parameters(double deviation, std::uint64_t seed, c10::Device device)
+      : deviation_(deviation), seed_(seed), device_(device) {}
 
   // `deviation`: another than the model's.
   at::Tensor matrix(const std::string& name,
@@ -69,6 +73,7 @@ class Parameters {
 
   double deviation_;
   std::uint64_t seed_;
+  c10::Device device_;
   NamedTensors all_;
   std::map<std::string, std::string> ties_;
 };

@@ -8,6 +8,7 @@ namespace bp::trainer {
 using at::Tensor;
 
 Tensor for_products(const Tensor& x, Bf16Products how) {
+  if (!x.is_cpu()) return x;
   const at::ScalarType type = x.scalar_type();
   const bool widens = type == at::kHalf || (type == at::kBFloat16 && how == Bf16Products::widened);
   return widens ? x.to(at::kFloat) : x;
@@ -18,6 +19,8 @@ Tensor weight_for_products(const Tensor& master, at::ScalarType number, Bf16Prod
 }
 
 Tensor matrix_product(const Tensor& a, const Tensor& b, at::ScalarType to) {
+  // A device's products need not be rounded on the way.
+  if (!a.is_cpu() && to == at::kFloat && a.scalar_type() != to) return at::mm(a, b, to);
   return at::mm(a, b).to(to);
 }
 

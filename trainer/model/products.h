@@ -17,7 +17,8 @@
 
 namespace bp::trainer {
 
-// Returns x in the type in which its products are computed: itself, or widened to fp32.
+// Returns x in the type in which its products are computed: itself, or widened to fp32. Devices
+// multiply each type.
 [[nodiscard]] at::Tensor for_products(const at::Tensor& x, Bf16Products how = bf16_products());
 
 // Returns a parameter, rounded to `number`, in the type in which its products are computed. It
@@ -28,7 +29,7 @@ namespace bp::trainer {
 
 // Return a b of type `to`: of matrices, and of the matrices of two batches, [batch, m, k] and
 // [batch, k, n]. Both operands are of one type, which for_products() returned. A product of two
-// bf16 is rounded to bf16 before it becomes fp32.
+// bf16 is rounded to bf16 before it becomes fp32, except on CUDA devices.
 [[nodiscard]] at::Tensor matrix_product(const at::Tensor& a,
                                         const at::Tensor& b,
                                         at::ScalarType to);

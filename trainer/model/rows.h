@@ -76,6 +76,8 @@ class DropoutRows {
   DropoutRows(const Dropout& dropout, const Layout& layout);
 
   [[nodiscard]] bool active() const { return row_.threshold != 0; }
+  // Returns the form without the row's own part.
+  [[nodiscard]] const kernels::DropoutRow& of_no_row() const { return row_; }
   // Returns the form for the activations' row `token`.
   [[nodiscard]] kernels::DropoutRow of(std::int64_t token) const;
   // Returns the form for the attention probabilities of the query `token` of sample `row`.

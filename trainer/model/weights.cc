@@ -90,6 +90,11 @@ NamedTensors named_weights(const Bert& model) {
   return hugging_face_names(base);
 }
 
+NamedTensors on_cpu(NamedTensors tensors) {
+  for (auto& [name, tensor] : tensors) tensor = tensor.detach().cpu();
+  return tensors;
+}
+
 NamedTensors saved_parameters(const Bert& model) {
   NamedTensors saved = model.parameters();
   if (const LoraConfig* const lora = model.lora()) {
@@ -114,7 +119,8 @@ const char* weights_file(const Bert& model) {
 
 void save_weights(const Bert& model, const std::string& path) {
   std::vector<SafetensorsItem> items;
-  for (const auto& [name, values] : saved_tensors(model, model.parameters())) {
+  const NamedTensors saved = on_cpu(saved_tensors(model, model.parameters()));
+  for (const auto& [name, values] : saved) {
     if (name.starts_with(kTrainingOnly)) continue;
     items.push_back({name, "F32", values.sizes().vec(), values.const_data_ptr()});
   }

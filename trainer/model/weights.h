@@ -54,6 +54,9 @@ void save_weights(const Bert& model, const std::string& path);
 // as views of its memory.
 [[nodiscard]] NamedTensors named_weights(const Bert& model);
 
+// Returns the same tensors on the CPU. Those that lie there already share their memory.
+[[nodiscard]] NamedTensors on_cpu(NamedTensors tensors);
+
 // Returns the parameters that are saved: all, or what LoraConfig::saves() names.
 [[nodiscard]] NamedTensors saved_parameters(const Bert& model);
 // Returns what is saved of a model of which `tensors` are the parameters, or tensors like them,

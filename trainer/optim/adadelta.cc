@@ -7,6 +7,7 @@
 
 #include "trainer/optim/in_parallel.h"
 #include "trainer/optim/update_loops.h"
+#include "trainer/optim/update_tensors.h"
 
 namespace bp::trainer {
 namespace {
@@ -27,6 +28,9 @@ class Adadelta : public CustomOptimizer {
                                .epsilon = static_cast<float>(options_.epsilon),
                                .lr = static_cast<float>(step.lr),
                                .weight_decay = static_cast<float>(step.weight_decay)};
+    if (!parameter.is_cpu()) {
+      return adadelta_update(parameter, gradient, moments[0], moments[1], numbers);
+    }
     auto* const p = parameter.mutable_data_ptr<float>();
     const auto* const g = gradient.const_data_ptr<float>();
     auto* const s = moments[0].mutable_data_ptr<float>();

@@ -22,7 +22,8 @@ class Adam : public CustomOptimizer {
               const at::Tensor& gradient,
               std::vector<at::Tensor>& moments,
               const OptimizerStep& step) const override {
-    const at::Tensor number = at::full({}, static_cast<double>(step.number), at::kFloat);
+    const at::Tensor number =
+        at::full({}, static_cast<double>(step.number), parameter.options().dtype(at::kFloat));
     at::_fused_adam_({parameter}, {gradient}, {moments[0]}, {moments[1]}, /*max_exp_avg_sqs=*/{},
                      {number}, step.lr, options_.beta1, options_.beta2, step.weight_decay,
                      options_.epsilon, /*amsgrad=*/false, /*maximize=*/false);

@@ -6,6 +6,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/optim/adamw.h>
+#include <torch/serialize/archive.h>
 
 #include <cstdint>
 #include <map>
@@ -43,6 +44,20 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
       step_group(group);
     }
     return loss;
+  }
+
+  // An archive may come from a rank whose parameters lie on another device.
+  void load(torch::serialize::InputArchive& archive) override {
+    AdamW::load(archive);
+    for (const OptimizerParamGroup& group : param_groups()) {
+      for (const at::Tensor& parameter : group.params()) {
+        const auto found = state_.find(parameter.unsafeGetTensorImpl());
+        if (found == state_.end()) continue;
+        auto& state = static_cast<AdamWParamState&>(*found->second);
+        state.exp_avg(state.exp_avg().to(parameter.device()));
+        state.exp_avg_sq(state.exp_avg_sq().to(parameter.device()));
+      }
+    }
   }
 
   [[nodiscard]] std::vector<std::string> moment_names() const override { return adamw_moments(); }
@@ -91,7 +106,8 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
     const auto& options = static_cast<const torch::optim::AdamWOptions&>(group.options());
     const auto [beta1, beta2] = options.betas();
     for (auto& [key, batch] : batches) {
-      const at::Tensor step = at::full({}, static_cast<double>(key.first), at::kFloat);
+      const at::Tensor step = at::full({}, static_cast<double>(key.first),
+                                       batch.parameters.front().options().dtype(at::kFloat));
       const std::vector<at::Tensor> steps(batch.parameters.size(), step);
       at::_fused_adamw_(batch.parameters, batch.gradients, batch.exp_avgs, batch.exp_avg_sqs,
                         /*max_exp_avg_sqs=*/{}, steps, options.lr(), beta1, beta2,

@@ -56,14 +56,15 @@ class CustomOptimizerAdapter : public torch::optim::Optimizer, public OptimizerS
     states_[parameter.unsafeGetTensorImpl()] = state;
   }
 
-  // The other ranks of a run that resumes get the state by these two.
+  // The other ranks of a run that resumes get the state by these two. Their parameters may lie on
+  // another device.
   void save(torch::serialize::OutputArchive& archive) const override {
     for_each_parameter([&](const std::string& key, const at::Tensor& parameter) {
       const ParameterState state = state_of(parameter);
       if (state.step == 0) return;
       archive.write("step" + key, c10::IValue(state.step));
       for (std::size_t i = 0; i < state.moments.size(); ++i) {
-        archive.write(concat("moment", i, key), state.moments[i]);
+        archive.write(concat("moment", i, key), state.moments[i].cpu());
       }
     });
   }
@@ -74,7 +75,9 @@ class CustomOptimizerAdapter : public torch::optim::Optimizer, public OptimizerS
       if (!archive.try_read("step" + key, step)) return;
       ParameterState state{.step = step.toInt()};
       for (std::size_t i = 0; i < rule_->moments().size(); ++i) {
-        archive.read(concat("moment", i, key), state.moments.emplace_back());
+        at::Tensor& moment = state.moments.emplace_back();
+        archive.read(concat("moment", i, key), moment);
+        moment = moment.to(parameter.device());
       }
       set_state(parameter, state);
     });

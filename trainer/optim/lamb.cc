@@ -10,6 +10,7 @@
 
 #include "trainer/optim/in_parallel.h"
 #include "trainer/optim/update_loops.h"
+#include "trainer/optim/update_tensors.h"
 
 namespace bp::trainer {
 namespace {
@@ -27,6 +28,9 @@ class Lamb : public CustomOptimizer {
               std::vector<at::Tensor>& moments,
               const OptimizerStep& step) const override {
     const LambStep numbers = numbers_of(step);
+    if (!parameter.is_cpu()) {
+      return lamb_update(parameter, gradient, moments[0], moments[1], step.lr, numbers);
+    }
     const std::int64_t count = parameter.numel();
     auto* const p = parameter.mutable_data_ptr<float>();
     const auto* const g = gradient.const_data_ptr<float>();

@@ -7,6 +7,7 @@
 
 #include "trainer/optim/in_parallel.h"
 #include "trainer/optim/update_loops.h"
+#include "trainer/optim/update_tensors.h"
 
 namespace bp::trainer {
 namespace {
@@ -25,6 +26,7 @@ class Lion : public CustomOptimizer {
                            .beta2 = static_cast<float>(options_.beta2),
                            .lr = static_cast<float>(step.lr),
                            .kept = static_cast<float>(1 - step.lr * step.weight_decay)};
+    if (!parameter.is_cpu()) return lion_update(parameter, gradient, moments[0], numbers);
     auto* const p = parameter.mutable_data_ptr<float>();
     const auto* const g = gradient.const_data_ptr<float>();
     auto* const m = moments[0].mutable_data_ptr<float>();

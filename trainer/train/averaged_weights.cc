@@ -37,15 +37,17 @@ void AveragedWeights::exchange(Bert& model) {
   model.parameters_changed();
 }
 
-// As bytes: the tensors have the same strides on all ranks.
+// As bytes, in the host's memory: the tensors have the same strides on all ranks.
 void AveragedWeights::set(const std::vector<at::Tensor>& averages, Communicator& world) {
   for (std::size_t i = 0; i < averages_.size(); ++i) {
     const at::Tensor& average = averages_[i];
     if (world.rank() == 0 && !averages.empty()) average.copy_(averages[i]);
-    const View bytes = {.data = static_cast<std::byte*>(average.mutable_data_ptr()),
-                        .count = average.nbytes(),
+    const at::Tensor host = average.cpu();
+    const View bytes = {.data = static_cast<std::byte*>(host.mutable_data_ptr()),
+                        .count = host.nbytes(),
                         .type = DataType::u8};
     bp::broadcast(world, bytes, {.name = "averaged weights"});
+    if (!average.is_cpu()) average.copy_(host);
   }
 }
 

@@ -39,7 +39,7 @@ class AveragedWeights {
   void set(const std::vector<at::Tensor>& averages, Communicator& world);
 
   [[nodiscard]] std::int64_t updates() const { return updates_; }
-  // In the order of Bert::parameters().
+  // In the order of Bert::parameters(), and on their device.
   [[nodiscard]] const std::vector<at::Tensor>& averages() const { return averages_; }
 
  private:

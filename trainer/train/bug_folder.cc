@@ -54,7 +54,8 @@ void write_folder(const std::string& folder, const StepToKeep& step, const Faile
     write_whole_file(folder + "/" + kAdapterConfigFile, adapter_config_json(*lora));
   }
   std::vector<SafetensorsItem> items;
-  for (const auto& [name, values] : step.model.parameters()) {
+  const NamedTensors parameters = on_cpu(step.model.parameters());
+  for (const auto& [name, values] : parameters) {
     items.push_back({name, "F32", values.sizes().vec(), values.const_data_ptr()});
   }
   write_safetensors(folder + "/" + kFailedWeightsFile, std::move(items));
@@ -72,7 +73,10 @@ void load_parameters(const std::string& path, Bert& model) {
       throw InputError(65, concat(path, " does not have the model's ", name),
                        "bert_train wrote it when the step failed; train again to get another one");
     }
-    reader.read(*found, parameter.detach().mutable_data_ptr());
+    const at::Tensor values = parameter.detach();
+    const at::Tensor read = values.cpu();
+    reader.read(*found, read.mutable_data_ptr());
+    if (!values.is_cpu()) values.copy_(read);
   }
   model.parameters_changed();
 }

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "trainer/model/device_of.h"
+
 namespace bp::trainer {
 namespace {
 
@@ -20,7 +22,7 @@ constexpr const char* kSoftFigure = "soft_loss";
 constexpr const char* kHiddenFigure = "hidden_loss";
 
 // Returns for each of the layout's tokens 1 / (length of its sample), and 0 for those that only
-// fill up: fp64 [tokens].
+// fill up: fp64 [tokens], on the CPU.
 Tensor shares_of_tokens(const Layout& layout) {
   Tensor shares = at::empty({layout.tokens}, at::kDouble);
   auto* share = shares.data_ptr<double>();
@@ -52,7 +54,8 @@ Tensor hidden_difference(const Layout& layout,
                          const std::vector<Tensor>& student,
                          const std::vector<Tensor>& teacher,
                          const Tensor& projection) {
-  const Tensor shares = shares_of_tokens(layout).to(teacher.front().scalar_type());
+  const Tensor shares =
+      on_device_of(teacher.front(), shares_of_tokens(layout).to(teacher.front().scalar_type()));
   Tensor sum;
   const auto layers = static_cast<int>(student.size()) - 1;
   for (int i = 0; i <= layers; ++i) {
@@ -88,6 +91,7 @@ Loss Distillation::operator()(const Bert& model,
     } else {
       wanted.outputs = teacher_->forward(batch, nullptr);
     }
+    wanted.outputs = on_device_of(student.outputs, wanted.outputs);
   }
   Loss loss = task_loss;
   const Loss soft = soft_loss(model, wanted.outputs, student.outputs, batch, options_.temperature);

@@ -29,13 +29,18 @@ std::vector<Batch> make_blocks(std::span<const Sample> samples,
 std::vector<at::Tensor> forward_blocks(const Bert& model, const std::vector<Batch>& blocks) {
   const auto count = static_cast<std::int64_t>(blocks.size());
   std::vector<at::Tensor> outputs(blocks.size());
-  at::parallel_for(0, std::max<std::int64_t>(2, count), 1,
-                   [&](std::int64_t begin, std::int64_t end) {
-                     for (std::int64_t b = begin; b < std::min(end, count); ++b) {
-                       const auto place = static_cast<std::size_t>(b);
-                       outputs[place] = model.forward(blocks[place], nullptr).contiguous();
-                     }
-                   });
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t b = begin; b < std::min(end, count); ++b) {
+      const auto place = static_cast<std::size_t>(b);
+      outputs[place] = model.forward(blocks[place], nullptr).contiguous();
+    }
+  };
+  // Another device computes one block after the other, whichever thread asks it to.
+  if (!model.parameters().front().second.is_cpu()) {
+    run(0, count);
+  } else {
+    at::parallel_for(0, std::max<std::int64_t>(2, count), 1, run);
+  }
   return outputs;
 }
 

@@ -19,11 +19,17 @@
 namespace bp::trainer {
 namespace {
 
+// Returns ", cuda" for a model on such a device, and "" for one on the CPU.
+std::string device_text(const Bert& model) {
+  const at::Device device = model.parameters().front().second.device();
+  return device.is_cpu() ? "" : ", " + c10::DeviceTypeName(device.type(), /*lower_case=*/true);
+}
+
 // Describes the ranks in their order: "3 x 1 thread, AVX512; 1 x 2 threads, AVX2".
-std::string machines(Communicator& world) {
+std::string machines(Communicator& world, const Bert& model) {
   const int threads = at::get_num_threads();
-  const std::string mine =
-      concat(threads, threads == 1 ? " thread, " : " threads, ", at::get_cpu_capability());
+  const std::string mine = concat(threads, threads == 1 ? " thread, " : " threads, ",
+                                  at::get_cpu_capability(), device_text(model));
   std::vector<std::pair<std::string, int>> runs;  // consecutive ranks with the same text
   for (const std::string& one : all_gather_object(world, mine, {.name = "threads of each rank"})) {
     if (runs.empty() || runs.back().first != one) runs.emplace_back(one, 0);
@@ -65,7 +71,7 @@ std::string local_sizes(const Topology& topology) {
 
 Summation summation_of(Communicator& world, const Bert& model) {
   return {{"ranks of each host", local_sizes(world.topology())},
-          {"machines", machines(world)},
+          {"machines", machines(world, model)},
           {"backend", std::string(world.backend())},
           {"algorithm", std::string(world.algorithm())},
           {"bucket layout", layout_of(model)},

@@ -12,7 +12,7 @@ void take_weights(Communicator& world, const std::string& folder, Bert& model) {
   if (world.rank() == 0) load_saved(model, folder);
   const at::NoGradGuard no_grad;
   for (const auto& [name, parameter] : saved_parameters(model)) {
-    at::Tensor values = parameter.contiguous();
+    at::Tensor values = parameter.cpu().contiguous();
     broadcast(world, values, {.name = name});
     if (values.data_ptr() != parameter.data_ptr()) at::Tensor(parameter).copy_(values);
   }

@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 std::string hash_parameters(const Bert& model) {
   Hash hash;
   for (const auto& [name, parameter] : model.parameters()) {
-    hash.add({static_cast<const char*>(parameter.const_data_ptr()), parameter.nbytes()});
+    const at::Tensor values = parameter.detach().cpu();
+    hash.add({static_cast<const char*>(values.const_data_ptr()), values.nbytes()});
   }
   return hash.hex();
 }

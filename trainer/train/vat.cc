@@ -6,12 +6,18 @@
 
 #include <cstddef>
 
+#include "trainer/model/device_of.h"
 #include "trainer/model/noise.h"
 
 namespace bp::trainer {
 namespace {
 
 using at::Tensor;
+
+// Returns the encoder's layout of a batch that has these outputs. See kTokenMultiple.
+Layout layout_of(const Batch& batch, const Tensor& outputs) {
+  return make_layout(batch.lengths, batch.sample_ids, outputs.is_cpu() ? kTokenMultiple : 1);
+}
 
 // Scales each sample's rows of `x` to the Euclidean length 1; rows that are nearly 0 stay so. The
 // largest number is brought to 1 first, because the squares of small numbers would be 0.
@@ -34,7 +40,7 @@ VatLoss::VatLoss(const Bert& model,
       batch_(batch),
       step_(step),
       target_(outputs.detach()),
-      layout_(make_layout(batch.lengths, batch.sample_ids)) {}
+      layout_(layout_of(batch, outputs)) {}
 
 Loss VatLoss::of(const Tensor& perturbation) const {
   TrainingStep pass = step_;
@@ -56,7 +62,7 @@ Tensor VatLoss::perturbation(const Tensor& noise, const VatOptions& options) con
 
 Tensor VatLoss::operator()(const VatOptions& options) const {
   const Tensor noise = normal_noise(layout_, model_.config().hidden, step_);
-  return of(perturbation(noise, options)).mean;
+  return of(perturbation(on_device_of(target_, noise), options)).mean;
 }
 
 }  // namespace bp::trainer

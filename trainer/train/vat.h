@@ -35,7 +35,8 @@ class VatLoss {
   // Returns the mean loss, for noise that the step draws.
   [[nodiscard]] at::Tensor operator()(const VatOptions& options) const;
 
-  // Returns r for this noise. Both are fp32 [tokens, hidden], as TrainingStep::perturbation.
+  // Returns r for this noise. Both are fp32 [tokens, hidden], as TrainingStep::perturbation, and on
+  // the model's device.
   [[nodiscard]] at::Tensor perturbation(const at::Tensor& noise, const VatOptions& options) const;
   // Returns KL(p || p(r)), with the mean and weight that the head's loss has.
   [[nodiscard]] Loss of(const at::Tensor& perturbation) const;

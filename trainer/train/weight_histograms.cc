@@ -17,7 +17,7 @@ constexpr std::size_t kRanges = 30;
 }  // namespace
 
 Histogram histogram_of(const at::Tensor& numbers) {
-  const at::Tensor flat = numbers.contiguous();
+  const at::Tensor flat = numbers.detach().cpu().contiguous();
   const std::span all(flat.const_data_ptr<float>(), static_cast<std::size_t>(flat.numel()));
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Histogram histogram{.least = kInfinity, .most = -kInfinity};

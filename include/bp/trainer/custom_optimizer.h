@@ -30,7 +30,7 @@ class CustomOptimizer {
   // shape, are 0 at first, and are saved in checkpoints.
   [[nodiscard]] virtual std::vector<std::string> moments() const = 0;
   // Changes a parameter and its moments in place. `gradient`: the mean over all ranks, clipped.
-  // Every rank computes the same update from the same numbers.
+  // Every rank computes the same update from the same numbers. All lie on the model's device.
   virtual void update(at::Tensor& parameter,
                       const at::Tensor& gradient,
                       std::vector<at::Tensor>& moments,

@@ -31,7 +31,8 @@ enum class EncoderOutput : std::uint8_t {
   tokens,  // the last layer's state of each token
 };
 
-// What the head computes from, fp32. In a training step dropout has been applied.
+// What the head computes from, fp32, on the model's device. In a training step dropout has been
+// applied.
 struct HeadInput {
   const at::Tensor& states;  // pooled: [rows, hidden]; tokens: [rows, length, hidden], padded by 0
   const at::Tensor& mask;    // tokens: bool [rows, length], false for padding; pooled: undefined
@@ -73,9 +74,10 @@ class CustomTask {
   [[nodiscard]] virtual std::size_t outputs() const = 0;  // numbers that the head gives for a row
   // Returns fp32 [rows, outputs()]. A row's outputs must not depend on the other rows.
   [[nodiscard]] virtual at::Tensor forward(const HeadInput& input) const = 0;
-  // Returns the loss of each row, [rows]. `answers`: fp32 [rows, answers]. bert_train minimizes the
-  // mean over the rows of all ranks. It may add values of figures() to `report`, which only a
-  // training step shows. An infinite or NaN sum is shown as it is.
+  // Returns the loss of each row, [rows]. `answers`: fp32 [rows, answers], on the device of
+  // `outputs`. bert_train minimizes the mean over the rows of all ranks. It may add values of
+  // figures() to `report`, which only a training step shows. An infinite or NaN sum is shown as it
+  // is.
   [[nodiscard]] virtual at::Tensor losses(const at::Tensor& outputs,
                                           const at::Tensor& answers,
                                           std::vector<Figure>& report) const = 0;

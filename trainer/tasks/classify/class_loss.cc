@@ -9,12 +9,13 @@
 
 #include <cstdint>
 
+#include "trainer/model/device_of.h"
 #include "trainer/tasks/divergence.h"
 
 namespace bp::trainer {
 namespace {
 
-// Returns how much each sample counts.
+// Returns how much each sample counts, on the CPU.
 at::Tensor weights_of_samples(const at::Tensor& logits,
                               const at::Tensor& labels,
                               const std::vector<double>& weights) {
@@ -30,16 +31,19 @@ Loss class_loss(const at::Tensor& logits,
                 const std::vector<double>& weights) {
   constexpr std::int64_t kIgnoreNone = -100;
   const auto none = at::Reduction::None;
+  const at::Tensor targets = on_device_of(logits, labels);
   c10::optional<at::Tensor> of_labels;
-  if (!weights.empty()) of_labels = at::tensor(weights).to(logits.scalar_type());
-  at::Tensor losses =
-      at::cross_entropy_loss(logits, labels, of_labels, none, kIgnoreNone, options.label_smoothing);
+  if (!weights.empty()) {
+    of_labels = on_device_of(logits, at::tensor(weights).to(logits.scalar_type()));
+  }
+  at::Tensor losses = at::cross_entropy_loss(logits, targets, of_labels, none, kIgnoreNone,
+                                             options.label_smoothing);
   if (options.focal_gamma > 0) {
-    const at::Tensor plain = at::cross_entropy_loss(logits, labels, {}, none);
+    const at::Tensor plain = at::cross_entropy_loss(logits, targets, {}, none);
     losses = losses * at::pow(1 - at::exp(-plain), options.focal_gamma);
   }
-  const at::Tensor weight = weights_of_samples(logits, labels, weights).sum();
-  return {losses.sum() / weight, weight.item<double>()};
+  const auto weight = weights_of_samples(logits, labels, weights).sum().item<double>();
+  return {losses.sum() / weight, weight};
 }
 
 Loss class_divergence(const at::Tensor& logits,
@@ -47,8 +51,9 @@ Loss class_divergence(const at::Tensor& logits,
                       const at::Tensor& labels,
                       const std::vector<double>& weights) {
   const at::Tensor own_weights = weights_of_samples(logits, labels, weights);
-  const at::Tensor weight = own_weights.sum();
-  return {(own_weights * row_divergences(logits, others)).sum() / weight, weight.item<double>()};
+  const auto weight = own_weights.sum().item<double>();
+  const at::Tensor divergences = row_divergences(logits, others);
+  return {(on_device_of(logits, own_weights) * divergences).sum() / weight, weight};
 }
 
 }  // namespace bp::trainer

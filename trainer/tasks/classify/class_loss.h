@@ -12,8 +12,8 @@
 namespace bp::trainer {
 
 // Returns the mean over the samples, in which each counts as much as its label's weight, and the
-// sum of these weights. `logits`: [rows, labels]; `labels`: int64 [rows]; `weights`: of each label,
-// or empty.
+// sum of these weights. `logits`: [rows, labels]; `labels`: int64 [rows], on the CPU; `weights`: of
+// each label, or empty.
 //
 // Label smoothing is that of torch.nn.CrossEntropyLoss. The focal loss is (1 - p)^gamma times the
 // cross entropy, p being the probability of the true label (Lin et al., 2017, "Focal loss for dense

@@ -7,6 +7,8 @@
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/tensor.h>
 
+#include "trainer/model/device_of.h"
+
 namespace bp::trainer {
 namespace {
 
@@ -21,14 +23,17 @@ Loss multi_label_loss(const at::Tensor& logits,
                       const ClassLossOptions& options,
                       const std::vector<double>& weights) {
   c10::optional<at::Tensor> of_yes;
-  if (!weights.empty()) of_yes = at::tensor(weights).to(logits.scalar_type());
+  if (!weights.empty()) {
+    of_yes = on_device_of(logits, at::tensor(weights).to(logits.scalar_type()));
+  }
   const double smoothing = options.label_smoothing;
-  const at::Tensor targets = answers * (1 - smoothing) + smoothing / 2;
+  const at::Tensor own_answers = on_device_of(logits, answers);
+  const at::Tensor targets = own_answers * (1 - smoothing) + smoothing / 2;
   at::Tensor losses =
       at::binary_cross_entropy_with_logits(logits, targets, {}, of_yes, at::Reduction::None);
   if (options.focal_gamma > 0) {
     // 1 - p of the true answer: sigmoid(-x) for yes, sigmoid(x) for no.
-    const at::Tensor missing = at::sigmoid(logits * (1 - 2 * answers));
+    const at::Tensor missing = at::sigmoid(logits * (1 - 2 * own_answers));
     losses = losses * at::pow(missing, options.focal_gamma);
   }
   return mean_of(losses);

@@ -12,8 +12,9 @@
 namespace bp::trainer {
 
 // Returns the mean over the samples of the mean binary cross entropy over the labels, and the
-// number of samples. `logits`: [rows, labels]; `answers`: the same shape, 1 or 0; `weights`: of the
-// answer 1 of each label, as the argument pos_weight of torch.nn.BCEWithLogitsLoss, or empty.
+// number of samples. `logits`: [rows, labels]; `answers`: the same shape, 1 or 0, perhaps on the
+// CPU; `weights`: of the answer 1 of each label, as the argument pos_weight of
+// torch.nn.BCEWithLogitsLoss, or empty.
 //
 // Label smoothing E turns the answers into 1 - E/2 and E/2. The focal loss is (1 - p)^gamma times
 // the cross entropy, p being the probability of the true answer (Lin et al., 2017, "Focal loss for

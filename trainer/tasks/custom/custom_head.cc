@@ -15,6 +15,7 @@
 
 #include "base/refuse.h"
 #include "base/text.h"
+#include "trainer/model/device_of.h"
 
 namespace bp::trainer {
 namespace {
@@ -49,7 +50,11 @@ class CustomHead : public Head {
     if (tokens_) {
       const Tensor x = drop(pass.layout, states.to(at::kFloat), dropout);
       const Tensor mask = mask_of(batch);
-      outputs = task_->forward({padded(x, *pass.layout, batch, mask), mask, parameters_});
+      const Tensor own_mask = on_device_of(x, mask);
+      const Tensor rows = at::index_select(x, 0, on_device_of(x, places_of(*pass.layout, mask)));
+      const Tensor padded =
+          rows.view({batch.rows, batch.length, x.size(1)}).mul(own_mask.unsqueeze(2));
+      outputs = task_->forward({padded, own_mask, parameters_});
     } else {
       const Tensor x = drop(pass.first_layout, encoder.pool(pass, states), dropout);
       outputs = task_->forward({x, Tensor(), parameters_});
@@ -74,7 +79,7 @@ class CustomHead : public Head {
       }
     }
     std::vector<Figure> figures;
-    const Tensor losses = task_->losses(outputs, wanted, figures);
+    const Tensor losses = task_->losses(outputs, on_device_of(outputs, wanted), figures);
     if (losses.dim() != 1 || losses.size(0) != batch.rows) {
       refuse(concat("losses() of the task ", task_->name(), " did not return [", batch.rows, "]"));
     }
@@ -83,23 +88,20 @@ class CustomHead : public Head {
   [[nodiscard]] std::vector<std::string> figures() const override { return task_->figures(); }
 
  private:
-  // Returns which of [rows, length] are tokens.
+  // Returns which of [rows, length] are tokens, on the CPU.
   static Tensor mask_of(const Batch& batch) {
     std::vector<std::int64_t> lengths(batch.lengths.begin(), batch.lengths.end());
     return at::arange(batch.length).unsqueeze(0).lt(at::tensor(lengths).unsqueeze(1));
   }
 
-  // Returns states [tokens, hidden] as [rows, length, hidden] with zeros for padding.
-  static Tensor padded(const Tensor& states,
-                       const Layout& layout,
-                       const Batch& batch,
-                       const Tensor& mask) {
+  // Returns for each of the rows * length tokens its row in the states, and 0 for padding.
+  static Tensor places_of(const Layout& layout, const Tensor& mask) {
     const std::vector<std::int64_t> begins(layout.offsets.begin(), layout.offsets.end() - 1);
-    const Tensor places =
-        at::arange(batch.length).unsqueeze(0).add(at::tensor(begins).unsqueeze(1)).mul(mask);
-    return at::index_select(states, 0, places.flatten())
-        .view({batch.rows, batch.length, states.size(1)})
-        .mul(mask.unsqueeze(2));
+    return at::arange(mask.size(1))
+        .unsqueeze(0)
+        .add(at::tensor(begins).unsqueeze(1))
+        .mul(mask)
+        .flatten();
   }
 
   std::shared_ptr<const CustomTask> task_;

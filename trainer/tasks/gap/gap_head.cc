@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/refuse.h"
 #include "base/text.h"
+#include "trainer/model/device_of.h"
 #include "trainer/tasks/divergence.h"
 
 namespace bp::trainer {
@@ -37,7 +38,8 @@ class GapHead : public Head {
     BP_CHECK(values.size() == static_cast<std::size_t>(batch.rows), "each sample needs a label");
     Tensor labels = at::empty({batch.rows}, at::kLong);
     std::copy(values.begin(), values.end(), labels.data_ptr<std::int64_t>());
-    return {at::cross_entropy_loss(outputs, labels), static_cast<double>(batch.rows)};
+    return {at::cross_entropy_loss(outputs, on_device_of(outputs, labels)),
+            static_cast<double>(batch.rows)};
   }
 
   [[nodiscard]] Loss divergence(const Tensor& outputs,
@@ -61,7 +63,7 @@ class GapHead : public Head {
         *next++ = pass.layout->offsets[r] + position;
       }
     }
-    return at::index_select(states, 0, tokens)
+    return at::index_select(states, 0, on_device_of(states, tokens))
         .to(at::kFloat)
         .view({batch.rows, kAnswers, states.size(1)});
   }

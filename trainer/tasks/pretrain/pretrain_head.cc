@@ -23,6 +23,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/model/device_of.h"
 #include "trainer/model/products.h"
 
 namespace bp::trainer {
@@ -67,13 +68,14 @@ void check_range(const std::vector<std::int64_t>& numbers, std::int64_t end, con
 
 // Returns the loss of each row of `logits`, and the most likely id: [rows, 2].
 Tensor scored(const Tensor& logits, const std::vector<std::int64_t>& ids) {
-  const Tensor losses = at::cross_entropy_loss(logits, numbers_of(ids), {}, at::Reduction::None);
+  const Tensor losses = at::cross_entropy_loss(logits, on_device_of(logits, numbers_of(ids)), {},
+                                               at::Reduction::None);
   return at::stack({losses, at::argmax(logits.detach(), 1).to(at::kFloat)}, 1);
 }
 
-// Returns the figure of how many of `outputs`, a part of forward()'s, guessed the right id.
-Figure guessed(const char* name, const Tensor& outputs, const std::vector<std::int64_t>& ids) {
-  const Tensor right = outputs.detach().select(1, 1).to(at::kLong).eq(numbers_of(ids));
+// Returns the figure of how many of the `guesses`, which lie on the CPU, are the right id.
+Figure guessed(const char* name, const Tensor& guesses, const std::vector<std::int64_t>& ids) {
+  const Tensor right = guesses.to(at::kLong).eq(numbers_of(ids));
   return {name, right.sum().item<double>(), static_cast<double>(ids.size())};
 }
 
@@ -110,12 +112,12 @@ class PretrainHead : public Head {
                                const Batch& batch) const override {
     const PretrainTargets targets = checked_targets(batch);
     const std::vector<std::int64_t> rows = masked_rows(targets, *pass.layout);
-    const Tensor masked = at::index_select(states, 0, numbers_of(rows));
+    const Tensor masked = at::index_select(states, 0, on_device_of(states, numbers_of(rows)));
     const Tensor of_tokens = scored(token_logits(encoder, pass, masked), targets.ids);
     if (!next_sentence_) return of_tokens;
     const std::vector<std::int64_t>& offsets = pass.layout->offsets;
-    const Tensor firsts =
-        at::index_select(states, 0, numbers_of({offsets.begin(), offsets.end() - 1}));
+    const Tensor first_rows = numbers_of({offsets.begin(), offsets.end() - 1});
+    const Tensor firsts = at::index_select(states, 0, on_device_of(states, first_rows));
     const Tensor logits = pass.seen(
         "cls.seq_relationship", at::linear(pass.seen("pooler", encoder.pool(pass, firsts)),
                                            next_sentence_->weight.master, next_sentence_->bias));
@@ -128,12 +130,14 @@ class PretrainHead : public Head {
     const Tensor losses = outputs.select(1, 0);
     const Tensor of_tokens = losses.slice(0, 0, masked).sum();
     const auto tokens = static_cast<double>(masked);
+    // Both figures wait once for the device, before the backward pass is queued.
+    const Tensor guesses = outputs.detach().select(1, 1).cpu();
     std::vector<Figure> figures = {
-        guessed(kMaskedFigure, outputs.slice(0, 0, masked), targets.ids)};
+        guessed(kMaskedFigure, guesses.slice(0, 0, masked), targets.ids)};
     if (!next_sentence_) {
       return {masked > 0 ? of_tokens / tokens : of_tokens, tokens, std::move(figures)};
     }
-    figures.push_back(guessed(kNextFigure, outputs.slice(0, masked), targets.next_sentence));
+    figures.push_back(guessed(kNextFigure, guesses.slice(0, masked), targets.next_sentence));
     const double samples = batch.rows;
     const Tensor of_samples = losses.slice(0, masked).sum();
     const double per_sample =

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "trainer/model/device_of.h"
 #include "trainer/model/onnx_encoder.h"
 
 namespace bp::trainer {
@@ -49,7 +50,8 @@ class RegressHead : public Head {
     Tensor targets = at::empty({batch.rows}, at::kFloat);
     std::transform(values.begin(), values.end(), targets.data_ptr<float>(),
                    [](double value) { return static_cast<float>(value); });
-    return {at::mse_loss(outputs.squeeze(1), targets), static_cast<double>(batch.rows)};
+    const Tensor own_targets = on_device_of(outputs, targets);
+    return {at::mse_loss(outputs.squeeze(1), own_targets), static_cast<double>(batch.rows)};
   }
 
   // That of two normal distributions with variance 1.

@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "base/refuse.h"
+#include "trainer/model/device_of.h"
 #include "trainer/model/onnx_graph.h"
 #include "trainer/tasks/divergence.h"
 #include "trainer/tasks/tokens/sentence_windows.h"
@@ -55,8 +56,8 @@ class TokenHead : public Head {
     const auto* values = targets.const_data_ptr<std::int64_t>();
     const auto count =
         std::count_if(values, values + targets.numel(), [](auto t) { return t != kIgnoredTarget; });
-    const Tensor sum =
-        at::cross_entropy_loss(outputs, targets, {}, at::Reduction::Sum, kIgnoredTarget);
+    const Tensor sum = at::cross_entropy_loss(outputs, on_device_of(outputs, targets), {},
+                                              at::Reduction::Sum, kIgnoredTarget);
     return {sum.div(std::max<std::int64_t>(count, 1)), static_cast<double>(count)};
   }
 
@@ -65,12 +66,12 @@ class TokenHead : public Head {
                                 const Batch& batch) const override {
     const Tensor counted = packed_targets(batch).ne(kIgnoredTarget);
     const auto count = counted.sum().item<std::int64_t>();
-    const Tensor sum = row_divergences(outputs, others).mul(counted).sum();
+    const Tensor sum = row_divergences(outputs, others).mul(on_device_of(outputs, counted)).sum();
     return {sum.div(std::max<std::int64_t>(count, 1)), static_cast<double>(count)};
   }
 
  private:
-  // Returns the targets in the order of the outputs' rows.
+  // Returns the targets in the order of the outputs' rows, on the CPU.
   [[nodiscard]] Tensor packed_targets(const Batch& batch) const {
     const std::span<const std::int64_t> padded = targets_(batch);
     const auto length = static_cast<std::size_t>(batch.length);

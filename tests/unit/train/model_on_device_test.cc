@@ -1,0 +1,183 @@
+// What reads and writes all weights of a model does so wherever they lie.
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <torch/optim/optimizer.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/support/run_ranks.h"
+#include "tests/unit/model/on_device.h"
+#include "train_fixture.h"
+#include "trainer/checkpoint/snapshot.h"
+#include "trainer/model/weights.h"
+#include "trainer/optim/adamw.h"
+#include "trainer/optim/optimizer_state.h"
+#include "trainer/tasks/classify/classifier_head.h"
+#include "trainer/train/averaged_weights.h"
+#include "trainer/train/gradient_check.h"
+#include "trainer/train/summation.h"
+#include "trainer/train/take_weights.h"
+#include "trainer/train/trace.h"
+#include "trainer/train/weight_histograms.h"
+
+namespace bp::trainer {
+namespace {
+
+using at::Tensor;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+std::string content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class ModelOnDevice : public test::SmallData {
+ protected:
+  void SetUp() override {
+    SmallData::SetUp();
+    for (const char* folder : {"first", "second", "third"}) {
+      std::filesystem::create_directories(path(folder));
+    }
+  }
+  [[nodiscard]] std::unique_ptr<Bert> on_cpu(std::uint64_t seed) const {
+    return on(at::kCPU, seed);
+  }
+  [[nodiscard]] std::unique_ptr<Bert> on_the_device(std::uint64_t seed) const {
+    return on(bp::test::torch_device(), seed);
+  }
+  [[nodiscard]] std::unique_ptr<Bert> on(at::Device device, std::uint64_t seed) const {
+    return std::make_unique<Bert>(config(SampleStore::open(store_path()), 0), make_classifier_head,
+                                  Precision::fp32, seed, std::nullopt, device);
+  }
+  static std::unique_ptr<torch::optim::Optimizer> optimizer_of(const Bert& model) {
+    DecayGroup all{{}, 0.01};
+    for (const auto& [name, parameter] : model.parameters()) all.parameters.push_back(parameter);
+    return make_fused_adamw({all}, {});
+  }
+  static void make_step(const Bert& model, torch::optim::Optimizer& optimizer) {
+    for (const auto& [name, parameter] : model.parameters()) {
+      parameter.mutable_grad() = parameter.detach() * 0.3 + 0.1;
+    }
+    optimizer.step();
+  }
+  static void expect_same(const Bert& got, const Bert& right) {
+    for (std::size_t i = 0; i < right.parameters().size(); ++i) {
+      expect_equal(got.parameters()[i].second, right.parameters()[i].second);
+    }
+  }
+  void save(const Bert& model,
+            torch::optim::Optimizer& optimizer,
+            const std::string& folder,
+            const std::vector<Tensor>* averages = nullptr) const {
+    Snapshot snapshot(model, adamw_moments(), averages != nullptr);
+    snapshot.prepare();
+    snapshot.take(model, optimizer, averages);
+    make_step(model, optimizer);  // training continues
+    snapshot.write(path(folder));
+  }
+  void expect_same_files(const std::string& folder, const std::string& other) const {
+    for (const char* name : {"/model.safetensors", "/optimizer.safetensors"}) {
+      EXPECT_EQ(content(path(folder + name)), content(path(other + name))) << name;
+    }
+  }
+};
+
+// From a device to the CPU, to a device: the files stay the same byte for byte.
+TEST_F(ModelOnDevice, ACheckpointFitsEveryDevice) {
+  const auto first = on_the_device(1);
+  const auto optimizer = optimizer_of(*first);
+  make_step(*first, *optimizer);
+  save(*first, *optimizer, "first");
+
+  const auto second = on_cpu(2);
+  const auto second_optimizer = optimizer_of(*second);
+  restore(path("first"), *second, second_optimizer.get());
+  EXPECT_TRUE(second->parameters()[0].second.is_cpu());
+  save(*second, *second_optimizer, "second");
+  expect_same_files("second", "first");
+
+  const auto third = on_the_device(3);
+  const auto third_optimizer = optimizer_of(*third);
+  restore(path("second"), *third, third_optimizer.get());
+  for (const auto& [name, parameter] : third->parameters()) EXPECT_FALSE(parameter.is_cpu());
+  save(*third, *third_optimizer, "third");
+  expect_same_files("third", "first");
+  expect_same(*third, *first);  // both have made the step that followed
+}
+
+TEST_F(ModelOnDevice, ACheckpointHasAverages) {
+  const auto first = on_the_device(1);
+  const auto optimizer = optimizer_of(*first);
+  AveragedWeights averages(*first, 0.5);
+  make_step(*first, *optimizer);
+  averages.update(*first);
+  save(*first, *optimizer, "first", &averages.averages());
+
+  const auto second = on_the_device(2);
+  const auto second_optimizer = optimizer_of(*second);
+  std::vector<Tensor> restored;
+  restore(path("first"), *second, second_optimizer.get(), &restored);
+  ASSERT_EQ(restored.size(), averages.averages().size());
+  for (std::size_t i = 0; i < restored.size(); ++i) {
+    EXPECT_EQ(restored[i].device(), bp::test::torch_device());
+    expect_equal(restored[i], averages.averages()[i]);
+  }
+  make_step(*second, *second_optimizer);
+  expect_same(*second, *first);
+}
+
+TEST_F(ModelOnDevice, SavesAndLoadsItsWeights) {
+  const auto model = on_the_device(1);
+  save_weights(*model, path("first/model.safetensors"));
+  save_weights(*on_cpu(1), path("second/model.safetensors"));
+  EXPECT_EQ(content(path("first/model.safetensors")), content(path("second/model.safetensors")));
+  const auto other = on_the_device(2);
+  EXPECT_TRUE(load_weights(*other, path("first/model.safetensors")).complete());
+  expect_same(*other, *model);
+}
+
+TEST_F(ModelOnDevice, HasTheSameHashesAndHistograms) {
+  const auto host = on_cpu(1);
+  const auto device = on_the_device(1);
+  const auto traced = [&](const std::string& folder, const Bert& model) {
+    Trace(path(folder), {}, 0).write({}, 0.5, model);
+    return content(path(folder + "/rank-0.jsonl"));
+  };
+  EXPECT_EQ(traced("first", *device), traced("second", *host));
+  const Histogram got = histogram_of(device->parameters()[0].second);
+  const Histogram right = histogram_of(host->parameters()[0].second);
+  EXPECT_EQ(got.counts, right.counts);
+  EXPECT_EQ(got.sum, right.sum);
+}
+
+TEST_F(ModelOnDevice, GetsTheWeightsAndAveragesOfRank0) {
+  const auto saved = on_cpu(7);
+  save_weights(*saved, path("first/model.safetensors"));
+  bp::test::run_ranks(2, [&](Communicator& world) {
+    // Rank 1 has no device, as a host without a GPU.
+    const auto model = world.rank() == 0 ? on_the_device(1) : on_cpu(2);
+    take_weights(world, path("first"), *model);
+    expect_same(*model, *saved);
+    check_same_on_all_ranks(world, *model, 1);
+    AveragedWeights averages(*model, 0.5);
+    std::vector<Tensor> own;
+    for (const auto& [name, parameter] : model->parameters()) own.push_back(parameter.detach() * 2);
+    averages.set(world.rank() == 0 ? own : std::vector<Tensor>(), world);
+    for (std::size_t i = 0; i < own.size(); ++i) expect_equal(averages.averages()[i], own[i]);
+    const Summation summation = summation_of(world, *model);
+    const char* const device = bp::test::runs_on_gpu() ? ", cuda; " : ", fake; ";
+    EXPECT_THAT(summation, Contains(Pair("machines", HasSubstr(device))));
+  });
+}
+
+}  // namespace
+}  // namespace bp::trainer

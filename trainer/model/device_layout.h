@@ -1,0 +1,29 @@
+// What the operations on a device need of a batch's layout.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+
+#include <c10/core/Device.h>
+
+#include "trainer/model/layout.h"
+
+namespace bp::trainer {
+
+// All tensors are i64 and lie on the model's device. "Padded" is the place of a token among the
+// samples as rows of layout.longest tokens each.
+struct DeviceLayout {
+  at::Tensor samples;          // [rows], the ids that determine what dropout drops
+  at::Tensor sample_of_token;  // [tokens], the same of each token
+  at::Tensor place_of_token;   // [tokens], in its sample
+  at::Tensor padded_of_token;  // [tokens]
+  at::Tensor firsts;           // [rows], the token with which each sample begins
+  at::Tensor lengths;          // [rows]
+};
+
+// Copies what it needs to the device at once. Every row of tokens must belong to a sample.
+[[nodiscard]] std::shared_ptr<const DeviceLayout> make_device_layout(const Layout& layout,
+                                                                     c10::Device device);
+
+}  // namespace bp::trainer
