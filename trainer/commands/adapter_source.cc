@@ -119,11 +119,11 @@ void train_with_adapters(Bert& model, const std::vector<std::string>& missing) {
   }
 }
 
-std::unique_ptr<Bert> load_adapted(const ModelSource& source) {
+std::unique_ptr<Bert> load_adapted(const ModelSource& source, c10::Device device) {
   source.task->require_trained(source.config, source.name);
   auto model = as_input_error([&] {
     return std::make_unique<Bert>(source.config, source.task->head(), Precision::fp32, 0,
-                                  source.adapters);
+                                  source.adapters, device);
   });
   std::vector<std::string> own;  // the adapters' file has them
   for (const auto& [name, parameter] : saved_parameters(*model)) own.push_back(name);

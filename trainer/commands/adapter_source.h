@@ -1,6 +1,7 @@
 // Folders of adapters (PEFT's format, trainer/model/lora.h) and the base models beside them.
 #pragma once
 
+#include <c10/core/Device.h>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,6 @@ void require_base(const ModelSource& source, const Options& options);
 void train_with_adapters(Bert& model, const std::vector<std::string>& missing);
 
 // Loads base and adapters for evaluation. Throws InputError (65) if a weight is missing.
-[[nodiscard]] std::unique_ptr<Bert> load_adapted(const ModelSource& source);
+[[nodiscard]] std::unique_ptr<Bert> load_adapted(const ModelSource& source, c10::Device device);
 
 }  // namespace bp::trainer

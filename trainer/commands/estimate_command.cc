@@ -130,7 +130,9 @@ int run_estimate(Communicator& world, Options options) {
   job.store = prepare_everywhere(world, options, say);
   SampleStore store = SampleStore::open(job.store);
   if (options.overfit > 0) store.limit(Split::train, options.overfit);
-  if (options.precision == Precision::automatic) options.precision = agree_on_precision(world, "");
+  if (options.precision == Precision::automatic) {
+    options.precision = agree_on_precision(world, "", has_bf16(options));
+  }
   const auto model = make_model(source, options, store, say);
   freeze(*model, options.freeze);
   if (options.lr.first() == 0) {

@@ -5,6 +5,7 @@
 #include "trainer/commands/model_source.h"
 #include "trainer/commands/results.h"
 #include "trainer/data/stop_signals.h"
+#include "trainer/gpu/use_gpu.h"
 #include "trainer/share/evaluation_data.h"
 #include "trainer/tasks/write_predictions.h"
 #include "trainer/train/evaluate.h"
@@ -16,7 +17,7 @@ int run_evaluate(Communicator& world, const Options& options) {
   };
   if (world.rank() == 0) require_writable(options.out);
   const ModelSource source = find_model(options.scored, *options.task, options.extensions);
-  const auto model = load_model(source);
+  const auto model = load_model(source, device_of(options));
   Options on_data = options;
   on_data.prepare.lower_case = source.tokenizer.lower_case;
   if (options.whole) {

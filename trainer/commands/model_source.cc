@@ -13,6 +13,7 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
+#include "trainer/gpu/use_gpu.h"
 #include "trainer/model/tensor_file.h"
 #include "trainer/model/weights.h"
 #include "trainer/tasks/tasks.h"
@@ -180,7 +181,7 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
   std::optional<LoraConfig> adapters;
   if (options.lora.rank > 0) adapters = new_adapters(source, options);
   auto model = std::make_unique<Bert>(std::move(config), source.task->head(), options.precision,
-                                      options.seed, std::move(adapters));
+                                      options.seed, std::move(adapters), device_of(options));
   if (!source.pretrained()) return model;
 
   const Task::TakenWeights taken = source.task->taken_weights(source.config, model->config());
@@ -199,14 +200,15 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
   return model;
 }
 
-std::unique_ptr<Bert> load_model(const ModelSource& source) {
+std::unique_ptr<Bert> load_model(const ModelSource& source, c10::Device device) {
   if (!source.pretrained()) {
     throw InputError(66, concat("no model.safetensors or pytorch_model.bin in ", source.name),
                      kModelFolderHint);
   }
-  if (source.adapters) return load_adapted(source);
+  if (source.adapters) return load_adapted(source, device);
   source.task->require_trained(source.config, source.name);
-  auto model = std::make_unique<Bert>(source.config, source.task->head(), Precision::fp32, 0);
+  auto model = std::make_unique<Bert>(source.config, source.task->head(), Precision::fp32, 0,
+                                      std::nullopt, device);
   require_weights(as_input_error([&] { return load_weights(*model, source.weights); }),
                   source.weights, {});
   return model;

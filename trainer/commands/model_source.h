@@ -2,6 +2,7 @@
 // folder.
 #pragma once
 
+#include <c10/core/Device.h>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,6 +65,7 @@ void check_samples(const SampleStore& store, const ModelSource& source, const Ta
 
 // Loads the model for evaluation, as it was trained. Throws InputError (65) if a weight is
 // missing, and 66 if there are no weights.
-[[nodiscard]] std::unique_ptr<Bert> load_model(const ModelSource& source);
+[[nodiscard]] std::unique_ptr<Bert> load_model(const ModelSource& source,
+                                               c10::Device device = c10::kCPU);
 
 }  // namespace bp::trainer

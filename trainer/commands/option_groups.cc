@@ -118,6 +118,14 @@ void add_rebuild_option(OptionSet& set, PrepareOptions& prepare) {
   set.flag({"rebuild", "Prepare again, even if the store does not match"}, prepare.rebuild);
 }
 
+void add_device_option(OptionSet& set, Options& options) {
+  set.choice<DeviceChoice>({"device", "Where to compute; auto: on GPUs if every rank has one"},
+                           options.device,
+                           {{"auto", DeviceChoice::automatic},
+                            {"cpu", DeviceChoice::cpu},
+                            {"cuda", DeviceChoice::cuda}});
+}
+
 void add_model_options(OptionSet& set, Options& options) {
   set.group("Model");
   set.path({"model",
@@ -139,6 +147,7 @@ void add_model_options(OptionSet& set, Options& options) {
   set.list({"lora-targets", "Products with adapters: query, key, value, dense, output.dense, ...",
             "query,value"},
            options.lora.targets);
+  add_device_option(set, options);
   set.choice<Precision>({"precision", "Type of products and activations in training"},
                         options.precision,
                         {{"fp32", Precision::fp32},
@@ -342,6 +351,7 @@ void add_evaluate_options(OptionSet& set, Options& options) {
             "RUN's model, or latest without one", "NAME"},
            options.checkpoint);
   set.path({"out", "File for predictions", "none", "FILE"}, options.out);
+  add_device_option(set, options);
 }
 
 }  // namespace bp::trainer

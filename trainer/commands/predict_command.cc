@@ -21,6 +21,7 @@
 #include "trainer/data/plan.h"
 #include "trainer/data/sample_list.h"
 #include "trainer/data/stop_signals.h"
+#include "trainer/gpu/use_gpu.h"
 #include "trainer/text/tokenizer.h"
 #include "trainer/train/forward_blocks.h"
 
@@ -127,7 +128,7 @@ int run_predict(Communicator& world, const Options& options) {
   }
   require_writable(options.out);
   const ModelSource source = find_model(options.scored, *options.task, options.extensions);
-  const auto model = load_model(source);
+  const auto model = load_model(source, device_of(options));
   std::vector<std::string> names = options.task->score_by(model->config());
   PrepareOptions reading = options.prepare;
   if (reading.vocabulary.empty()) reading.vocabulary = source.vocabulary;

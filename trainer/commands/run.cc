@@ -24,6 +24,7 @@
 #include "trainer/commands/extension_check.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/stop_signals.h"
+#include "trainer/gpu/use_gpu.h"
 #include "trainer/share/shared_data.h"
 #include "trainer/train/memory_advice.h"
 
@@ -104,6 +105,11 @@ int run(Communicator& world, const Options& options) {
   return kExitInternal;
 }
 
+bool computes_on_device(Action action) {
+  return action == Action::train || action == Action::estimate || action == Action::evaluate ||
+         action == Action::predict;
+}
+
 // Runs `body`. An exception becomes a line on stderr, an exit code, and the end of the other ranks.
 template <class Body>
 int guarded(std::optional<Communicator>& world, const Body& body) {
@@ -173,9 +179,12 @@ int run(const std::vector<std::string>& arguments, const Extensions& extensions)
     return guarded(world, [&] { return run_sweep(line.options); });
   }
   return guarded(world, [&] {
+    const bool computes = computes_on_device(line.options.action);
+    if (computes) open_gpus(line.options);
     world.emplace(Communicator::create({.trace = line.options.trace}));
     set_threads(world->topology().local_size());
     signals.emplace(world->rank() == 0);
+    if (computes) choose_device(*world, line.options);
     line.options.data_is_store = is_store_everywhere(*world, line.options.data);
     const int code = run(*world, line.options);
     world->finish();

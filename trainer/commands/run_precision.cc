@@ -41,9 +41,13 @@ Precision chosen_precision(const std::vector<std::string>& wishes) {
       std::ranges::all_of(wishes, [&](const std::string& wish) { return wish == bf16; }));
 }
 
-Precision agree_on_precision(Communicator& world, const std::string& saved) {
-  const std::string own = precision_wish(world.rank() == 0 ? saved : "", has_bf16_instructions());
+Precision agree_on_precision(Communicator& world, const std::string& saved, bool has_bf16) {
+  const std::string own = precision_wish(world.rank() == 0 ? saved : "", has_bf16);
   return chosen_precision(all_gather_object(world, own, {.name = "precision"}));
+}
+
+bool has_bf16(const Options& options) {
+  return options.gpu < 0 ? has_bf16_instructions() : options.gpu_has_bf16;
 }
 
 void choose_precision(Communicator& world,
@@ -52,14 +56,15 @@ void choose_precision(Communicator& world,
                       const Say& say) {
   const bool chooses = options.precision == Precision::automatic;
   if (chooses) {
-    options.precision = agree_on_precision(
-        world, folder == nullptr ? "" : saved_precision(*folder, options.resume));
+    options.precision =
+        agree_on_precision(world, folder == nullptr ? "" : saved_precision(*folder, options.resume),
+                           has_bf16(options));
     set(options.settings, {"precision", std::string(name_of(options.precision)), "auto"});
   }
   const bool is_bf16 = options.precision == Precision::bf16;
   if (!chooses && !is_bf16) return;
   say(concat("precision ", name_of(options.precision), chooses ? ", chosen by auto" : "",
-             is_bf16 ? concat(": ", description_of(bf16_products())) : ""));
+             is_bf16 && options.gpu < 0 ? concat(": ", description_of(bf16_products())) : ""));
 }
 
 }  // namespace bp::trainer

@@ -24,9 +24,14 @@ namespace bp::trainer {
 // checkpoint which rank 0 knows, else the fastest_precision() of all processors together.
 [[nodiscard]] Precision chosen_precision(const std::vector<std::string>& wishes);
 
+// Returns whether this rank's device has instructions for products of bf16.
+[[nodiscard]] bool has_bf16(const Options& options);
+
 // Collective. Returns the precision that --precision auto means, the same on all ranks. `saved`
-// counts on rank 0 only.
-[[nodiscard]] Precision agree_on_precision(Communicator& world, const std::string& saved);
+// counts on rank 0 only. `has_bf16`: of this rank's device.
+[[nodiscard]] Precision agree_on_precision(Communicator& world,
+                                           const std::string& saved,
+                                           bool has_bf16);
 
 // Collective. Replaces --precision auto, in options.settings and so in config.yaml, too: a run that
 // resumes on another machine computes as before. `folder`: the run's, on rank 0; null on the

@@ -29,7 +29,8 @@ ModelSource find_teacher(const Options& options) {
 std::unique_ptr<const Bert> load_teacher(const ModelSource& teacher,
                                          const TaskInput& input,
                                          const SampleStore& store,
-                                         const BertConfig& student) {
+                                         const BertConfig& student,
+                                         c10::Device device) {
   try {
     check_samples(store, teacher, input);
   } catch (const InputError& error) {
@@ -46,7 +47,7 @@ std::unique_ptr<const Bert> load_teacher(const ModelSource& teacher,
                             taken.reason.empty() ? "" : concat(": ", taken.reason)),
                      "train the teacher on data with the same labels");
   }
-  return load_model(teacher);
+  return load_model(teacher, device);
 }
 
 }  // namespace bp::trainer

@@ -1,6 +1,7 @@
 // The trained model whose outputs a run's model learns (--teacher).
 #pragma once
 
+#include <c10/core/Device.h>
 #include <memory>
 
 #include "trainer/commands/model_source.h"
@@ -16,6 +17,7 @@ namespace bp::trainer {
 [[nodiscard]] std::unique_ptr<const Bert> load_teacher(const ModelSource& teacher,
                                                        const TaskInput& input,
                                                        const SampleStore& store,
-                                                       const BertConfig& student);
+                                                       const BertConfig& student,
+                                                       c10::Device device);
 
 }  // namespace bp::trainer

@@ -29,6 +29,7 @@
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/events/event_log.h"
+#include "trainer/gpu/use_gpu.h"
 #include "trainer/model/weights.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/options/sampling.h"
@@ -124,6 +125,11 @@ class Run {
     return stop_exit_code();
   }
 
+  // Rank 0's machine, with its GPU if it uses one.
+  [[nodiscard]] std::string machine_of_run() const {
+    return options_.gpu < 0 ? machine_text() : concat(machine_text(), ", ", options_.gpu_text);
+  }
+
   // Records that this job works on the run.
   void begin_session() {
     step_ = start_.state.step;
@@ -131,7 +137,7 @@ class Run {
                      Session{.from_step = step_,
                              .begun = utc_now(),
                              .version = BP_VERSION,
-                             .machine = machine_text(),
+                             .machine = machine_of_run(),
                              .main_score = metric_,
                              .hosts = hosts_of(world_.topology())},
                      start_.own);
@@ -175,7 +181,8 @@ class Run {
   }
 
   void learn_from_teacher() {
-    auto teacher = load_teacher(*teacher_, *options_.task, *store_, model_->config());
+    auto teacher =
+        load_teacher(*teacher_, *options_.task, *store_, model_->config(), device_of(options_));
     say(concat("learning from ", teacher_->name, " (", teacher->config().layers, " layers, hidden ",
                teacher->config().hidden, ")"));
     distillation_.emplace(std::move(teacher), options_.distill, *model_);
@@ -219,7 +226,9 @@ class Run {
     say(concat("training ", source_.name, " (", config.layers, " layers, hidden ", config.hidden,
                ", ", config.vocabulary, " words, ", task().describe(config), ") on ",
                store_->size(Split::train), " samples, ", world_.size(),
-               world_.size() == 1 ? " rank" : " ranks", started_by(Environment::current())));
+               world_.size() == 1 ? " rank" : " ranks",
+               options_.gpu < 0 ? "" : concat(" on ", options_.gpu_text),
+               started_by(Environment::current())));
   }
 
   TrainResult train_model() {

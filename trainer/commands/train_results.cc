@@ -61,6 +61,7 @@ RunSummary summary_of(const Options& options,
   summary.model = options.model;
   summary.world = topology.size();
   summary.hosts = topology.hosts();
+  summary.device = options.gpu_text;
   summary.steps = trained.end.step;
   summary.epochs = trained.epochs;
   summary.train = trained.summary;

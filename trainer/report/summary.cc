@@ -61,6 +61,7 @@ RunSummary parse_summary(const std::string& json) {
                                .tokens_per_s = number_or_nan(train, "tokens_per_s"),
                                .seconds = number_or_nan(train, "seconds"),
                                .loss = number_or_nan(train, "loss")}};
+  if (read.contains("device")) summary.device = read["device"];
   if (read.contains("parameters")) summary.parameters = read_parts(read["parameters"]);
   if (read.contains("figures")) summary.train.figures = read_figures_by_epoch(read["figures"]);
   if (read.contains("skipped_steps")) summary.train.skipped = count_at(read, "skipped_steps");
@@ -92,6 +93,7 @@ std::string to_json(const RunSummary& summary) {
   }
   if (!summary.train.figures.empty()) json["figures"] = to_array(summary.train.figures);
   if (summary.overfit) json["overfit"] = to_object(*summary.overfit);
+  if (!summary.device.empty()) json["device"] = summary.device;
   if (!summary.ended.empty()) json["ended"] = summary.ended;
   if (!summary.best_metric.empty()) json["best_metric"] = summary.best_metric;
   if (!summary.final_weights.empty()) {

@@ -30,6 +30,7 @@ struct RunSummary {
   std::string model = "tiny";
   int world = 1;
   int hosts = 1;
+  std::string device = {};  // rank 0's GPU; empty, with no key in the file: a CPU
   std::int64_t steps = 0;
   double epochs = 0;  // a whole number is written without ".0"
   TrainSummary train = {};
