@@ -18,7 +18,7 @@ data, and how fast, on one machine on one day:
 Only the rows of one world compare: more ranks than cores share the cores. "3+1" is two hosts with three ranks and one,
 both on this machine. `shm` is the memory that ranks of a host share, `gloo` bp's algorithms over Gloo's connections,
 `gloo+shm` both, `nccl` NVIDIA's library, and `staged` memory of a device that goes through the host.
-**No row has run on a GPU.** Without one, the rows of NCCL and of staged memory tell why they did not run.
+{gpus}
 
 ## All-reduce, sum
 
@@ -96,12 +96,20 @@ def table(heads, rows, left):
     return "\n".join("| " + " | ".join(row) + " |" for row in [heads, rule, *rows]) + "\n"
 
 
+def about_gpus(rows):
+    ran = any(row.backend in ("nccl", "staged") and not isinstance(row.figures, str) for row in rows)
+    return ("NCCL and staged memory ran on this machine's GPUs." if ran else
+            "This machine has no GPU, so the rows of NCCL and of staged memory tell why they did not run; docs/gpu.md has "
+            "figures of a GPU.")
+
+
 def write(path, collectives, training, sizes, minutes):
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         print_machine()
     machine = "\n".join(f"- {line}" for line in said.getvalue().splitlines())
-    text = INTRODUCTION.format(machine=machine, date=datetime.date.today(), minutes=minutes)
+    text = INTRODUCTION.format(machine=machine, date=datetime.date.today(), minutes=minutes,
+                               gpus=about_gpus(collectives + training))
     text += "\n" + table(["world", "backend", "wire", *map(size_text, sizes)], [row.cells(sizes) for row in collectives], 3)
     text += TRAINING
     for model in dict.fromkeys(row.model for row in training):
