@@ -15,6 +15,16 @@ namespace bp::trainer::device {
 // has an index beyond.
 using Index = std::uint32_t;
 
+// Call i of a kernel with one call for each pack of a row and each of `rows` rows, or pieces of
+// rows.
+struct PackOfRow {
+  Index row;
+  Index pack;
+  BP_ON_DEVICE PackOfRow(std::size_t i, int packs)
+      : row(static_cast<Index>(i) / static_cast<Index>(packs)),
+        pack(static_cast<Index>(i) % static_cast<Index>(packs)) {}
+};
+
 // e^(-x^2/2) / sqrt(2 pi), and its integral up to x: by formula 7.1.26 of Abramowitz and Stegun, as
 // on the host.
 struct Normal {
@@ -38,18 +48,17 @@ struct EmbedPack {
   BP_ON_DEVICE void operator()(std::size_t i, void* const* at) const {
     using Out = Pack<T, count>;
     using In = Pack<float, count>;
-    const Index token = static_cast<Index>(i) / static_cast<Index>(packs);
-    const Index pack = static_cast<Index>(i) % static_cast<Index>(packs);
+    const auto [token, pack] = PackOfRow(i, packs);
     const auto part_of = [&](int table, int index) {
-      const auto row = static_cast<std::size_t>(static_cast<const std::int64_t*>(at[index])[token]);
-      return static_cast<const In*>(at[table])[row * static_cast<std::size_t>(packs) + pack];
+      const auto row = static_cast<std::size_t>(input<std::int64_t>(at, index)[token]);
+      return input<In>(at, table)[row * static_cast<std::size_t>(packs) + pack];
     };
     const In word = part_of(4, 1);
     const In position = part_of(5, 2);
     const In kind = part_of(6, 3);
     Out sum;
     for (int k = 0; k < count; ++k) store(sum.v[k], word.v[k] + position.v[k] + kind.v[k]);
-    static_cast<Out*>(at[0])[i] = sum;
+    output<Out>(at, 0)[i] = sum;
   }
 };
 
@@ -60,18 +69,17 @@ struct PositionSums {
   std::int64_t samples;
   BP_ON_DEVICE void operator()(std::size_t i, void* const* at) const {
     using Word = Pack<float, count>;
-    const auto place = static_cast<std::int64_t>(static_cast<Index>(i) / static_cast<Index>(packs));
-    const Index pack = static_cast<Index>(i) % static_cast<Index>(packs);
-    const auto* const firsts = static_cast<const std::int64_t*>(at[2]);
-    const auto* const lengths = static_cast<const std::int64_t*>(at[3]);
+    const auto [place, pack] = PackOfRow(i, packs);
+    const auto* const firsts = input<std::int64_t>(at, 2);
+    const auto* const lengths = input<std::int64_t>(at, 3);
     Word sum{};
     for (std::int64_t s = 0; s < samples; ++s) {
       if (place >= lengths[s]) continue;
-      const Word d = static_cast<const Word*>(
-          at[1])[static_cast<std::size_t>((firsts[s] + place) * packs) + pack];
+      const Word d =
+          input<Word>(at, 1)[static_cast<std::size_t>((firsts[s] + place) * packs) + pack];
       for (int k = 0; k < count; ++k) sum.v[k] += d.v[k];
     }
-    static_cast<Word*>(at[0])[i] = sum;
+    output<Word>(at, 0)[i] = sum;
   }
 };
 
@@ -84,17 +92,16 @@ struct TypeSums {
   std::int64_t tokens;
   BP_ON_DEVICE void operator()(std::size_t i, void* const* at) const {
     using Word = Pack<float, count>;
-    const Index pack = static_cast<Index>(i) % static_cast<Index>(packs);
-    const auto piece = static_cast<std::int64_t>(static_cast<Index>(i) / static_cast<Index>(packs));
-    const auto* const type = static_cast<const std::int64_t*>(at[2]);
+    const auto [piece, pack] = PackOfRow(i, packs);
+    const auto* const type = input<std::int64_t>(at, 2);
     for (int k = 0; k < types; ++k) {
       Word sum{};
       for (std::int64_t t = piece; t < tokens; t += pieces) {
         if (type[t] != k) continue;
-        const Word d = static_cast<const Word*>(at[1])[static_cast<std::size_t>(t * packs) + pack];
+        const Word d = input<Word>(at, 1)[static_cast<std::size_t>(t * packs) + pack];
         for (int j = 0; j < count; ++j) sum.v[j] += d.v[j];
       }
-      static_cast<Word*>(at[0])[static_cast<std::size_t>((piece * types + k) * packs) + pack] = sum;
+      output<Word>(at, 0)[static_cast<std::size_t>((piece * types + k) * packs) + pack] = sum;
     }
   }
 };
@@ -104,15 +111,14 @@ struct GeluPack {
   int packs;
   BP_ON_DEVICE void operator()(std::size_t i, void* const* at) const {
     using Word = Pack<T, count>;
-    const Word x = static_cast<const Word*>(at[1])[i];
-    const auto* const bias = static_cast<const float*>(at[2]) +
-                             static_cast<Index>(i) % static_cast<Index>(packs) * count;
+    const Word x = input<Word>(at, 1)[i];
+    const auto* const bias = input<float>(at, 2) + PackOfRow(i, packs).pack * count;
     Word y;
     for (int k = 0; k < count; ++k) {
       const float u = load(x.v[k]) + bias[k];
       store(y.v[k], u * normal<T>(u).below);
     }
-    static_cast<Word*>(at[0])[i] = y;
+    output<Word>(at, 0)[i] = y;
   }
 };
 
@@ -124,14 +130,13 @@ struct GeluBackwardColumns {
   std::int64_t rows;
   BP_ON_DEVICE void operator()(std::size_t i, void* const* at) const {
     using Word = Pack<T, count>;
-    const Index pack = static_cast<Index>(i) % static_cast<Index>(packs);
-    const auto piece = static_cast<std::int64_t>(static_cast<Index>(i) / static_cast<Index>(packs));
-    const auto* const bias = static_cast<const float*>(at[4]) + pack * count;
+    const auto [piece, pack] = PackOfRow(i, packs);
+    const auto* const bias = input<float>(at, 4) + pack * count;
     float sum[count] = {};
     for (std::int64_t r = piece; r < rows; r += pieces) {
       const std::size_t place = static_cast<std::size_t>(r * packs) + pack;
-      const Word dy = static_cast<const Word*>(at[2])[place];
-      const Word x = static_cast<const Word*>(at[3])[place];
+      const Word dy = input<Word>(at, 2)[place];
+      const Word x = input<Word>(at, 3)[place];
       Word dx;
       for (int k = 0; k < count; ++k) {
         const float u = load(x.v[k]) + bias[k];
@@ -140,9 +145,9 @@ struct GeluBackwardColumns {
         sum[k] += d;
         store(dx.v[k], d);
       }
-      static_cast<Word*>(at[0])[place] = dx;
+      output<Word>(at, 0)[place] = dx;
     }
-    float* const sums = static_cast<float*>(at[1]) + i * count;
+    float* const sums = output<float>(at, 1) + i * count;
     for (int k = 0; k < count; ++k) sums[k] = sum[k];
   }
 };
@@ -155,18 +160,17 @@ struct NormSumsColumns {
   std::int64_t rows;
   BP_ON_DEVICE void operator()(std::size_t i, void* const* at) const {
     using Word = Pack<T, count>;
-    const Index pack = static_cast<Index>(i) % static_cast<Index>(packs);
-    const auto piece = static_cast<std::int64_t>(static_cast<Index>(i) / static_cast<Index>(packs));
+    const auto [piece, pack] = PackOfRow(i, packs);
     float gamma[count] = {};
     float beta[count] = {};
     float bias[count] = {};
     for (std::int64_t r = piece; r < rows; r += pieces) {
       const std::size_t place = static_cast<std::size_t>(r * packs) + pack;
-      const Word dx = static_cast<const Word*>(at[1])[place];
-      const Word dy = static_cast<const Word*>(at[2])[place];
-      const Word z = static_cast<const Word*>(at[3])[place];
-      const float mean = static_cast<const float*>(at[4])[r];
-      const float rstd = static_cast<const float*>(at[5])[r];
+      const Word dx = input<Word>(at, 1)[place];
+      const Word dy = input<Word>(at, 2)[place];
+      const Word z = input<Word>(at, 3)[place];
+      const float mean = input<float>(at, 4)[r];
+      const float rstd = input<float>(at, 5)[r];
       for (int k = 0; k < count; ++k) {
         const float d = load(dy.v[k]);
         gamma[k] += d * ((load(z.v[k]) - mean) * rstd);
@@ -176,7 +180,7 @@ struct NormSumsColumns {
     }
     const std::size_t width = static_cast<std::size_t>(packs) * count;
     float* const sums =
-        static_cast<float*>(at[0]) + static_cast<std::size_t>(piece) * 3 * width + pack * count;
+        output<float>(at, 0) + static_cast<std::size_t>(piece) * 3 * width + pack * count;
     for (int k = 0; k < count; ++k) {
       sums[k] = gamma[k];
       sums[width + k] = beta[k];
@@ -214,28 +218,26 @@ struct SplitHeadsPack {
   BP_ON_DEVICE void operator()(std::size_t i, void* const* at) const {
     using Word = Pack<T, count>;
     const auto width = static_cast<Index>(heads.parts * heads.heads * packs);
-    const Index pack = static_cast<Index>(i) % width;
-    const Index row = static_cast<Index>(i) / width;
+    const auto [row, pack] = PackOfRow(i, static_cast<int>(width));
     const auto places = static_cast<Index>(heads.first_only ? 1 : heads.longest);
     const Index sample = row / places;
     const Index place = row % places;
     const HeadPack to = head_pack(heads, packs, pack);
     if (place >= static_cast<Index>(heads.length[to.part])) return;
     Word numbers;
-    if (place < static_cast<Index>(static_cast<const std::int64_t*>(at[4])[sample])) {
+    if (place < static_cast<Index>(input<std::int64_t>(at, 4)[sample])) {
       const std::size_t token =
-          heads.first_only
-              ? sample
-              : static_cast<std::size_t>(static_cast<const std::int64_t*>(at[3])[sample]) + place;
-      numbers = static_cast<const Word*>(at[5])[token * width + pack];
+          heads.first_only ? sample
+                           : static_cast<std::size_t>(input<std::int64_t>(at, 3)[sample]) + place;
+      numbers = input<Word>(at, 5)[token * width + pack];
       if (has_bias) {
-        const auto* const bias = static_cast<const float*>(at[6]) + pack * count;
+        const auto* const bias = input<float>(at, 6) + pack * count;
         for (int k = 0; k < count; ++k) store(numbers.v[k], load(numbers.v[k]) + bias[k]);
       }
     } else {
       for (int k = 0; k < count; ++k) store(numbers.v[k], 0.0F);
     }
-    static_cast<Word*>(at[to.part])[place_of(heads, packs, to, sample, place)] = numbers;
+    output<Word>(at, to.part)[place_of(heads, packs, to, sample, place)] = numbers;
   }
 };
 
@@ -258,22 +260,21 @@ struct MergeHeadsColumns {
       Index sample = r;
       Index place = 0;
       if (!heads.first_only) {
-        const auto padded = static_cast<Index>(static_cast<const std::int64_t*>(at[3])[r]);
+        const auto padded = static_cast<Index>(input<std::int64_t>(at, 3)[r]);
         sample = padded / longest;
         place = padded % longest;
       }
       Word numbers;
       if (place < static_cast<Index>(heads.length[from.part])) {
-        numbers =
-            static_cast<const Word*>(at[from.part])[place_of(heads, packs, from, sample, place)];
+        numbers = input<Word>(at, from.part)[place_of(heads, packs, from, sample, place)];
       } else {
         for (int k = 0; k < count; ++k) store(numbers.v[k], 0.0F);
       }
       for (int k = 0; k < count; ++k) sum[k] += load(numbers.v[k]);
-      static_cast<Word*>(at[4])[std::size_t{r} * width + pack] = numbers;
+      output<Word>(at, 4)[std::size_t{r} * width + pack] = numbers;
     }
     if (!sums) return;
-    float* const to = static_cast<float*>(at[5]) + i * count;
+    float* const to = output<float>(at, 5) + i * count;
     for (int k = 0; k < count; ++k) to[k] = sum[k];
   }
 };

@@ -7,7 +7,8 @@
 //   template <int times, int lanes, class Body> static int rows(Stream, const char* name,
 //                                         std::span<const Range>, std::size_t rows, Body);
 // each() calls body(i, at) for each i below `count`. rows() calls body(i, at, team) for each row.
-// at[r] is the address of range r.
+// at[r] is the address of range r: the bodies know the order in which the functions list the
+// ranges.
 #pragma once
 
 #include <array>
@@ -110,8 +111,7 @@ struct ModelOperations {
     const std::array<const void*, 4> aligned = {e.out, e.words, e.positions, e.kinds};
     return with_pack(e.size.number, e.size.width, aligned, [&]<class T, int count>() {
       const int packs = e.size.width / count;
-      return Launcher::each(stream, "embed", ranges, elements(e.size) / count,
-                            EmbedPack<T, count>{packs});
+      return each(stream, "embed", ranges, elements(e.size) / count, EmbedPack<T, count>{packs});
     });
   }
 
@@ -124,14 +124,13 @@ struct ModelOperations {
     const std::array<const void*, 3> aligned = {e.d, e.positions, e.types};
     return with_pack(DataType::f32, e.width, aligned, [&]<class T, int count>() {
       const int packs = e.width / count;
-      const Code code =
-          Launcher::each(stream, "positions", positions,
-                         static_cast<std::size_t>(packs) * static_cast<std::size_t>(e.longest),
-                         PositionSums<count>{packs, e.samples});
+      const Code code = each(stream, "positions", positions,
+                             static_cast<std::size_t>(packs) * static_cast<std::size_t>(e.longest),
+                             PositionSums<count>{packs, e.samples});
       if (code != 0) return code;
-      return Launcher::each(stream, "types", types,
-                            static_cast<std::size_t>(packs) * static_cast<std::size_t>(e.pieces),
-                            TypeSums<count>{packs, e.pieces, e.known_types, e.tokens});
+      return each(stream, "types", types,
+                  static_cast<std::size_t>(packs) * static_cast<std::size_t>(e.pieces),
+                  TypeSums<count>{packs, e.pieces, e.known_types, e.tokens});
     });
   }
 
@@ -172,8 +171,7 @@ struct ModelOperations {
     const std::array<const void*, 2> aligned = {g.y, g.x};
     return with_pack(g.size.number, g.size.width, aligned, [&]<class T, int count>() {
       const int packs = g.size.width / count;
-      return Launcher::each(stream, "gelu", ranges, elements(g.size) / count,
-                            GeluPack<T, count>{packs});
+      return each(stream, "gelu", ranges, elements(g.size) / count, GeluPack<T, count>{packs});
     });
   }
 
@@ -184,9 +182,9 @@ struct ModelOperations {
     const std::array<const void*, 3> aligned = {g.dx, g.dy, g.x};
     return with_pack(g.size.number, g.size.width, aligned, [&]<class T, int count>() {
       const int packs = g.size.width / count;
-      return Launcher::each(stream, "gelu_backward", ranges,
-                            static_cast<std::size_t>(packs) * static_cast<std::size_t>(g.pieces),
-                            GeluBackwardColumns<T, count>{packs, g.pieces, g.size.rows});
+      return each(stream, "gelu_backward", ranges,
+                  static_cast<std::size_t>(packs) * static_cast<std::size_t>(g.pieces),
+                  GeluBackwardColumns<T, count>{packs, g.pieces, g.size.rows});
     });
   }
 
@@ -235,9 +233,9 @@ struct ModelOperations {
     return with_pack(heads.number, heads.head_size, addresses(heads), [&]<class T, int count>() {
       const int packs = heads.head_size / count;
       const std::int64_t places = heads.samples * (heads.first_only ? 1 : heads.longest);
-      return Launcher::each(stream, "split_heads", ranges,
-                            static_cast<std::size_t>(places * heads.parts * heads.heads * packs),
-                            SplitHeadsPack<T, count>{heads, packs, s.bias != nullptr});
+      return each(stream, "split_heads", ranges,
+                  static_cast<std::size_t>(places * heads.parts * heads.heads * packs),
+                  SplitHeadsPack<T, count>{heads, packs, s.bias != nullptr});
     });
   }
 
@@ -249,7 +247,7 @@ struct ModelOperations {
                                rows_range(heads, true),   sums(m.sums, m.pieces * width)};
     return with_pack(heads.number, heads.head_size, addresses(heads), [&]<class T, int count>() {
       const int packs = heads.head_size / count;
-      return Launcher::each(
+      return each(
           stream, "merge_heads", ranges,
           static_cast<std::size_t>(std::int64_t{m.pieces} * heads.parts * heads.heads * packs),
           MergeHeadsColumns<T, count>{heads, packs, m.pieces, m.sums != nullptr});
@@ -272,6 +270,18 @@ struct ModelOperations {
   }
 
  private:
+  // Kernels count in 32 bits.
+  static bool fits(std::size_t count) { return count <= 0xffffffffU; }
+
+  template <class Body>
+  static Code each(Stream stream,
+                   const char* name,
+                   std::span<const Range> ranges,
+                   std::size_t count,
+                   const Body& body) {
+    return fits(count) ? Launcher::each(stream, name, ranges, count, body) : kUnsupported;
+  }
+
   // Returns whether all packs of rows of this width can be moved as a whole.
   static RowShape shape_of(const Matrix& size, std::span<const Range> ranges) {
     bool aligned = size.width % kPack == 0;
@@ -289,6 +299,7 @@ struct ModelOperations {
                       std::span<const Range> ranges,
                       const Matrix& size,
                       const Body& body) {
+    if (!fits(static_cast<std::size_t>(size.rows))) return kUnsupported;
     if (size.width <= First::kWidest) {
       return Launcher::template rows<First::kTimes, First::kLanes>(
           stream, name, ranges, static_cast<std::size_t>(size.rows), body);
@@ -312,9 +323,9 @@ struct ModelOperations {
     const std::array<const void*, 3> aligned = {dx, n.dy, n.z};
     return with_pack(size.number, size.width, aligned, [&]<class T, int count>() {
       const int packs = size.width / count;
-      return Launcher::each(stream, "norm_sums", ranges,
-                            static_cast<std::size_t>(packs) * static_cast<std::size_t>(n.pieces),
-                            NormSumsColumns<T, count>{packs, n.pieces, size.rows});
+      return each(stream, "norm_sums", ranges,
+                  static_cast<std::size_t>(packs) * static_cast<std::size_t>(n.pieces),
+                  NormSumsColumns<T, count>{packs, n.pieces, size.rows});
     });
   }
 

@@ -9,6 +9,16 @@
 
 namespace bp::trainer::device {
 
+// The memory of a kernel's range (model_operations.h).
+template <class T>
+[[nodiscard]] BP_ON_DEVICE const T* input(void* const* at, int range) {
+  return static_cast<const T*>(at[range]);
+}
+template <class T>
+[[nodiscard]] BP_ON_DEVICE T* output(void* const* at, int range) {
+  return static_cast<T*>(at[range]);
+}
+
 // Conversions are much of what a kernel does, so devices use their own instructions. A NaN stays
 // one, of any bits.
 template <class T>

@@ -2,6 +2,7 @@
 // computes the 16 lanes of a block of 128 elements together.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "trainer/model/device/model_kernels.h"

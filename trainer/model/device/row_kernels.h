@@ -56,17 +56,16 @@ struct AddNormRow {
   template <class Team>
   BP_ON_DEVICE void operator()(std::size_t r, void* const* at, const Team& team) const {
     const std::size_t begin = r * static_cast<std::size_t>(shape.width);
-    T* const kept_z = static_cast<T*>(at[0]) + begin;
-    T* const y = static_cast<T*>(at[1]) + begin;
-    const T* const x = static_cast<const T*>(at[4]) + begin;
-    const auto* const bias = static_cast<const float*>(at[5]);
-    const T* const residual = static_cast<const T*>(at[6]) + begin;
-    const auto* const gamma = static_cast<const float*>(at[7]);
-    const auto* const beta = static_cast<const float*>(at[8]);
+    T* const kept_z = output<T>(at, 0) + begin;
+    T* const y = output<T>(at, 1) + begin;
+    const T* const x = input<T>(at, 4) + begin;
+    const auto* const bias = input<float>(at, 5);
+    const T* const residual = input<T>(at, 6) + begin;
+    const auto* const gamma = input<float>(at, 7);
+    const auto* const beta = input<float>(at, 8);
     DropRow row;
     if (drop.threshold != 0) {
-      row = drop_row(drop, r, static_cast<const std::int64_t*>(at[9]),
-                     static_cast<const std::int64_t*>(at[10]));
+      row = drop_row(drop, r, input<std::int64_t>(at, 9), input<std::int64_t>(at, 10));
     }
     float z[Team::kSlots];
     float sum = 0;
@@ -108,8 +107,8 @@ struct AddNormRow {
       shape.store(y, i, normed);
     });
     if (team.leads()) {
-      static_cast<float*>(at[2])[r] = mean;
-      static_cast<float*>(at[3])[r] = rstd;
+      output<float>(at, 2)[r] = mean;
+      output<float>(at, 3)[r] = rstd;
     }
   }
 };
@@ -122,13 +121,13 @@ struct AddNormBackwardRow {
   template <class Team>
   BP_ON_DEVICE void operator()(std::size_t r, void* const* at, const Team& team) const {
     const std::size_t begin = r * static_cast<std::size_t>(shape.width);
-    T* const dz = static_cast<T*>(at[0]) + begin;
-    T* const dx = static_cast<T*>(at[1]) + begin;
-    const T* const dy = static_cast<const T*>(at[2]) + begin;
-    const T* const z = static_cast<const T*>(at[3]) + begin;
-    const float mean = static_cast<const float*>(at[4])[r];
-    const float rstd = static_cast<const float*>(at[5])[r];
-    const auto* const gamma = static_cast<const float*>(at[6]);
+    T* const dz = output<T>(at, 0) + begin;
+    T* const dx = output<T>(at, 1) + begin;
+    const T* const dy = input<T>(at, 2) + begin;
+    const T* const z = input<T>(at, 3) + begin;
+    const float mean = input<float>(at, 4)[r];
+    const float rstd = input<float>(at, 5)[r];
+    const auto* const gamma = input<float>(at, 6);
     float normed[Team::kSlots];
     float scaled[Team::kSlots];
     float sum = 0;
@@ -149,8 +148,7 @@ struct AddNormBackwardRow {
     const float mean_dot = team.sum(dot) / width;
     DropRow row;
     if (drop.threshold != 0) {
-      row = drop_row(drop, r, static_cast<const std::int64_t*>(at[7]),
-                     static_cast<const std::int64_t*>(at[8]));
+      row = drop_row(drop, r, input<std::int64_t>(at, 7), input<std::int64_t>(at, 8));
     }
     each_kept(team, shape.width, drop, row, [&](int slot, int i, Kept kept) {
       Numbers d;
@@ -173,10 +171,9 @@ struct DropRowBody {
   template <class Team>
   BP_ON_DEVICE void operator()(std::size_t r, void* const* at, const Team& team) const {
     const std::size_t begin = r * static_cast<std::size_t>(shape.width);
-    T* const y = static_cast<T*>(at[0]) + begin;
-    const T* const x = static_cast<const T*>(at[1]) + begin;
-    const DropRow row = drop_row(drop, r, static_cast<const std::int64_t*>(at[2]),
-                                 static_cast<const std::int64_t*>(at[3]));
+    T* const y = output<T>(at, 0) + begin;
+    const T* const x = input<T>(at, 1) + begin;
+    const DropRow row = drop_row(drop, r, input<std::int64_t>(at, 2), input<std::int64_t>(at, 3));
     each_kept(team, shape.width, drop, row, [&](int, int i, Kept kept) {
       Numbers n = shape.load(x, i);
       for (int k = 0; k < kPack; ++k) n.v[k] *= factor_of(drop, kept, k);
@@ -208,10 +205,10 @@ struct SoftmaxRow {
   template <class Team>
   BP_ON_DEVICE void operator()(std::size_t r, void* const* at, const Team& team) const {
     const std::size_t begin = r * static_cast<std::size_t>(shape.width);
-    T* const p = static_cast<T*>(at[0]) + begin;
-    T* const dropped = static_cast<T*>(at[1]) + begin;
-    const T* const scores = static_cast<const T*>(at[2]) + begin;
-    const int valid = valid_columns(r, heads, queries, static_cast<const std::int64_t*>(at[3]));
+    T* const p = output<T>(at, 0) + begin;
+    T* const dropped = output<T>(at, 1) + begin;
+    const T* const scores = input<T>(at, 2) + begin;
+    const int valid = valid_columns(r, heads, queries, input<std::int64_t>(at, 3));
     float e[Team::kSlots];
     float highest = -INFINITY;
     team.each(shape.width, [&](int slot, int i) {
@@ -232,7 +229,7 @@ struct SoftmaxRow {
     sum = team.sum(sum);
     const float inverse = valid > 0 ? 1.0F / sum : 0.0F;
     DropRow row;
-    if (drops) row = drop_row(drop, r, static_cast<const std::int64_t*>(at[4]), nullptr);
+    if (drops) row = drop_row(drop, r, input<std::int64_t>(at, 4), nullptr);
     each_kept(team, shape.width, drop, row, [&](int slot, int i, Kept kept) {
       Numbers n;
       for (int k = 0; k < kPack; ++k) n.v[k] = e[slot + k] * inverse;
@@ -254,11 +251,11 @@ struct SoftmaxBackwardRow {
   template <class Team>
   BP_ON_DEVICE void operator()(std::size_t r, void* const* at, const Team& team) const {
     const std::size_t begin = r * static_cast<std::size_t>(shape.width);
-    T* const d_scores = static_cast<T*>(at[0]) + begin;
-    const T* const p = static_cast<const T*>(at[1]) + begin;
-    const T* const dropped = static_cast<const T*>(at[2]) + begin;
-    const T* const d_dropped = static_cast<const T*>(at[3]) + begin;
-    const int valid = valid_columns(r, heads, queries, static_cast<const std::int64_t*>(at[4]));
+    T* const d_scores = output<T>(at, 0) + begin;
+    const T* const p = input<T>(at, 1) + begin;
+    const T* const dropped = input<T>(at, 2) + begin;
+    const T* const d_dropped = input<T>(at, 3) + begin;
+    const int valid = valid_columns(r, heads, queries, input<std::int64_t>(at, 4));
     float own[Team::kSlots];
     float sum = 0;
     team.each(shape.width, [&](int slot, int i) {
