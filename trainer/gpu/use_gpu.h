@@ -4,6 +4,7 @@
 #include <c10/core/Device.h>
 
 #include "bp/communicator.h"
+#include "trainer/data/say.h"
 #include "trainer/options/options.h"
 
 namespace bp::trainer {
@@ -15,8 +16,9 @@ void open_gpus(const Options& options);
 
 // Collective, after the rendezvous: sets options.gpu. With --device auto all ranks use the CPU
 // unless all can have a GPU, because ranks of two kinds of device would not compute the same
-// weights. Throws Error (unavailable) on all ranks if a rank has no GPU where all must have one.
-void choose_device(Communicator& world, Options& options);
+// weights; `say` gets the reason if there are GPUs. Throws Error (unavailable) on all ranks if a
+// rank has no GPU where all must have one.
+void choose_device(Communicator& world, Options& options, const Say& say);
 
 // Returns the device of options.gpu.
 [[nodiscard]] c10::Device device_of(const Options& options);
