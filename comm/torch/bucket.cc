@@ -4,20 +4,8 @@
 
 #include "base/check.h"
 #include "bp/collective.h"
-#include "comm/device/device.h"
 
 namespace bp {
-namespace {
-
-std::shared_ptr<std::byte> floats_of_zero(const Device& device, std::size_t count) {
-  const Memory& memory = memory_of(device);
-  const std::size_t bytes = count * sizeof(float);
-  std::shared_ptr<std::byte> floats = memory.allocate(bytes);
-  memory.fill(floats.get(), std::byte{0}, bytes);
-  return floats;
-}
-
-}  // namespace
 
 Bucket::Bucket(Communicator& comm,
                BucketPlan plan,
@@ -27,12 +15,11 @@ Bucket::Bucket(Communicator& comm,
     : comm_(comm), arithmetic_(arithmetic), plan_(std::move(plan)), extra_(extra) {
   BP_CHECK(extra == 0 || plan_.wire == DataType::f32, "totals in another type than f32");
   BP_CHECK(!is_narrowed() || plan_.type == DataType::f32, "only f32 is narrowed");
-  const Device device = arithmetic.device();
-  buffer_ =
-      std::make_shared<Buffer>(comm.allocate((plan_.count + extra) * size_of(plan_.wire), device));
+  buffer_ = std::make_shared<Buffer>(
+      comm.allocate((plan_.count + extra) * size_of(plan_.wire), arithmetic.device()));
   if (is_narrowed()) {
-    memory_ = floats_of_zero(device, plan_.count);
-    if (error_feedback) residuals_ = floats_of_zero(device, plan_.count);
+    memory_ = arithmetic.floats_of_zero(plan_.count);
+    if (error_feedback) residuals_ = arithmetic.floats_of_zero(plan_.count);
   } else {
     memory_ = {buffer_, buffer_->data()};
   }

@@ -19,6 +19,12 @@ class HostBucketArithmetic final : public BucketArithmetic {
   [[nodiscard]] void* stream() const override { return nullptr; }
   void finish_stream() const override {}
 
+  [[nodiscard]] std::shared_ptr<std::byte> floats_of_zero(std::size_t count) const override {
+    const std::size_t bytes = count * sizeof(float);
+    std::shared_ptr<std::byte> floats = host_memory().allocate(bytes);
+    host_memory().fill(floats.get(), std::byte{0}, bytes);
+    return floats;
+  }
   void clear(const View& data) const override {
     host_memory().fill(data.data, std::byte{0}, data.bytes());
   }

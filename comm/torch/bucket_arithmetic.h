@@ -6,6 +6,8 @@
 // Threads: any.
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <span>
 
 #include "bp/types.h"
@@ -26,6 +28,8 @@ class BucketArithmetic {
   // Blocks until the stream has done its work, so that memory which it used can be freed.
   virtual void finish_stream() const = 0;
 
+  // Returns `count` f32 elements of new memory, aligned to 64 bytes.
+  [[nodiscard]] virtual std::shared_ptr<std::byte> floats_of_zero(std::size_t count) const = 0;
   virtual void clear(const View& data) const = 0;
   // Write and read f32 elements. The host's `values` must have as many as the view.
   virtual void write(const View& to, std::span<const float> values) const = 0;

@@ -7,6 +7,7 @@
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/sub.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
@@ -30,6 +31,11 @@ class DeviceBucketArithmetic final : public BucketArithmetic {
   [[nodiscard]] void* stream() const override { return current_stream(device_); }
   void finish_stream() const override { finish_current_stream(device_); }
 
+  [[nodiscard]] std::shared_ptr<std::byte> floats_of_zero(std::size_t count) const override {
+    const auto floats = std::make_shared<at::Tensor>(
+        at::zeros({static_cast<std::int64_t>(count)}, at::device(device_).dtype(at::kFloat)));
+    return {floats, static_cast<std::byte*>(floats->mutable_data_ptr())};
+  }
   void clear(const View& data) const override { tensor_of(data).zero_(); }
   // One fill for each of a few values, because a copy from the host could make the host wait.
   void write(const View& to, std::span<const float> values) const override {

@@ -1,12 +1,12 @@
 #include "comm/torch/packed_tensors.h"
 
+#include <ATen/ops/from_blob.h>
+
 #include <cstring>
 #include <numeric>
 #include <utility>
 
 #include "bp/collective.h"
-#include "comm/device/device.h"
-#include "comm/torch/current_stream.h"
 #include "comm/torch/refuse.h"
 #include "comm/torch/tensor_view.h"
 
@@ -21,27 +21,26 @@ std::vector<std::size_t> sizes_of(const std::vector<Parameter>& tensors) {
   return sizes;
 }
 
-// Copies the tensor's bytes to the host. bp's copies are on no stream of LibTorch's, so the tensor
-// must be complete first.
+// Returns a tensor like `tensor` over memory of the host.
+at::Tensor on_host(const at::Tensor& tensor, std::byte* memory) {
+  return at::from_blob(memory, tensor.sizes(), tensor.strides(),
+                       at::dtype(tensor.scalar_type()).device(at::kCPU));
+}
+
+// Copies the tensor's bytes to the host, or back.
 void read(std::byte* host, const at::Tensor& tensor) {
   if (tensor.is_cpu()) {
     std::memcpy(host, tensor.const_data_ptr(), tensor.nbytes());
-    return;
+  } else {
+    on_host(tensor, host).copy_(tensor.detach());
   }
-  finish_current_stream(tensor.device());
-  const auto* const from = static_cast<const std::byte*>(tensor.const_data_ptr());
-  memory_of(device_of(tensor.device())).read(host, from, tensor.nbytes());
 }
-
-// Copies them back, once nothing on LibTorch's stream reads or writes the tensor any more.
-void write(const at::Tensor& tensor, const std::byte* host) {
+void write(const at::Tensor& tensor, std::byte* host) {
   if (tensor.is_cpu()) {
     std::memcpy(tensor.mutable_data_ptr(), host, tensor.nbytes());
-    return;
+  } else {
+    tensor.detach().copy_(on_host(tensor, host));
   }
-  finish_current_stream(tensor.device());
-  auto* const to = static_cast<std::byte*>(tensor.mutable_data_ptr());
-  memory_of(device_of(tensor.device())).write(to, host, tensor.nbytes());
 }
 
 }  // namespace

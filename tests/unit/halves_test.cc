@@ -74,7 +74,7 @@ std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value);
 
 std::uint32_t wanted_wide(const Format& format, std::uint16_t bits) {
   const double value = meaning(format, bits);
-  return std::isnan(value) ? kQuietNan32 : bits_of(static_cast<float>(value));
+  return std::isnan(value) ? bits_of(quiet_nan()) : bits_of(static_cast<float>(value));
 }
 
 float scalar_wide(const Format& format, std::uint16_t bits) {
