@@ -60,7 +60,8 @@ class Backend {
                                                             const Device& device) {
     return memory_of(device).allocate(bytes);
   }
-  // Ends operations that still run on devices, because the communicator has failed.
+  // Ends operations that still run on devices, and what would wait for other ranks, because the
+  // communicator has failed.
   virtual void abandon() {}
 };
 

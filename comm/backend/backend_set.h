@@ -25,6 +25,11 @@ class BackendSet {
   // The backend of host memory, which every communicator has.
   [[nodiscard]] Backend& host() const { return *find(Device::Kind::host); }
 
+  // Calls Backend::abandon() of each.
+  void abandon() const {
+    for (const auto& backend : backends_) backend->abandon();
+  }
+
  private:
   std::vector<std::unique_ptr<Backend>> backends_;
   std::array<Backend*, kDeviceKinds.size()> by_kind_ = {};

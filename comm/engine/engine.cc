@@ -26,6 +26,7 @@ Engine::Engine(EngineSetup setup)
 }
 
 Engine::~Engine() {
+  const bool has_failed = state_.has_failed();
   state_.failure().set({ErrorCode::aborted, "the communicator was destroyed"});
   if (setup().job) setup().job->transport().wake();
   {
@@ -34,6 +35,8 @@ Engine::~Engine() {
     changed_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
+  // A backend that ends in peace waits for ranks that may be dead.
+  if (has_failed) setup().backends.abandon();
   if (setup().job) setup().job->remove(state_.failure());
 }
 

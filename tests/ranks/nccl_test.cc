@@ -193,6 +193,25 @@ TEST(NcclTrouble, AnOperationThatDoesNotEndIsAbortedAtItsDeadline) {
   }
 }
 
+// NCCL's orderly end would wait a second for the rank that has failed.
+TEST(NcclTrouble, AFailureBetweenOperationsAbortsAllRanks) {
+  const int aborted = nccl_calls("ncclCommAbort");
+  const int ended = nccl_calls("ncclCommFinalize");
+  const auto errors = try_ranks(
+      2,
+      [](Communicator& comm) {
+        take_own_device(comm);
+        const Floats data({1});
+        all_reduce(comm, data.view());
+        if (comm.rank() == 1) return comm.abort("rank 1 gives up");
+        for (;;) all_reduce(comm, data.view());
+      },
+      with_nccl());
+  EXPECT_THAT(errors[0], HasSubstr("rank 1 gives up"));
+  EXPECT_EQ(nccl_calls("ncclCommAbort"), aborted + 2);
+  EXPECT_EQ(nccl_calls("ncclCommFinalize"), ended);
+}
+
 TEST(NcclTrouble, DifferentOperationsDoNotMeet) {
   const auto errors = try_ranks(
       2,

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/support/fake_cuda/fake_cuda.h"
+#include "tests/support/fake_cuda/visible.h"
 #include "tests/support/fake_nccl/reduce.h"
 
 namespace fake_nccl {
@@ -40,7 +41,7 @@ Communicator::Communicator(const std::string& name, int ranks, int rank)
     : meeting_(name, ranks, rank), looks_(looks_in_progress()) {
   int device = -1;
   of_cuda<int(int*)>("cudaGetDevice")(&device);
-  meeting_.arrive(device);
+  meeting_.arrive(fake_cuda::visible_devices().at(static_cast<std::size_t>(device)));
 }
 
 Communicator::Use::Use(Communicator& used, const char* function) : used_(used) {

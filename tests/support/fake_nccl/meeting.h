@@ -24,7 +24,8 @@ class Meeting {
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
 
-  // A rank arrives at the start, on a device, and leaves at the end.
+  // A rank arrives at the start, on the device with this number on its machine, and leaves at the
+  // end.
   void arrive(int device);
   [[nodiscard]] bool all_arrived() const;
   [[nodiscard]] int device_of(int rank) const;
