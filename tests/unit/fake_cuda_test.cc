@@ -15,6 +15,7 @@
 #include "comm/device/device.h"
 #include "comm/reduce/halves.h"
 #include "tests/support/fake_cuda/use.h"
+#include "tests/support/fake_cuda/visible.h"
 
 namespace bp::test {
 namespace {
@@ -163,6 +164,20 @@ TEST(CudaMemory, DoesWhatHostMemoryDoes) {
   EXPECT_EQ(to_float(halves[2]), 1.0F);
   gpu().fill(also.get(), std::byte{0xFF}, 2);  // a NaN of bf16
   EXPECT_FALSE(gpu().is_finite({also.get(), 1, DataType::bf16, device}));
+}
+
+TEST(FakeCudaDevices, AreThoseThatAVariableLists) {
+  ::setenv("FAKE_CUDA_DEVICES", "4", 1);
+  EXPECT_THAT(fake_cuda::visible_devices(), ElementsAre(0, 1, 2, 3));
+  ::setenv("CUDA_VISIBLE_DEVICES", "3,1", 1);
+  EXPECT_THAT(fake_cuda::visible_devices(), ElementsAre(3, 1));
+  ::setenv("CUDA_VISIBLE_DEVICES", "2,4,0", 1);
+  EXPECT_THAT(fake_cuda::visible_devices(), ElementsAre(2));
+  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  EXPECT_TRUE(fake_cuda::visible_devices().empty());
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+  ::unsetenv("FAKE_CUDA_DEVICES");
+  EXPECT_THAT(fake_cuda::visible_devices(), ElementsAre(0));
 }
 
 TEST(CudaMemory, AMomentIsReachedAfterTheWorkBefore) {

@@ -18,6 +18,7 @@
 #include "tests/support/fake_cuda/fake_cuda.h"
 #include "tests/support/fake_cuda/memory.h"
 #include "tests/support/fake_cuda/stream.h"
+#include "tests/support/fake_cuda/visible.h"
 
 namespace fake_cuda {
 namespace {
@@ -59,8 +60,9 @@ Failure failure_from(const char* variable) {
 
 // Lives as long as the process: threads of streams may run until its end.
 struct State {
-  const int devices = static_cast<int>(number_from("FAKE_CUDA_DEVICES", 1));
-  const unsigned seed = number_from("FAKE_CUDA_SEED", 1);
+  const std::vector<int> devices = visible_devices();
+  const Delays delays{number_from("FAKE_CUDA_SEED", 1),
+                      std::chrono::microseconds(number_from("FAKE_CUDA_DELAY_US", 100))};
   const Failure failure = failure_from("FAKE_CUDA_FAIL");
   std::atomic<unsigned> calls{0};  // of the function that fails
   Memory memory;
@@ -78,6 +80,8 @@ State& state() {
 
 thread_local int current_device = 0;
 
+int count_devices() { return static_cast<int>(state().devices.size()); }
+
 // Returns the code with which the call of this function must fail, or success.
 Code planned(const char* name) {
   State& all = state();
@@ -91,7 +95,7 @@ Stream* stream_of(void* handle) {
   const std::lock_guard lock(all.mutex);
   if (handle == nullptr) {
     std::unique_ptr<Stream>& own = all.default_streams[current_device];
-    if (own == nullptr) own = std::make_unique<Stream>(all.next_stream++, all.seed);
+    if (own == nullptr) own = std::make_unique<Stream>(all.next_stream++, all.delays);
     return own.get();
   }
   const auto found = all.streams.find(handle);
@@ -114,7 +118,7 @@ void check(Access access, const Stream& stream, const Clock& clock) {
 Code create_stream(void** handle) {
   State& all = state();
   const std::lock_guard lock(all.mutex);
-  auto stream = std::make_unique<Stream>(all.next_stream++, all.seed);
+  auto stream = std::make_unique<Stream>(all.next_stream++, all.delays);
   *handle = stream.get();
   all.streams[*handle] = std::move(stream);
   return kSuccess;
@@ -219,7 +223,7 @@ FAKE(cudaRuntimeGetVersion, int* version) {
 }
 FAKE(cudaGetDeviceCount, int* count) {
   FAIL_IF_PLANNED();
-  *count = state().devices;
+  *count = count_devices();
   return *count == 0 ? kNoDevice : kSuccess;
 }
 FAKE(cudaGetDevice, int* device) {
@@ -227,14 +231,15 @@ FAKE(cudaGetDevice, int* device) {
   return kSuccess;
 }
 FAKE(cudaSetDevice, int device) {
-  if (device < 0 || device >= state().devices) return kInvalidDevice;
+  if (device < 0 || device >= count_devices()) return kInvalidDevice;
   current_device = device;
   return kSuccess;
 }
 FAKE(cudaDeviceGetPCIBusId, char* text, int length, int device) {
   FAIL_IF_PLANNED();
-  if (device < 0 || device >= state().devices) return kInvalidDevice;
-  std::snprintf(text, static_cast<std::size_t>(length), "0000:%02X:00.0", device + 1);
+  if (device < 0 || device >= count_devices()) return kInvalidDevice;
+  std::snprintf(text, static_cast<std::size_t>(length), "0000:%02X:00.0",
+                state().devices[static_cast<std::size_t>(device)] + 1);
   return kSuccess;
 }
 FAKE(cudaMalloc, void** memory, std::size_t bytes) {

@@ -25,9 +25,10 @@ Clock host_clock() {
   return the_hosts_clock();
 }
 
-Stream::Stream(std::size_t number, unsigned seed)
+Stream::Stream(std::size_t number, const Delays& delays)
     : number_(number),
-      random_(seed + static_cast<unsigned>(number) + 1),
+      delay_bound_(delays.bound),
+      random_(delays.seed + static_cast<unsigned>(number) + 1),
       thread_([this] { run(); }) {}
 
 Stream::~Stream() {
@@ -60,9 +61,10 @@ void Stream::run() {
     if (tasks_.empty()) return;
     const Task& task = tasks_.front();  // stays where it is while others are added behind it
     Clock clock = clock_;
-    const std::chrono::microseconds delay(random_() % 100);
     lock.unlock();
-    std::this_thread::sleep_for(delay);
+    if (delay_bound_.count() > 0) {
+      std::this_thread::sleep_for(std::chrono::microseconds(random_() % delay_bound_.count()));
+    }
     clock.learn(task.host);
     clock.advance(number_);
     task.work(clock);

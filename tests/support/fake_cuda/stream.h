@@ -4,6 +4,7 @@
 // Threads: any.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -28,9 +29,15 @@ struct Recorded {
   Clock clock;  // of the stream at that time
 };
 
+// Before each piece of work.
+struct Delays {
+  unsigned seed = 1;
+  std::chrono::microseconds bound{100};  // each is less, or 0
+};
+
 class Stream {
  public:
-  Stream(std::size_t number, unsigned seed);
+  Stream(std::size_t number, const Delays& delays);
   ~Stream();  // after its work
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -56,6 +63,7 @@ class Stream {
   std::uint64_t done_ = 0;
   bool is_closing_ = false;
   Clock clock_;
+  std::chrono::microseconds delay_bound_;
   std::minstd_rand random_;
   std::thread thread_;
 };

@@ -2,19 +2,19 @@
 // devices of the fake CUDA runtime.
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <string>
+#include <vector>
+
+#include "tests/support/fake_cuda/visible.h"
 
 namespace {
 
+using fake_cuda::visible_devices;
+
 constexpr int kSuccess = 0;
 constexpr int kInvalidValue = 1;
+constexpr int kNoDevice = 100;
 constexpr int kMajor = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
-
-int devices() {
-  const char* const text = std::getenv("FAKE_CUDA_DEVICES");
-  return text == nullptr ? 1 : std::atoi(text);
-}
 
 }  // namespace
 
@@ -22,17 +22,18 @@ int devices() {
   extern "C" __attribute__((visibility("default"))) int name(__VA_ARGS__); \
   extern "C" int name(__VA_ARGS__)
 
-FAKE_DRIVER(cuInit, unsigned) { return kSuccess; }
+FAKE_DRIVER(cuInit, unsigned) { return visible_devices().empty() ? kNoDevice : kSuccess; }
 FAKE_DRIVER(cuDeviceGetCount, int* count) {
-  *count = devices();
+  *count = static_cast<int>(visible_devices().size());
   return kSuccess;
 }
 FAKE_DRIVER(cuDeviceGet, int* device, int index) {
   *device = index;
-  return index >= 0 && index < devices() ? kSuccess : kInvalidValue;
+  return index >= 0 && index < static_cast<int>(visible_devices().size()) ? kSuccess
+                                                                          : kInvalidValue;
 }
-FAKE_DRIVER(cuDeviceGetName, char* name, int size, int device) {
-  const std::string own = "fake GPU " + std::to_string(device);
+FAKE_DRIVER(cuDeviceGetName, char* name, int size, int) {
+  const std::string own = "fake GPU";
   const std::size_t length = std::min(own.size(), static_cast<std::size_t>(size) - 1);
   own.copy(name, length);
   name[length] = '\0';

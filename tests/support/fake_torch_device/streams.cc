@@ -51,7 +51,8 @@ void check(CudaRuntime::Code code, const char* action) {
   if (code == CudaRuntime::kSuccess) return;
   const auto text =
       "fake device: cannot " + std::string(action) + ": " + cuda_runtime().error(code);
-  TORCH_CHECK_WITH(OutOfMemoryError, code != CudaRuntime::kOutOfMemory, text);
+  TORCH_CHECK_WITH(OutOfMemoryError, code != CudaRuntime::kOutOfMemory, "CUDA out of memory. ",
+                   text);
   TORCH_CHECK(false, text);
 }
 
