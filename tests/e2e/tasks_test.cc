@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "tests/e2e/model_difference.h"
 #include "tests/e2e/shell_folder.h"
+#include "tests/e2e/task_data.h"
 
 namespace bp::trainer {
 namespace {
@@ -39,116 +40,6 @@ struct TaskCase {
   std::string data = {};                      // what it makes to train on; empty: `file`
 };
 void PrintTo(const TaskCase& one, std::ostream* out) { *out << one.name; }
-
-// The number is the sum of what each word counts.
-void write_sums(std::ofstream& out) {
-  constexpr std::pair<const char*, int> kWords[] = {{"great", 2}, {"good", 1}, {"film", 0},
-                                                    {"the", 0},   {"bad", -1}, {"awful", -2}};
-  out << "text,target\n";
-  for (int row = 0; row < 600; ++row) {
-    int sum = 0;
-    for (int word = 0; word < 2 + row % 5; ++word) {
-      const auto& [text, value] = kWords[(row * 7 + word * (row % 11 + 3)) % 6];
-      out << text << ' ';
-      sum += value;
-    }
-    out << row % 10 << ',' << sum << ".5\n";
-  }
-}
-
-// Each word says whether the text has its label, or means nothing.
-void write_labels(std::ofstream& out) {
-  constexpr std::pair<const char*, const char*> kWords[] = {
-      {"sunny", "joy"}, {"ghost", "fear"}, {"soup", "food"}, {"the", ""}, {"of", ""}};
-  out << "text,label\n";
-  for (int row = 0; row < 900; ++row) {
-    std::string labels;
-    for (int word = 0; word < 1 + row % 5; ++word) {
-      const auto& [text, label] = kWords[(row * 7 + word * (row % 4 + 1)) % 5];
-      out << text << ' ';
-      if (*label != 0) labels += concat(labels.empty() ? "" : ";", label);
-    }
-    out << "and," << labels << '\n';
-  }
-}
-
-// The label says whether the second text names the colour of the first one.
-void write_pairs(std::ofstream& out) {
-  constexpr const char* kColours[] = {"red", "blue", "green"};
-  out << "premise,hypothesis,label\n";
-  for (int row = 0; row < 900; ++row) {
-    const int first = row % 3;
-    const int second = (row / 3 + row % 5) % 3;
-    out << "the stone is " << kColours[first] << ",it is " << kColours[second] << ','
-        << (first == second ? "follows" : "contradicts") << '\n';
-  }
-}
-
-// Each document is a run of numbers in words, of which the neighbours of a hidden one tell it.
-void write_runs(std::ofstream& out) {
-  constexpr const char* kWords[] = {"one", "two",   "three", "four", "five",
-                                    "six", "seven", "eight", "nine", "ten"};
-  for (int document = 0; document < 400; ++document) {
-    for (int word = 0; word < 12; ++word) out << kWords[(document * 3 + word) % 10] << ' ';
-    out << "\n\n";
-  }
-}
-
-// A name is one word or two; "new" is part of a place or of a person, which its neighbour tells.
-void write_names(std::ofstream& out) {
-  constexpr const char* kParts[] = {"anna B-PER\nnew I-PER\n",
-                                    "otto B-PER\nsmith I-PER\n",
-                                    "new B-LOC\nyork I-LOC\n",
-                                    "delhi B-LOC\n",
-                                    "went O\nto O\n",
-                                    "the O\nold O\n",
-                                    "river O\n"};
-  for (int row = 0; row < 600; ++row) {
-    for (int part = 0; part < 3 + row % 4; ++part) {
-      out << kParts[(row * 3 + part * (row % 5 + 1) + row / 7) % 7];
-    }
-    out << '\n';
-  }
-}
-
-// The verb decides who is meant.
-void write_pronouns(std::ofstream& out) {
-  constexpr const char* kNames[] = {"Anna", "Mary", "Eve", "Ruth", "Joan"};
-  struct Verb {
-    const char* text;
-    const char* a;
-    const char* b;
-  };
-  constexpr Verb kVerbs[] = {
-      {"thanked", "FALSE", "TRUE"}, {"helped", "TRUE", "FALSE"}, {"saw", "FALSE", "FALSE"}};
-  out << "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n";
-  for (int row = 0; row < 600; ++row) {
-    const std::string a = kNames[row % 5];
-    const std::string b = kNames[(row + 1 + row / 5 % 4) % 5];
-    const Verb& verb = kVerbs[(row / 3 + row % 7) % 3];
-    const std::string first = concat("Once ", a, ' ', verb.text, ' ');
-    const std::string text = concat(first, b, ", and she smiled.");
-    out << "made-" << row + 1 << '\t' << text << "\tshe\t" << text.find(" she ") + 1 << '\t' << a
-        << "\t5\t" << verb.a << '\t' << b << '\t' << first.size() << '\t' << verb.b
-        << "\thttp://example.org/" << row << '\n';
-  }
-}
-
-// Each document has sentences of numbers in words, which go on from one to the next.
-void write_documents(std::ofstream& out) {
-  constexpr const char* kWords[] = {"one", "two",   "three", "four", "five",
-                                    "six", "seven", "eight", "nine", "ten"};
-  for (int document = 0; document < 300; ++document) {
-    for (int word = 0; word < 20; ++word) {
-      out << kWords[(document * 3 + word) % 10] << (word % 5 == 4 ? ".\n" : " ");
-    }
-    out << '\n';
-  }
-}
-
-constexpr const char* kMakeVocabulary =
-    "for word in [PAD] [UNK] [CLS] [SEP] [MASK] . one two three four five six seven eight nine "
-    "ten; do echo $word; done > vocab.txt";
 
 class Tasks : public test::FolderTest<::testing::TestWithParam<TaskCase>> {
  protected:
@@ -256,14 +147,14 @@ const TaskCase kSentences{.name = "pairs",
                           .task = "classify",
                           .options = "--text premise --text2 hypothesis",
                           .file = "pairs.csv",
-                          .write = write_pairs,
+                          .write = test::write_pairs,
                           .score = "accuracy",
                           .at_least = 0.9};
 const TaskCase kPretrain{.name = "pretrain",
                          .task = "pretrain",
                          .options = "",
                          .file = "runs.txt",
-                         .write = write_runs,
+                         .write = test::write_runs,
                          .score = "accuracy",
                          .at_least = 0.5,
                          .training = "--lr 2e-3"};
@@ -271,21 +162,21 @@ const TaskCase kPairs{.name = "next_sentence",
                       .task = "pretrain",
                       .options = "--next-sentence --copies 4 --vocab vocab.txt",
                       .file = "documents.txt",
-                      .write = write_documents,
+                      .write = test::write_documents,
                       .score = "accuracy",
                       .at_least = 0.5,
                       .training = "--lr 2e-3",
-                      .make = kMakeVocabulary};
+                      .make = test::kMakeVocabulary};
 const TaskCase kShards{
     .name = "shards",
     .task = "pretrain",
     .options = "--next-sentence --vocab vocab.txt",
     .file = "documents.txt",
-    .write = write_documents,
+    .write = test::write_documents,
     .score = "accuracy",
     .at_least = 0.5,
     .training = "--lr 2e-3",
-    .make = concat(kMakeVocabulary,
+    .make = concat(test::kMakeVocabulary,
                    " && " BP_BIN_DIR "/bert_train shards documents.txt --vocab vocab.txt --out s "
                    "--copies 2 --max-length 32 --rows 600"),
     .data = "s"};
@@ -302,34 +193,33 @@ INSTANTIATE_TEST_SUITE_P(All, PretrainedModel, ::testing::Values(kPretrain));
 INSTANTIATE_TEST_SUITE_P(
     All,
     Tasks,
-    ::testing::Values(kSentences,
-                      in_fp16(kSentences),
-                      TaskCase{"weighted", "classify", "--text premise --text2 hypothesis",
-                               "pairs.csv", write_pairs, "accuracy", 0.9,
-                               "--class-weights balanced --label-smoothing 0.05 --focal-gamma 1"},
-                      TaskCase{"r_drop", "classify", "--text premise --text2 hypothesis",
-                               "pairs.csv", write_pairs, "accuracy", 0.9, "--r-drop 1", "0.1"},
-                      TaskCase{"vat", "classify", "--text premise --text2 hypothesis", "pairs.csv",
-                               write_pairs, "accuracy", 0.9, "--vat 0.1 --vat-eps 0.3", "0.1"},
-                      TaskCase{"labels", "classify", "--multi-label --label-separator semicolon",
-                               "labels.csv", write_labels, "f1_micro", 0.9,
-                               "--lr 1e-3 --class-weights balanced"},
-                      TaskCase{"labels_r_drop", "classify",
-                               "--multi-label --label-separator semicolon", "labels.csv",
-                               write_labels, "f1_macro", 0.9, "--lr 1e-3 --r-drop 1 --vat 0.1",
-                               "0.1"},
-                      TaskCase{"regress", "regress", "", "sums.csv", write_sums, "pearson", 0.9},
-                      TaskCase{"tokens", "tokens", "", "names.conll", write_names, "f1", 0.9},
-                      TaskCase{"gap_concat", "gap", "", "pronouns.tsv", write_pronouns, "accuracy",
-                               0.9, "--gap-head concat"},
-                      TaskCase{"gap_mul", "gap", "", "pronouns.tsv", write_pronouns, "accuracy",
-                               0.9, "--gap-head mul"},
-                      TaskCase{"gap_segment", "gap", "", "pronouns.tsv", write_pronouns, "accuracy",
-                               0.9, "--gap-head segment"},
-                      kPretrain,
-                      in_fp16(kPretrain),
-                      kPairs,
-                      kShards),
+    ::testing::Values(
+        kSentences,
+        in_fp16(kSentences),
+        TaskCase{"weighted", "classify", "--text premise --text2 hypothesis", "pairs.csv",
+                 test::write_pairs, "accuracy", 0.9,
+                 "--class-weights balanced --label-smoothing 0.05 --focal-gamma 1"},
+        TaskCase{"r_drop", "classify", "--text premise --text2 hypothesis", "pairs.csv",
+                 test::write_pairs, "accuracy", 0.9, "--r-drop 1", "0.1"},
+        TaskCase{"vat", "classify", "--text premise --text2 hypothesis", "pairs.csv",
+                 test::write_pairs, "accuracy", 0.9, "--vat 0.1 --vat-eps 0.3", "0.1"},
+        TaskCase{"labels", "classify", "--multi-label --label-separator semicolon", "labels.csv",
+                 test::write_labels, "f1_micro", 0.9, "--lr 1e-3 --class-weights balanced"},
+        TaskCase{"labels_r_drop", "classify", "--multi-label --label-separator semicolon",
+                 "labels.csv", test::write_labels, "f1_macro", 0.9,
+                 "--lr 1e-3 --r-drop 1 --vat 0.1", "0.1"},
+        TaskCase{"regress", "regress", "", "sums.csv", test::write_sums, "pearson", 0.9},
+        TaskCase{"tokens", "tokens", "", "names.conll", test::write_names, "f1", 0.9},
+        TaskCase{"gap_concat", "gap", "", "pronouns.tsv", test::write_pronouns, "accuracy", 0.9,
+                 "--gap-head concat"},
+        TaskCase{"gap_mul", "gap", "", "pronouns.tsv", test::write_pronouns, "accuracy", 0.9,
+                 "--gap-head mul"},
+        TaskCase{"gap_segment", "gap", "", "pronouns.tsv", test::write_pronouns, "accuracy", 0.9,
+                 "--gap-head segment"},
+        kPretrain,
+        in_fp16(kPretrain),
+        kPairs,
+        kShards),
     [](const auto& parameter) { return parameter.param.name; });
 
 }  // namespace

@@ -22,7 +22,6 @@
 #include "trainer/commands/command_line.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/extension_check.h"
-#include "trainer/commands/results.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/gpu/use_gpu.h"
@@ -185,11 +184,7 @@ int run(const std::vector<std::string>& arguments, const Extensions& extensions)
     world.emplace(Communicator::create({.trace = line.options.trace}));
     set_threads(world->topology().local_size());
     signals.emplace(world->rank() == 0);
-    if (computes) {
-      choose_device(*world, line.options, [&](const std::string& text) {
-        if (world->rank() == 0) print_line(text);
-      });
-    }
+    if (computes) choose_device(*world, line.options);
     line.options.data_is_store = is_store_everywhere(*world, line.options.data);
     const int code = run(*world, line.options);
     world->finish();

@@ -202,7 +202,7 @@ class Run {
                              lengths_,
                              model_->config(),
                              model_->lora() == nullptr ? "" : model_->lora()->base_hash,
-                             summation_of(world_, *model_)};
+                             summation_of(world_, *model_, options_.gpu_text)};
     start_ = agree_on_start(world_, options_, folder_ ? &*folder_ : nullptr, current,
                             [this](const std::string& text) { say(text); });
     if (!writes()) return;

@@ -3,38 +3,43 @@
 #include <ATen/Context.h>
 #include <dlfcn.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <string>
-#include <vector>
 
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
+#include "bp/log.h"
 #include "trainer/gpu/gpus.h"
 #include "trainer/model/device/open_model_kernels.h"
 
 namespace bp::trainer {
 namespace {
 
-// What open_gpus() has found.
 struct Found {
-  VisibleGpus usable = {{}, "--device is cpu"};
-  bool has_gpus = false;  // perhaps none that can be used
+  VisibleGpus usable{{}, "--device is cpu"};
+  bool has_gpus = false;  // the driver shows some, perhaps none that is usable
 };
+
+// What open_gpus() has found.
 Found& found() {
-  static Found one;
-  return one;
+  static Found found;
+  return found;
 }
 
 // The library registers CUDA with LibTorch, whose other libraries the program links. It is never
-// closed.
+// closed. Returns what is missing to use GPUs, or "".
 std::string open_libtorch_cuda() {
-  if (::dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) != nullptr) {
-    return device::find_model_kernels_problem();
+  if (::dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    return concat("LibTorch's CUDA does not load: ", ::dlerror());
   }
-  return concat("LibTorch's CUDA does not load: ", ::dlerror());
+  if (c10::impl::VirtualGuardImpl(c10::kCUDA).deviceCount() == 0) {
+    return "LibTorch's CUDA finds no GPU; NVIDIA's driver may be too old for it";
+  }
+  return device::find_model_kernels_problem();
 }
 
 GpuPlace place_of(const Communicator& world) {
@@ -43,35 +48,51 @@ GpuPlace place_of(const Communicator& world) {
           shown != nullptr && *shown != '\0'};
 }
 
-[[noreturn]] void refuse(const std::string& problem) {
-  throw Error(ErrorCode::unavailable,
-              concat("--device cuda: ", problem, "; --device cpu trains without a GPU"));
+// What is missing to compute on GPUs.
+struct Missing {
+  std::string problem = {};  // of the first rank that has one, which it names if there are several
+  bool has_gpus = false;     // some rank's driver shows one
+};
+
+// Collective. `problem` is this rank's.
+Missing missing_of(Communicator& world, const std::string& problem) {
+  const std::string own = concat(found().has_gpus ? "+" : "-", problem);
+  Missing missing;
+  int rank = 0;
+  for (const std::string& one : all_gather_object(world, own, {.name = "device"})) {
+    missing.has_gpus |= one.starts_with('+');
+    if (missing.problem.empty() && one.size() > 1) {
+      missing.problem = concat(world.size() == 1 ? "" : concat("rank ", rank, ": "), one.substr(1));
+    }
+    ++rank;
+  }
+  return missing;
 }
 
 }  // namespace
 
 void open_gpus(const Options& options) {
   if (options.device == DeviceChoice::cpu) return;
-  VisibleGpus& usable = found().usable;
-  usable = visible_gpus();
-  found().has_gpus = !usable.gpus.empty();
-  if (found().has_gpus) {
-    if (const std::string problem = open_libtorch_cuda(); !problem.empty()) usable = {{}, problem};
-  }
-  if (options.device == DeviceChoice::cuda && usable.gpus.empty()) refuse(usable.problem);
+  found().usable = visible_gpus();
+  found().has_gpus = !found().usable.gpus.empty();
+  if (!found().has_gpus) return;
+  const std::string problem = open_libtorch_cuda();
+  if (!problem.empty()) found().usable = {{}, problem};
 }
 
-void choose_device(Communicator& world, Options& options, const Say& say) {
+void choose_device(Communicator& world, Options& options) {
   if (options.device == DeviceChoice::cpu) return;
   const GpuChoice own = choose_gpu(found().usable, place_of(world));
-  const std::vector<std::string> problems =
-      all_gather_object(world, own.index < 0 ? own.problem : "", {.name = "device"});
-  for (std::size_t rank = 0; rank < problems.size(); ++rank) {
-    if (problems[rank].empty()) continue;
-    const std::string problem =
-        world.size() == 1 ? problems[rank] : concat("rank ", rank, ": ", problems[rank]);
-    if (options.device != DeviceChoice::automatic) refuse(problem);
-    if (found().has_gpus) say(concat("no GPU is used: ", problem));
+  const Missing missing = missing_of(world, own.problem);
+  if (!missing.problem.empty() && options.device == DeviceChoice::cuda) {
+    throw Error(ErrorCode::unavailable,
+                concat("--device cuda: ", missing.problem, "; --device cpu trains without a GPU"));
+  }
+  if (!missing.problem.empty()) {
+    if (missing.has_gpus && world.rank() == 0) {
+      log(LogLevel::warn,
+          concat("computing on the CPU although there are GPUs: ", missing.problem));
+    }
     return;
   }
   options.gpu = own.index;

@@ -19,17 +19,18 @@
 namespace bp::trainer {
 namespace {
 
-// Returns ", cuda" for a model on such a device, and "" for one on the CPU.
-std::string device_text(const Bert& model) {
+// Returns "" for a model on the CPU, else ", NVIDIA H200", or ", cuda" for a GPU without a name.
+std::string device_text(const Bert& model, const std::string& gpu) {
   const at::Device device = model.parameters().front().second.device();
-  return device.is_cpu() ? "" : ", " + c10::DeviceTypeName(device.type(), /*lower_case=*/true);
+  if (device.is_cpu()) return "";
+  return ", " + (gpu.empty() ? c10::DeviceTypeName(device.type(), /*lower_case=*/true) : gpu);
 }
 
 // Describes the ranks in their order: "3 x 1 thread, AVX512; 1 x 2 threads, AVX2".
-std::string machines(Communicator& world, const Bert& model) {
+std::string machines(Communicator& world, const Bert& model, const std::string& gpu) {
   const int threads = at::get_num_threads();
   const std::string mine = concat(threads, threads == 1 ? " thread, " : " threads, ",
-                                  at::get_cpu_capability(), device_text(model));
+                                  at::get_cpu_capability(), device_text(model, gpu));
   std::vector<std::pair<std::string, int>> runs;  // consecutive ranks with the same text
   for (const std::string& one : all_gather_object(world, mine, {.name = "threads of each rank"})) {
     if (runs.empty() || runs.back().first != one) runs.emplace_back(one, 0);
@@ -69,9 +70,9 @@ std::string local_sizes(const Topology& topology) {
 
 }  // namespace
 
-Summation summation_of(Communicator& world, const Bert& model) {
+Summation summation_of(Communicator& world, const Bert& model, const std::string& gpu) {
   return {{"ranks of each host", local_sizes(world.topology())},
-          {"machines", machines(world, model)},
+          {"machines", machines(world, model, gpu)},
           {"backend", std::string(world.backend())},
           {"algorithm", std::string(world.algorithm())},
           {"bucket layout", layout_of(model)},

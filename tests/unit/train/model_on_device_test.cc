@@ -176,6 +176,8 @@ TEST_F(ModelOnDevice, GetsTheWeightsAndAveragesOfRank0) {
     const Summation summation = summation_of(world, *model);
     const char* const device = bp::test::runs_on_gpu() ? ", cuda; " : ", fake; ";
     EXPECT_THAT(summation, Contains(Pair("machines", HasSubstr(device))));
+    EXPECT_THAT(summation_of(world, *model, "NVIDIA A"),
+                Contains(Pair("machines", HasSubstr(", NVIDIA A; "))));
   });
 }
 

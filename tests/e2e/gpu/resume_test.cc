@@ -1,0 +1,102 @@
+// Runs on a GPU that are stopped and resumed, also on the other kind of device.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <string>
+
+#include "tests/e2e/gpu/gpu_runs.h"
+#include "tests/e2e/task_data.h"
+
+namespace bp::trainer {
+namespace {
+
+using test::Ended;
+using test::Numbers;
+using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class GpuResume : public test::GpuRuns<GpuResume> {
+ protected:
+  static void SetUpTestSuite() {
+    make_folder();
+    std::ofstream file(path("pairs.csv"));
+    test::write_pairs(file);
+    file.close();
+    ::setenv("FAKE_CUDA_DEVICES", "2", 1);
+    run_together(bert_train(concat("prep ", kData)));
+    run_together(bert_train(concat(kData, kTraining, "--run on-gpu --device cuda")),
+                 bert_train(concat(kData, kTraining, "--run on-cpu --device cpu")));
+  }
+  static constexpr const char* kData =
+      "pairs.csv --text premise --text2 hypothesis --limit 120 --max-length 32 ";
+  static constexpr const char* kTraining = "--batch 8 --steps 8 --save-every 4 --keep 3 ";
+
+  static void expect_same_weights(const std::string& run, const std::string& other) {
+    EXPECT_NE(weights(run), "");
+    EXPECT_TRUE(weights(run) == weights(other));
+  }
+  // The numbers of steps 5 to 8.
+  static Numbers second_half(const std::string& run) {
+    Numbers all = numbers(run);
+    std::erase_if(all, [](const auto& number) { return number.first < "step 5"; });
+    return all;
+  }
+};
+
+TEST_F(GpuResume, ContinuesToTheSameBits) {
+  const std::string output = output_of(bert_train(
+      concat(kData, kTraining, "--run rest --device cuda --resume on-gpu/checkpoints/step-4")));
+  EXPECT_THAT(output, HasSubstr("/on-gpu/checkpoints/step-4, in epoch 1 after 32 of 96 samples\n"));
+  EXPECT_THAT(output, Not(HasSubstr("may differ")));
+  expect_same_weights("rest", "on-gpu");
+}
+
+// What a checkpoint holds beside the weights: momentum, the average of weights, the factor of the
+// loss, which the first steps halve.
+TEST_F(GpuResume, ContinuesToTheSameBitsOnTwoRanksInFp16) {
+  const std::string common = concat(kData, kTraining,
+                                    "--device cuda --precision fp16 --loss-scale 4e6 --ema 0.9 "
+                                    "--optimizer sgd --momentum 0.9 --lr 0.05 ");
+  (void)output_of(bprun("-n 2", common + "--run whole16"));
+  (void)output_of(bprun("-n 2", common + "--run rest16 --resume whole16/checkpoints/step-4"));
+  EXPECT_THAT(algorithms("rest16"), ElementsAre("nccl"));
+  expect_same_weights("rest16", "whole16");
+  EXPECT_EQ(numbers("whole16").at("step 1 skipped"), 1);
+  test::expect_near(second_half("whole16"), numbers("rest16"), 0);
+}
+
+TEST_F(GpuResume, ARunThatIsStoppedContinuesToTheSameBits) {
+  const std::string run =
+      bert_train(concat(kData, "--batch 8 --steps 24 --device cuda --run stopped "));
+  const Ended stopped = in_folder(
+      concat("{ ", run,
+             " > log 2>&1 & pid=$!; for i in $(seq 600); do grep -q \"step.:3,\" "
+             "stopped/metrics.jsonl 2> /dev/null && break; sleep 0.02; done; kill -TERM $pid; "
+             "wait $pid; code=$?; cat log; exit $code; }"));
+  ASSERT_EQ(stopped.code, 75) << stopped.output;
+  EXPECT_THAT(output_of(run), HasSubstr("resuming from stopped/checkpoints/step-"));
+  (void)output_of(
+      bert_train(concat(kData, "--batch 8 --steps 24 --device cuda --run undisturbed")));
+  expect_same_weights("stopped", "undisturbed");
+}
+
+TEST_F(GpuResume, ContinuesOnTheOtherDevice) {
+  const std::string to_cpu = output_of(bert_train(
+      concat(kData, kTraining, "--run to-cpu --device cpu --resume on-gpu/checkpoints/step-4")));
+  EXPECT_THAT(to_cpu, ContainsRegex("machines is 1 x 1 thread, [A-Z0-9]*, fake GPU in the "
+                                    "checkpoint, 1 x 1 thread, [A-Z0-9]* here"));
+  const std::string to_gpu = output_of(bert_train(
+      concat(kData, kTraining, "--run to-gpu --device cuda --resume on-cpu/checkpoints/step-4")));
+  EXPECT_THAT(to_gpu, ContainsRegex("machines is 1 x 1 thread, [A-Z0-9]* in the checkpoint, 1 x 1 "
+                                    "thread, [A-Z0-9]*, fake GPU here"));
+  for (const char* run : {"to-cpu", "to-gpu"}) {
+    SCOPED_TRACE(run);
+    test::expect_near(second_half("on-cpu"), numbers(run), 1e-5);
+  }
+  test::expect_near(numbers("on-cpu"), numbers("on-gpu"), 1e-5);
+}
+
+}  // namespace
+}  // namespace bp::trainer
