@@ -68,7 +68,7 @@ class DeviceOption : public test::GpuRuns<DeviceOption> {
 
 TEST_F(DeviceOption, AutoTakesTheGpuAndSaysSo) {
   const std::string output = output_of(bert_train(training("auto --precision auto")));
-  EXPECT_THAT(output, HasSubstr("1 rank on fake GPU\n"));
+  EXPECT_THAT(output, HasSubstr("1 rank on fake GPU (16.0 GiB)\n"));
   EXPECT_THAT(output, HasSubstr("precision bf16, chosen by auto\n"))
       << "the GPU has instructions for bf16";
 }
@@ -121,11 +121,11 @@ TEST_F(DeviceOption, RanksShareAGpuAsTheHintSays) {
   const std::string output =
       output_of(concat("FAKE_NVML=\"fake|17179869184|0|0|\" ",
                        bprun("-n 2 --gpus all --share-gpus", training("cuda"))));
-  EXPECT_THAT(output, HasSubstr("2 ranks on fake GPU\n"));
+  EXPECT_THAT(output, HasSubstr("2 ranks on fake GPU (16.0 GiB)\n"));
   EXPECT_THAT(algorithms("r"), ElementsAre("staged"));
   fs::remove_all(path("r"));
   EXPECT_THAT(output_of("CUDA_VISIBLE_DEVICES=0 " + bprun("-n 2", training("cuda"))),
-              HasSubstr("2 ranks on fake GPU\n"));
+              HasSubstr("2 ranks on fake GPU (16.0 GiB)\n"));
 }
 
 TEST_F(DeviceOption, AllRanksTakeTheCpuIfOneHasNoGpu) {

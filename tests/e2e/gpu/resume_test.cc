@@ -85,12 +85,13 @@ TEST_F(GpuResume, ARunThatIsStoppedContinuesToTheSameBits) {
 TEST_F(GpuResume, ContinuesOnTheOtherDevice) {
   const std::string to_cpu = output_of(bert_train(
       concat(kData, kTraining, "--run to-cpu --device cpu --resume on-gpu/checkpoints/step-4")));
-  EXPECT_THAT(to_cpu, ContainsRegex("machines is 1 x 1 thread, [A-Z0-9]*, fake GPU in the "
-                                    "checkpoint, 1 x 1 thread, [A-Z0-9]* here"));
+  EXPECT_THAT(to_cpu,
+              ContainsRegex("machines is 1 x 1 thread, [A-Z0-9]*, fake GPU \\(16.0 GiB\\) in the "
+                            "checkpoint, 1 x 1 thread, [A-Z0-9]* here"));
   const std::string to_gpu = output_of(bert_train(
       concat(kData, kTraining, "--run to-gpu --device cuda --resume on-cpu/checkpoints/step-4")));
   EXPECT_THAT(to_gpu, ContainsRegex("machines is 1 x 1 thread, [A-Z0-9]* in the checkpoint, 1 x 1 "
-                                    "thread, [A-Z0-9]*, fake GPU here"));
+                                    "thread, [A-Z0-9]*, fake GPU \\(16.0 GiB\\) here"));
   for (const char* run : {"to-cpu", "to-gpu"}) {
     SCOPED_TRACE(run);
     test::expect_near(second_half("on-cpu"), numbers(run), 1e-5);
