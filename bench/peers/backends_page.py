@@ -99,7 +99,7 @@ def table(heads, rows, left):
 def about_gpus(rows):
     ran = any(row.backend in ("nccl", "staged") and not isinstance(row.figures, str) for row in rows)
     return ("NCCL and staged memory ran on this machine's GPUs." if ran else
-            "This machine has no GPU, so the rows of NCCL and of staged memory tell why they did not run; docs/gpu.md has "
+            "This machine has no GPU, so the rows of NCCL and of staged memory tell why they did not run. docs/gpu.md has\n"
             "figures of a GPU.")
 
 

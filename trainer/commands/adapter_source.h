@@ -1,10 +1,11 @@
 // Folders of adapters (PEFT's format, trainer/model/lora.h) and the base models beside them.
 #pragma once
 
-#include <c10/core/Device.h>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <c10/core/Device.h>
 
 #include "trainer/commands/model_source.h"
 

@@ -2,10 +2,11 @@
 // folder.
 #pragma once
 
-#include <c10/core/Device.h>
 #include <memory>
 #include <optional>
 #include <string>
+
+#include <c10/core/Device.h>
 
 #include "trainer/data/sample_store.h"
 #include "trainer/data/say.h"

@@ -1,8 +1,9 @@
 // The trained model whose outputs a run's model learns (--teacher).
 #pragma once
 
-#include <c10/core/Device.h>
 #include <memory>
+
+#include <c10/core/Device.h>
 
 #include "trainer/commands/model_source.h"
 

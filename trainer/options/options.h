@@ -117,8 +117,8 @@ struct Options {
   double dropout = -1;  // below 0: the model's own
   std::int64_t max_parameters = 0;  // a model with more is not trained; 0: any is
   DeviceChoice device = DeviceChoice::automatic;
-  int gpu = -1;  // that choose_device() took, of those that this process sees; -1: the CPU
-  std::string gpu_text;       // "NVIDIA H200 (140.4 GiB)"; empty: the CPU
+  int gpu = -1;          // that choose_device() took, of those that this process sees; -1: the CPU
+  std::string gpu_text;  // "NVIDIA H200 (140.4 GiB)"; empty: the CPU
   bool gpu_has_bf16 = false;  // instructions for it
   Precision precision = Precision::fp32;
   DataType wire = DataType::f32;  // in which gradients travel between ranks
