@@ -198,7 +198,7 @@ void Engine::execute(const Operation& operation) {
 
 // The other ranks know nothing of this failure yet.
 Error Engine::failed_alone(const Operation& operation, const std::exception& why) {
-  const Error error = state_.declare(
+  Error error = state_.declare(
       setup().transport_rank(setup().rank), ErrorCode::io,
       concat(setup().own_text(), " failed in ", describe(operation), ": ", why.what()));
   supervisor_.leave_evidence(operation);
