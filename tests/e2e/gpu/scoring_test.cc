@@ -36,7 +36,8 @@ class GpuScoring : public test::GpuRuns<GpuScoring> {
   }
 };
 
-// Fields that are not numbers must be equal.
+// Fields that are not numbers must be equal. Numbers have six digits in the files, so rounding can
+// add 1e-5 to their difference.
 void expect_near_fields(const std::string& expected, const std::string& found) {
   std::istringstream left(expected);
   std::istringstream right(found);
@@ -45,7 +46,7 @@ void expect_near_fields(const std::string& expected, const std::string& found) {
     char* end = nullptr;
     const double number = std::strtod(a.c_str(), &end);
     ASSERT_NE(end, a.c_str()) << a << " and " << b;
-    ASSERT_NEAR(std::strtod(b.c_str(), nullptr), number, 1e-5) << a << " and " << b;
+    ASSERT_NEAR(std::strtod(b.c_str(), nullptr), number, 2e-5) << a << " and " << b;
   }
 }
 
