@@ -51,4 +51,10 @@ FoundPlugin find_plugin(const char* name) {
   return found;
 }
 
+OpenedPlugin open_plugin(const std::string& path, const char* entry) {
+  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return {nullptr, ::dlerror()};
+  return {::dlsym(handle, entry)};
+}
+
 }  // namespace bp

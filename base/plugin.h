@@ -14,4 +14,13 @@ struct FoundPlugin {
 // this code, or those around the program. `name` is the file's, such as "libbp_gloo.so".
 [[nodiscard]] FoundPlugin find_plugin(const char* name);
 
+struct OpenedPlugin {
+  void* entry = nullptr;     // the address of the function; null: there is none
+  std::string problem = {};  // why the library does not load
+};
+
+// Opens a plugin and finds the function by which it gives its table of functions. The library is
+// never closed, because a device may still run its code.
+[[nodiscard]] OpenedPlugin open_plugin(const std::string& path, const char* entry);
+
 }  // namespace bp

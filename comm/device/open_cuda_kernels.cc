@@ -1,7 +1,5 @@
 #include "comm/device/open_cuda_kernels.h"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 #include <string_view>
 
@@ -23,11 +21,12 @@ std::string_view setting(const char* variable) {
   return text == nullptr ? std::string_view() : text;
 }
 
-// Never closed, because a device may still run its code.
 OpenedKernels open_kernels(const std::string& path) {
-  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return {nullptr, concat("the CUDA plugin does not load: ", ::dlerror())};
-  auto* const entry = reinterpret_cast<CudaKernelsEntry*>(::dlsym(handle, kCudaKernelsEntry));
+  const OpenedPlugin plugin = open_plugin(path, kCudaKernelsEntry);
+  if (!plugin.problem.empty()) {
+    return {nullptr, concat("the CUDA plugin does not load: ", plugin.problem)};
+  }
+  auto* const entry = reinterpret_cast<CudaKernelsEntry*>(plugin.entry);
   if (entry == nullptr || entry()->version != CudaKernels::kVersion) {
     return {nullptr, concat(path, " is of another version of bp than this program")};
   }

@@ -1,4 +1,4 @@
-// What a bucket does with the gradients in its memory, wherever that lies. Needs no LibTorch.
+// The operations of a bucket on its memory, on the host or on a device. Needs no LibTorch.
 //
 // On a device a call adds its work to stream(), after what that stream has already, and returns at
 // once; only read() and are_finite() block. On the host a call returns when its work is complete.

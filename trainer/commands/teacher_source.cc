@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/gpu/use_gpu.h"
 #include "trainer/run/run_folder.h"
 
 namespace bp::trainer {
@@ -27,12 +28,11 @@ ModelSource find_teacher(const Options& options) {
 }
 
 std::unique_ptr<const Bert> load_teacher(const ModelSource& teacher,
-                                         const TaskInput& input,
+                                         const Options& options,
                                          const SampleStore& store,
-                                         const BertConfig& student,
-                                         c10::Device device) {
+                                         const BertConfig& student) {
   try {
-    check_samples(store, teacher, input);
+    check_samples(store, teacher, *options.task);
   } catch (const InputError& error) {
     throw InputError(error.exit_code(), concat("--teacher: ", error.what()),
                      concat("give the data its vocabulary, case and length: --vocab ", teacher.name,
@@ -47,7 +47,7 @@ std::unique_ptr<const Bert> load_teacher(const ModelSource& teacher,
                             taken.reason.empty() ? "" : concat(": ", taken.reason)),
                      "train the teacher on data with the same labels");
   }
-  return load_model(teacher, device);
+  return load_model(teacher, device_of(options));
 }
 
 }  // namespace bp::trainer

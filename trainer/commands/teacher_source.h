@@ -3,8 +3,6 @@
 
 #include <memory>
 
-#include <c10/core/Device.h>
-
 #include "trainer/commands/model_source.h"
 
 namespace bp::trainer {
@@ -16,9 +14,8 @@ namespace bp::trainer {
 // Loads the teacher of a model with the configuration `student`. Throws InputError (65) if it is
 // for other labels or another vocabulary than the data's, and what load_model() throws.
 [[nodiscard]] std::unique_ptr<const Bert> load_teacher(const ModelSource& teacher,
-                                                       const TaskInput& input,
+                                                       const Options& options,
                                                        const SampleStore& store,
-                                                       const BertConfig& student,
-                                                       c10::Device device);
+                                                       const BertConfig& student);
 
 }  // namespace bp::trainer

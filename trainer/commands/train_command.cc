@@ -29,7 +29,6 @@
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/events/event_log.h"
-#include "trainer/gpu/use_gpu.h"
 #include "trainer/model/weights.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/options/sampling.h"
@@ -125,11 +124,6 @@ class Run {
     return stop_exit_code();
   }
 
-  // Rank 0's machine, with its GPU if it uses one.
-  [[nodiscard]] std::string machine_of_run() const {
-    return options_.gpu < 0 ? machine_text() : concat(machine_text(), ", ", options_.gpu_text);
-  }
-
   // Records that this job works on the run.
   void begin_session() {
     step_ = start_.state.step;
@@ -137,7 +131,7 @@ class Run {
                      Session{.from_step = step_,
                              .begun = utc_now(),
                              .version = BP_VERSION,
-                             .machine = machine_of_run(),
+                             .machine = machine_text(options_.gpu_text),
                              .main_score = metric_,
                              .hosts = hosts_of(world_.topology())},
                      start_.own);
@@ -181,8 +175,7 @@ class Run {
   }
 
   void learn_from_teacher() {
-    auto teacher =
-        load_teacher(*teacher_, *options_.task, *store_, model_->config(), device_of(options_));
+    auto teacher = load_teacher(*teacher_, options_, *store_, model_->config());
     say(concat("learning from ", teacher_->name, " (", teacher->config().layers, " layers, hidden ",
                teacher->config().hidden, ")"));
     distillation_.emplace(std::move(teacher), options_.distill, *model_);
@@ -226,9 +219,8 @@ class Run {
     say(concat("training ", source_.name, " (", config.layers, " layers, hidden ", config.hidden,
                ", ", config.vocabulary, " words, ", task().describe(config), ") on ",
                store_->size(Split::train), " samples, ", world_.size(),
-               world_.size() == 1 ? " rank" : " ranks",
-               options_.gpu < 0 ? "" : concat(" on ", options_.gpu_text),
-               started_by(Environment::current())));
+               world_.size() == 1 ? " rank" : " ranks", options_.gpu < 0 ? "" : " on ",
+               options_.gpu_text, started_by(Environment::current())));
   }
 
   TrainResult train_model() {

@@ -1,10 +1,12 @@
 #include "trainer/model/device_layout.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -43,6 +45,14 @@ std::shared_ptr<const DeviceLayout> make_device_layout(const Layout& layout, c10
   result.place_of_token = parts[4];
   result.padded_of_token = parts[5];
   return std::make_shared<const DeviceLayout>(std::move(result));
+}
+
+std::shared_ptr<const DeviceLayout> first_tokens(const DeviceLayout& layout) {
+  DeviceLayout firsts;
+  firsts.samples = layout.samples;
+  firsts.sample_of_token = layout.samples;
+  firsts.place_of_token = at::zeros_like(layout.samples);
+  return std::make_shared<const DeviceLayout>(std::move(firsts));
 }
 
 }  // namespace bp::trainer

@@ -26,4 +26,8 @@ struct DeviceLayout {
 [[nodiscard]] std::shared_ptr<const DeviceLayout> make_device_layout(const Layout& layout,
                                                                      c10::Device device);
 
+// Returns the layout of the same samples with only their first tokens, which lies on the device
+// already. It has what dropout needs, and not what attention does.
+[[nodiscard]] std::shared_ptr<const DeviceLayout> first_tokens(const DeviceLayout& layout);
+
 }  // namespace bp::trainer

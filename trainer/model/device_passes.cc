@@ -87,8 +87,7 @@ device::Drop attention_drop(const Dropout& dropout,
 device::Heads heads_of(const Layout& layout,
                        const Heads& heads,
                        const Parts& parts,
-                       const Tensor& rows,
-                       bool first_only) {
+                       const Tensor& rows) {
   BP_CHECK(parts.lengths.size() <= device::kMostParts, "more parts than queries, keys and values");
   device::Heads result;
   result.number = number_of(rows);
@@ -103,7 +102,7 @@ device::Heads heads_of(const Layout& layout,
     result.matrices[p] = parts.matrices[p].data_ptr();
   }
   result.rows = rows.data_ptr();
-  result.first_only = first_only;
+  result.first_only = are_first_only(layout, parts, rows);
   result.firsts = indices(layout.on_device->firsts);
   result.lengths = indices(layout.on_device->lengths);
   result.padded = indices(layout.on_device->padded_of_token);
@@ -258,14 +257,9 @@ class DevicePasses : public Passes {
                             const Tensor& x,
                             const Tensor& bias,
                             std::vector<int> lengths) const override {
-    Parts parts{{}, std::move(lengths)};
-    for (const int length : parts.lengths) {
-      parts.matrices.push_back(
-          at::empty({std::int64_t{layout.rows} * heads.count, length, heads.size}, x.options()));
-    }
-    const bool first_only = x.size(0) == layout.rows && parts.lengths[0] == 1;
+    Parts parts = empty_parts(layout, heads, x, std::move(lengths));
     run(kernels_.split_heads, "split_heads",
-        device::SplitHeads{heads_of(layout, heads, parts, x, first_only), data<float>(bias)}, x);
+        device::SplitHeads{heads_of(layout, heads, parts, x), data<float>(bias)}, x);
     return parts;
   }
 
@@ -273,13 +267,11 @@ class DevicePasses : public Passes {
                              const Heads& heads,
                              const Parts& parts,
                              Tensor* bias_sum) const override {
-    const std::int64_t width =
-        static_cast<std::int64_t>(parts.lengths.size()) * heads.count * heads.size;
-    const bool first_only = parts.lengths.size() == 1 && parts.lengths[0] == 1;
-    const std::int64_t rows = first_only ? layout.rows : layout.tokens;
-    Tensor x = at::empty({rows, width}, parts.matrices[0].options());
+    Tensor x = empty_rows(layout, heads, parts);
+    const std::int64_t rows = x.size(0);
+    const std::int64_t width = x.size(1);
     device::MergeHeads m;
-    m.heads = heads_of(layout, heads, parts, x, first_only);
+    m.heads = heads_of(layout, heads, parts, x);
     m.pieces = pieces_for(rows, width);
     Tensor sums;
     if (bias_sum != nullptr) sums = sums_for(x, m.pieces, width);

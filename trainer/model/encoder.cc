@@ -193,7 +193,7 @@ Pass Encoder::begin(const Batch& batch, const TrainingStep* step) const {
   Layout firsts = first_tokens(layout);
   if (!device.is_cpu()) {
     layout.on_device = make_device_layout(layout, device);
-    firsts.on_device = make_device_layout(firsts, device);
+    firsts.on_device = first_tokens(*layout.on_device);
   }
   pass.layout = std::make_shared<Layout>(std::move(layout));
   pass.first_layout = std::make_shared<Layout>(std::move(firsts));

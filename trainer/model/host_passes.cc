@@ -287,13 +287,9 @@ class HostPasses : public Passes {
                             const Tensor& x,
                             const Tensor& bias,
                             std::vector<int> lengths) const override {
-    Parts parts{{}, std::move(lengths)};
-    for (const int length : parts.lengths) {
-      parts.matrices.push_back(
-          at::empty({std::int64_t{layout.rows} * heads.count, length, heads.size}, x.options()));
-    }
+    Parts parts = empty_parts(layout, heads, x, std::move(lengths));
     const std::int64_t width = x.size(1);
-    const bool first_only = x.size(0) == layout.rows && parts.lengths[0] == 1;
+    const bool first_only = are_first_only(layout, parts, x);
     by_type(x, [&](auto tag) {
       using Number = decltype(tag);
       const auto& k = kernels::kernels<Number>();
@@ -317,11 +313,10 @@ class HostPasses : public Passes {
                              const Heads& heads,
                              const Parts& parts,
                              Tensor* bias_sum) const override {
-    const std::int64_t width =
-        static_cast<std::int64_t>(parts.lengths.size()) * heads.count * heads.size;
-    const bool first_only = parts.lengths.size() == 1 && parts.lengths[0] == 1;
-    const std::int64_t rows = first_only ? layout.rows : layout.tokens;
-    Tensor x = at::empty({rows, width}, parts.matrices[0].options());
+    Tensor x = empty_rows(layout, heads, parts);
+    const std::int64_t rows = x.size(0);
+    const std::int64_t width = x.size(1);
+    const bool first_only = are_first_only(layout, parts, x);
     by_type(x, [&](auto tag) {
       using Number = decltype(tag);
       const auto& k = kernels::kernels<Number>();

@@ -62,6 +62,22 @@ struct Parts {
   std::vector<int> lengths;
 };
 
+// Returns uninitialized matrices of these lengths for the tokens' rows `x`.
+[[nodiscard]] Parts empty_parts(const Layout& layout,
+                                const Heads& heads,
+                                const at::Tensor& x,
+                                std::vector<int> lengths);
+
+// Whether the parts are made of, or for, rows of first tokens only.
+[[nodiscard]] inline bool are_first_only(const Layout& layout,
+                                         const Parts& parts,
+                                         const at::Tensor& x) {
+  return x.size(0) == layout.rows && parts.lengths[0] == 1;
+}
+
+// Returns an uninitialized tensor for the rows that merge() makes of the parts.
+[[nodiscard]] at::Tensor empty_rows(const Layout& layout, const Heads& heads, const Parts& parts);
+
 class Passes {
  public:
   Passes() = default;

@@ -84,12 +84,13 @@ std::string utc_now() {
   return text;
 }
 
-std::string machine_text() {
+std::string machine_text(const std::string& gpu) {
   const unsigned cores = std::thread::hardware_concurrency();
   utsname system{};
   const std::string kernel =
       ::uname(&system) == 0 ? concat(system.sysname, ' ', system.release) : "unknown system";
-  return concat(cores, cores == 1 ? " core, " : " cores, ", processor_name(), ", ", kernel);
+  return concat(cores, cores == 1 ? " core, " : " cores, ", processor_name(), ", ", kernel,
+                gpu.empty() ? "" : ", ", gpu);
 }
 
 SessionWriter::SessionWriter(std::string path, const Session& session, bool resumed)

@@ -35,8 +35,8 @@ struct Session {
 
 // Returns the time now, in UTC.
 [[nodiscard]] std::string utc_now();
-// Describes this machine.
-[[nodiscard]] std::string machine_text();
+// Describes this machine, with the GPU that computes unless `gpu` is empty.
+[[nodiscard]] std::string machine_text(const std::string& gpu = {});
 
 // Appends the lines of one session. Throws io from the constructor.
 class SessionWriter {

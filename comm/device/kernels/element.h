@@ -7,6 +7,13 @@
 
 #include "comm/reduce/halves.h"
 
+// Before a function that devices call, too. constexpr functions need no such word.
+#ifdef __CUDACC__
+#define BP_ON_DEVICE __host__ __device__
+#else
+#define BP_ON_DEVICE
+#endif
+
 namespace bp::kernels {
 
 // What an element is computed in.

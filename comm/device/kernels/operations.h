@@ -15,12 +15,6 @@
 #include "comm/device/kernels/cuda_kernels.h"
 #include "comm/device/kernels/element.h"
 
-#ifdef __CUDACC__
-#define BP_ON_DEVICE __host__ __device__
-#else
-#define BP_ON_DEVICE
-#endif
-
 namespace bp::kernels {
 
 using Code = CudaKernels::Code;

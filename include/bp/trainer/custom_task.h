@@ -31,8 +31,7 @@ enum class EncoderOutput : std::uint8_t {
   tokens,  // the last layer's state of each token
 };
 
-// What the head computes from, fp32, on the model's device. In a training step dropout has been
-// applied.
+// The input of the head: fp32, on the model's device. In a training step dropout has been applied.
 struct HeadInput {
   const at::Tensor& states;  // pooled: [rows, hidden]; tokens: [rows, length, hidden], padded by 0
   const at::Tensor& mask;    // tokens: bool [rows, length], false for padding; pooled: undefined

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "tests/e2e/gpu/gpu_runs.h"
-#include "tests/e2e/task_data.h"
 
 namespace bp::trainer {
 namespace {
@@ -21,11 +20,7 @@ using ::testing::Not;
 class DeviceOption : public test::GpuRuns<DeviceOption> {
  protected:
   static void SetUpTestSuite() {
-    make_folder();
-    std::ofstream file(path("pairs.csv"));
-    test::write_pairs(file);
-    file.close();
-    run_together(bert_train(concat("prep ", kData)));
+    prepare_pairs();
     fs::create_directory(path("nothing"));
     // The loader of libraries searches no further.
     std::ofstream(path("nothing/libcuda.so.1")) << "no library";
@@ -35,8 +30,6 @@ class DeviceOption : public test::GpuRuns<DeviceOption> {
   }
   void TearDown() override { fs::remove_all(path("r")); }
 
-  static constexpr const char* kData =
-      "pairs.csv --text premise --text2 hypothesis --limit 120 --max-length 32 ";
   static constexpr const char* kNoDriver = "LD_LIBRARY_PATH=nothing ";
   static constexpr const char* kOnCpu = "computing on the CPU although there are GPUs: ";
 

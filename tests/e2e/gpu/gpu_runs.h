@@ -19,6 +19,7 @@
 
 #include "base/text.h"
 #include "tests/e2e/shell_folder.h"
+#include "tests/e2e/task_data.h"
 #include "tests/support/cuda_kernels_on_host/use.h"
 #include "tests/support/fake_cuda/use.h"
 #include "tests/support/fake_nccl/use.h"
@@ -38,7 +39,7 @@ inline int use_fake_gpus() {
 }
 inline const int kUsesFakeGpus = use_fake_gpus();
 
-// What a run has computed, by names such as "step 3 loss" and "step 6 dev accuracy".
+// The numbers that a run has computed, by names such as "step 3 loss" and "step 6 dev accuracy".
 using Numbers = std::map<std::string, double>;
 
 // Reads metrics.jsonl. A number that is not finite is NaN.
@@ -103,6 +104,19 @@ template <class Suite>
 class GpuRuns : public FolderSuite<Suite> {
  protected:
   using FolderSuite<Suite>::path;
+
+  // The data of prepare_pairs(), and how it is read: 96 rows to train on.
+  static constexpr const char* kData =
+      "pairs.csv --text premise --text2 hypothesis --limit 120 --max-length 32 ";
+
+  // Makes the folder, with a store of pairs of texts in it.
+  static void prepare_pairs() {
+    FolderSuite<Suite>::make_folder();
+    std::ofstream file(path("pairs.csv"));
+    write_pairs(file);
+    file.close();
+    run_together(bert_train(concat("prep ", kData)));
+  }
 
   static std::string bert_train(const std::string& arguments) {
     return concat(BP_BIN_DIR "/bert_train ", arguments);

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "tests/e2e/gpu/gpu_runs.h"
-#include "tests/e2e/task_data.h"
 
 namespace bp::trainer {
 namespace {
@@ -33,21 +32,15 @@ void PrintTo(const RanksCase& one, std::ostream* out) { *out << one.name; }
 class GpuRanks : public test::GpuRuns<GpuRanks>, public ::testing::WithParamInterface<RanksCase> {
  protected:
   static void SetUpTestSuite() {
-    make_folder();
-    std::ofstream file(path("pairs.csv"));
-    test::write_pairs(file);
-    file.close();
+    prepare_pairs();
     ::setenv("FAKE_CUDA_DEVICES", "4", 1);
     ::setenv("FAKE_NVML",
              "fake|17179869184|0|0|\nfake|17179869184|0|0|\n"
              "fake|17179869184|0|0|\nfake|17179869184|0|0|",
              1);
-    run_together(bert_train(concat("prep ", kData)));
     run_together(bert_train(concat(kData, kTraining, "--batch 16 --run cpu --device cpu")),
                  bert_train(concat(kData, kTraining, "--batch 16 --run one --device cuda")));
   }
-  static constexpr const char* kData =
-      "pairs.csv --text premise --text2 hypothesis --limit 120 --max-length 32 ";
   static constexpr const char* kTraining = "--epochs 1 ";
 
   // Starts two ranks, each of which writes its process id into a file, and kills the second one at

@@ -1,11 +1,9 @@
 // Runs on a GPU that are stopped and resumed, also on the other kind of device.
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <string>
 
 #include "tests/e2e/gpu/gpu_runs.h"
-#include "tests/e2e/task_data.h"
 
 namespace bp::trainer {
 namespace {
@@ -20,17 +18,11 @@ using ::testing::Not;
 class GpuResume : public test::GpuRuns<GpuResume> {
  protected:
   static void SetUpTestSuite() {
-    make_folder();
-    std::ofstream file(path("pairs.csv"));
-    test::write_pairs(file);
-    file.close();
+    prepare_pairs();
     ::setenv("FAKE_CUDA_DEVICES", "2", 1);
-    run_together(bert_train(concat("prep ", kData)));
     run_together(bert_train(concat(kData, kTraining, "--run on-gpu --device cuda")),
                  bert_train(concat(kData, kTraining, "--run on-cpu --device cpu")));
   }
-  static constexpr const char* kData =
-      "pairs.csv --text premise --text2 hypothesis --limit 120 --max-length 32 ";
   static constexpr const char* kTraining = "--batch 8 --steps 8 --save-every 4 --keep 3 ";
 
   static void expect_same_weights(const std::string& run, const std::string& other) {
@@ -53,8 +45,8 @@ TEST_F(GpuResume, ContinuesToTheSameBits) {
   expect_same_weights("rest", "on-gpu");
 }
 
-// What a checkpoint holds beside the weights: momentum, the average of weights, the factor of the
-// loss, which the first steps halve.
+// A checkpoint also restores momentum, the average of the weights, and the factor of the loss,
+// which the first steps halve.
 TEST_F(GpuResume, ContinuesToTheSameBitsOnTwoRanksInFp16) {
   const std::string common = concat(kData, kTraining,
                                     "--device cuda --precision fp16 --loss-scale 4e6 --ema 0.9 "

@@ -1,5 +1,5 @@
-// What training on a device has beside what the tests of training on the CPU show, which run on
-// devices too (on_device.h).
+// Properties of training that only devices have. The tests of training on the CPU run on devices,
+// too (on_device.h).
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
@@ -172,7 +172,7 @@ TEST(OnDeviceToo, TheHostReadsTheLossOnceAWindow) {
   });
 }
 
-// Such a loss is known to the host already.
+// The host need not wait for such a loss.
 TEST(OnDeviceToo, ALossMayLieOnTheHost) {
   run_ranks(2, [](Communicator& world) {
     GivenGradients rank(world, 1, {.micro_batches = 2});

@@ -113,7 +113,7 @@ void Memory::check(const Access& access, const Clock& known) {
                  other.what.c_str(), other.stream, access.what.c_str(), access.stream);
     std::abort();
   }
-  // What a later access tells as well: work after this one is after the other, too.
+  // An access need not be kept if this one implies it: work after this one is after the other, too.
   std::erase_if(accesses_, [&](const Access& other) {
     const bool tells = access.writes || (!other.writes && access.stream == other.stream);
     return tells && access.begin <= other.begin && other.end <= access.end;

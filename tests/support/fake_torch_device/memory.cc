@@ -62,7 +62,7 @@ class DeviceAllocator final : public c10::Allocator {
   }
 };
 
-// What pinned_allocator() has given.
+// The blocks that pinned_allocator() has allocated.
 struct Pinned {
   std::mutex mutex;
   std::map<const void*, std::size_t, std::less<>> blocks;

@@ -38,7 +38,7 @@ Pools& pools() {
   return only;
 }
 
-// Of this thread; a device that is missing has its default stream.
+// The current streams of this thread. A device without an entry has its default stream.
 thread_local std::map<c10::DeviceIndex, c10::StreamId> current_ids;
 
 c10::Stream stream_with(c10::Device device, c10::StreamId id) {

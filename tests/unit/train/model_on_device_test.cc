@@ -1,4 +1,4 @@
-// What reads and writes all weights of a model does so wherever they lie.
+// Code that reads or writes all weights of a model works on any device.
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <torch/optim/optimizer.h>
@@ -14,6 +14,7 @@
 
 #include "tests/support/run_ranks.h"
 #include "tests/unit/model/on_device.h"
+#include "tests/unit/train/adamw_steps.h"
 #include "train_fixture.h"
 #include "trainer/checkpoint/snapshot.h"
 #include "trainer/model/weights.h"
@@ -58,17 +59,6 @@ class ModelOnDevice : public test::SmallData {
     return std::make_unique<Bert>(config(SampleStore::open(store_path()), 0), make_classifier_head,
                                   Precision::fp32, seed, std::nullopt, device);
   }
-  static std::unique_ptr<torch::optim::Optimizer> optimizer_of(const Bert& model) {
-    DecayGroup all{{}, 0.01};
-    for (const auto& [name, parameter] : model.parameters()) all.parameters.push_back(parameter);
-    return make_fused_adamw({all}, {});
-  }
-  static void make_step(const Bert& model, torch::optim::Optimizer& optimizer) {
-    for (const auto& [name, parameter] : model.parameters()) {
-      parameter.mutable_grad() = parameter.detach() * 0.3 + 0.1;
-    }
-    optimizer.step();
-  }
   static void expect_same(const Bert& got, const Bert& right) {
     for (std::size_t i = 0; i < right.parameters().size(); ++i) {
       expect_equal(got.parameters()[i].second, right.parameters()[i].second);
@@ -81,7 +71,7 @@ class ModelOnDevice : public test::SmallData {
     Snapshot snapshot(model, adamw_moments(), averages != nullptr);
     snapshot.prepare();
     snapshot.take(model, optimizer, averages);
-    make_step(model, optimizer);  // training continues
+    test::make_step(model, optimizer);  // training continues
     snapshot.write(path(folder));
   }
   void expect_same_files(const std::string& folder, const std::string& other) const {
@@ -94,19 +84,19 @@ class ModelOnDevice : public test::SmallData {
 // From a device to the CPU, to a device: the files stay the same byte for byte.
 TEST_F(ModelOnDevice, ACheckpointFitsEveryDevice) {
   const auto first = on_the_device(1);
-  const auto optimizer = optimizer_of(*first);
-  make_step(*first, *optimizer);
+  const auto optimizer = test::adamw_of(*first);
+  test::make_step(*first, *optimizer);
   save(*first, *optimizer, "first");
 
   const auto second = on_cpu(2);
-  const auto second_optimizer = optimizer_of(*second);
+  const auto second_optimizer = test::adamw_of(*second);
   restore(path("first"), *second, second_optimizer.get());
   EXPECT_TRUE(second->parameters()[0].second.is_cpu());
   save(*second, *second_optimizer, "second");
   expect_same_files("second", "first");
 
   const auto third = on_the_device(3);
-  const auto third_optimizer = optimizer_of(*third);
+  const auto third_optimizer = test::adamw_of(*third);
   restore(path("second"), *third, third_optimizer.get());
   for (const auto& [name, parameter] : third->parameters()) EXPECT_FALSE(parameter.is_cpu());
   save(*third, *third_optimizer, "third");
@@ -116,14 +106,14 @@ TEST_F(ModelOnDevice, ACheckpointFitsEveryDevice) {
 
 TEST_F(ModelOnDevice, ACheckpointHasAverages) {
   const auto first = on_the_device(1);
-  const auto optimizer = optimizer_of(*first);
+  const auto optimizer = test::adamw_of(*first);
   AveragedWeights averages(*first, 0.5);
-  make_step(*first, *optimizer);
+  test::make_step(*first, *optimizer);
   averages.update(*first);
   save(*first, *optimizer, "first", &averages.averages());
 
   const auto second = on_the_device(2);
-  const auto second_optimizer = optimizer_of(*second);
+  const auto second_optimizer = test::adamw_of(*second);
   std::vector<Tensor> restored;
   restore(path("first"), *second, second_optimizer.get(), &restored);
   ASSERT_EQ(restored.size(), averages.averages().size());
@@ -131,7 +121,7 @@ TEST_F(ModelOnDevice, ACheckpointHasAverages) {
     EXPECT_EQ(restored[i].device(), bp::test::torch_device());
     expect_equal(restored[i], averages.averages()[i]);
   }
-  make_step(*second, *second_optimizer);
+  test::make_step(*second, *second_optimizer);
   expect_same(*second, *first);
 }
 

@@ -10,6 +10,7 @@
 
 #include "bp/error.h"
 #include "tests/unit/model/refusal.h"
+#include "tests/unit/train/adamw_steps.h"
 #include "train_fixture.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/optim/adamw.h"
@@ -31,18 +32,6 @@ class SnapshotTest : public test::SmallData {
     shape.hidden = hidden;
     return {shape, make_classifier_head, Precision::fp32, seed};
   }
-  static std::unique_ptr<torch::optim::Optimizer> optimizer_of(const Bert& model) {
-    DecayGroup all{{}, 0.01};
-    for (const auto& [name, parameter] : model.parameters()) all.parameters.push_back(parameter);
-    return make_fused_adamw({all}, {});
-  }
-  // Makes a step whose gradients depend on the parameters alone.
-  static void make_step(const Bert& model, torch::optim::Optimizer& optimizer) {
-    for (const auto& [name, parameter] : model.parameters()) {
-      parameter.mutable_grad() = parameter.detach() * 0.3 + 0.1;
-    }
-    optimizer.step();
-  }
   static void expect_equal(const Bert& a, const Bert& b) {
     for (std::size_t i = 0; i < a.parameters().size(); ++i) {
       EXPECT_TRUE(a.parameters()[i].second.equal(b.parameters()[i].second))
@@ -53,33 +42,33 @@ class SnapshotTest : public test::SmallData {
 
 TEST_F(SnapshotTest, TheNextStepsAfterRestoringAreTheSame) {
   const Bert model = make(1);
-  const auto optimizer = optimizer_of(model);
-  make_step(model, *optimizer);
-  make_step(model, *optimizer);
+  const auto optimizer = test::adamw_of(model);
+  test::make_step(model, *optimizer);
+  test::make_step(model, *optimizer);
   Snapshot snapshot(model, adamw_moments());
   snapshot.prepare();
   snapshot.take(model, *optimizer);
-  make_step(model, *optimizer);  // training continues before the snapshot is written
+  test::make_step(model, *optimizer);  // training continues before the snapshot is written
   snapshot.write(path("saved"));
 
   Bert again = make(2);
-  const auto again_optimizer = optimizer_of(again);
+  const auto again_optimizer = test::adamw_of(again);
   restore(path("saved"), again, again_optimizer.get());
-  make_step(again, *again_optimizer);
+  test::make_step(again, *again_optimizer);
   expect_equal(model, again);
-  make_step(again, *again_optimizer);
-  make_step(model, *optimizer);
+  test::make_step(again, *again_optimizer);
+  test::make_step(model, *optimizer);
   expect_equal(model, again);
 }
 
 TEST_F(SnapshotTest, BeforeTheFirstStepThereAreNoMoments) {
   const Bert model = make(1);
-  const auto optimizer = optimizer_of(model);
+  const auto optimizer = test::adamw_of(model);
   Snapshot snapshot(model, adamw_moments());
   snapshot.take(model, *optimizer);
   snapshot.write(path("saved"));
   Bert again = make(2);
-  const auto again_optimizer = optimizer_of(again);
+  const auto again_optimizer = test::adamw_of(again);
   restore(path("saved"), again, again_optimizer.get());
   EXPECT_TRUE(again_optimizer->state().empty());
   expect_equal(model, again);
@@ -87,13 +76,13 @@ TEST_F(SnapshotTest, BeforeTheFirstStepThereAreNoMoments) {
 
 TEST_F(SnapshotTest, AnotherModelIsRefused) {
   const Bert model = make(1);
-  const auto optimizer = optimizer_of(model);
-  make_step(model, *optimizer);
+  const auto optimizer = test::adamw_of(model);
+  test::make_step(model, *optimizer);
   Snapshot snapshot(model, adamw_moments());
   snapshot.take(model, *optimizer);
   snapshot.write(path("saved"));
   Bert wider = make(1, 32);
-  const auto wider_optimizer = optimizer_of(wider);
+  const auto wider_optimizer = test::adamw_of(wider);
   try {
     restore(path("saved"), wider, wider_optimizer.get());
     ADD_FAILURE();
@@ -104,7 +93,7 @@ TEST_F(SnapshotTest, AnotherModelIsRefused) {
 
 TEST_F(SnapshotTest, MomentsThatDoNotFitAreRefused) {
   const Bert model = make(1);
-  const auto optimizer = optimizer_of(model);
+  const auto optimizer = test::adamw_of(model);
   Snapshot snapshot(model, adamw_moments());
   snapshot.take(model, *optimizer);
   snapshot.write(path("saved"));
@@ -112,7 +101,7 @@ TEST_F(SnapshotTest, MomentsThatDoNotFitAreRefused) {
   const auto refusal_with = [&](std::vector<SafetensorsItem> items) {
     write_safetensors(moments, std::move(items));
     Bert again = make(2);
-    const auto again_optimizer = optimizer_of(again);
+    const auto again_optimizer = test::adamw_of(again);
     return test::refusal([&] { restore(path("saved"), again, again_optimizer.get()); });
   };
   const std::string first = model.parameters()[0].first;

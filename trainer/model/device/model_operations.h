@@ -11,6 +11,7 @@
 // ranges.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -67,20 +68,26 @@ Code with_number(DataType number, const Body& body) {
   }
 }
 
-// Calls body.operator()<T, count>() with the number of elements of a pack: 16 bytes of them if rows
-// of `width` elements can be divided so, else one.
+// Returns whether rows of `width` elements can be divided into words of `count` of them, which take
+// 16 bytes.
+[[nodiscard]] inline bool is_divisible(int width,
+                                       int count,
+                                       std::span<const void* const> addresses) {
+  return width % count == 0 && std::ranges::all_of(addresses, [](const void* address) {
+           return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
+         });
+}
+
+// Calls body.operator()<T, count>() with the number of elements of a word, which is 1 if rows of
+// `width` elements cannot be divided.
 template <class Body>
 Code with_pack(DataType number,
                int width,
                std::span<const void* const> addresses,
                const Body& body) {
   return with_number(number, [&]<class T>() {
-    constexpr int kCount = 16 / sizeof(T);
-    bool fits = width % kCount == 0;
-    for (const void* const address : addresses) {
-      fits = fits && reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
-    }
-    return fits ? body.template operator()<T, kCount>() : body.template operator()<T, 1>();
+    return is_divisible(width, kWord<T>, addresses) ? body.template operator()<T, kWord<T>>()
+                                                    : body.template operator()<T, 1>();
   });
 }
 
@@ -122,7 +129,7 @@ struct ModelOperations {
     const std::array types = {sums(e.types, std::int64_t{e.pieces} * e.known_types * e.width), d,
                               numbers(e.type, e.tokens)};
     const std::array<const void*, 3> aligned = {e.d, e.positions, e.types};
-    return with_pack(DataType::f32, e.width, aligned, [&]<class T, int count>() {
+    const auto launch = [&]<int count>() {
       const int packs = e.width / count;
       const Code code = each(stream, "positions", positions,
                              static_cast<std::size_t>(packs) * static_cast<std::size_t>(e.longest),
@@ -131,7 +138,9 @@ struct ModelOperations {
       return each(stream, "types", types,
                   static_cast<std::size_t>(packs) * static_cast<std::size_t>(e.pieces),
                   TypeSums<count>{packs, e.pieces, e.known_types, e.tokens});
-    });
+    };
+    return is_divisible(e.width, kWord<float>, aligned) ? launch.template operator()<kWord<float>>()
+                                                        : launch.template operator()<1>();
   }
 
   static Code add_norm(const AddNorm& n, Stream stream) {
@@ -282,12 +291,11 @@ struct ModelOperations {
     return fits(count) ? Launcher::each(stream, name, ranges, count, body) : kUnsupported;
   }
 
-  // Returns whether all packs of rows of this width can be moved as a whole.
   static RowShape shape_of(const Matrix& size, std::span<const Range> ranges) {
-    bool aligned = size.width % kPack == 0;
-    for (const Range& range : ranges) {
-      aligned = aligned && reinterpret_cast<std::uintptr_t>(range.memory) % 16 == 0;
-    }
+    const bool aligned =
+        size.width % kPack == 0 && std::ranges::all_of(ranges, [](const Range& range) {
+          return reinterpret_cast<std::uintptr_t>(range.memory) % 16 == 0;
+        });
     return {size.width, aligned};
   }
 

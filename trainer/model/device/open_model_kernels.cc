@@ -1,7 +1,5 @@
 #include "trainer/model/device/open_model_kernels.h"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 
 #include "base/plugin.h"
@@ -16,11 +14,12 @@ struct Opened {
   std::string problem = {};  // empty if there are kernels
 };
 
-// Never closed, because a device may still run its code.
 Opened open(const std::string& path) {
-  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return {nullptr, concat("the plugin does not load: ", ::dlerror())};
-  auto* const entry = reinterpret_cast<ModelKernelsEntry*>(::dlsym(handle, kModelKernelsEntry));
+  const OpenedPlugin plugin = open_plugin(path, kModelKernelsEntry);
+  if (!plugin.problem.empty()) {
+    return {nullptr, concat("the plugin does not load: ", plugin.problem)};
+  }
+  auto* const entry = reinterpret_cast<ModelKernelsEntry*>(plugin.entry);
   if (entry == nullptr || entry()->version != ModelKernels::kVersion) {
     return {nullptr, concat(path, " is of another version of bp than this program")};
   }

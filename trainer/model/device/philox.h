@@ -5,13 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "comm/device/kernels/element.h"
 #include "trainer/model/device/model_kernels.h"
-
-#ifdef __CUDACC__
-#define BP_ON_DEVICE __host__ __device__
-#else
-#define BP_ON_DEVICE
-#endif
 
 namespace bp::trainer::device {
 
