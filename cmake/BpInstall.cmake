@@ -51,6 +51,7 @@ if(BP_TORCH)
                                      base/text.cc comm/device/host.cc comm/reduce/finite.cc ${_kernels})
   set_source_files_properties(${_kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON) # as in comm/reduce
   target_link_libraries(bp_torch_shared PRIVATE bp_flags hwy::hwy PUBLIC bp_comm_shared LibTorch::torch)
+  target_link_options(bp_torch_shared PRIVATE -fopenmp)
   bp_shared_library(bp_torch_shared torch)
   set_target_properties(bp_torch_shared PROPERTIES INSTALL_RPATH "\$ORIGIN;${LibTorch_ROOT_DIR}/lib")
   set_target_properties(bert_train PROPERTIES INSTALL_RPATH ${LibTorch_ROOT_DIR}/lib)

@@ -16,6 +16,7 @@
 #include "bp/trace.h"
 #include "comm/torch/device_arithmetic.h"
 #include "comm/torch/refuse.h"
+#include "comm/torch/sum_of_squares.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {

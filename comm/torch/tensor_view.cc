@@ -8,7 +8,6 @@
 #include "bp/error.h"
 #include "bp/torch/collective.h"
 #include "comm/torch/current_stream.h"
-#include "comm/torch/gradient_math.h"
 
 namespace bp {
 namespace {
@@ -78,11 +77,6 @@ CollectiveOptions after_work_on(const at::Tensor& tensor, CollectiveOptions opti
   const bool on_device = tensor.defined() && !tensor.is_cpu() && !tensor.is_meta();
   if (options.stream == nullptr && on_device) options.stream = current_stream(tensor.device());
   return options;
-}
-
-double sum_of_squares(const at::Tensor& tensor) {
-  const ConstView elements = elements_of(tensor);
-  return sum_of_squares(elements.type, elements.data, elements.count);
 }
 
 View view_of(const at::Tensor& tensor) {

@@ -30,8 +30,4 @@ namespace bp {
 // one of the tensor's device.
 [[nodiscard]] CollectiveOptions after_work_on(const at::Tensor& tensor, CollectiveOptions options);
 
-// Returns the sum_of_squares() (gradient_math.h) of all elements. `tensor` must be floating, dense
-// in any order of strides, and on the CPU.
-[[nodiscard]] double sum_of_squares(const at::Tensor& tensor);
-
 }  // namespace bp

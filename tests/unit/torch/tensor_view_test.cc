@@ -63,16 +63,6 @@ TEST(TensorView, RefusesUnsupportedTensors) {
               HasSubstr("a Strided tensor on meta where a strided one in memory is needed"));
 }
 
-TEST(TensorView, SquaresAreSummedExactlyInEveryTypeAndLayout) {
-  // The squares of 0..40 are exact in every type, and 41 elements leave a remainder after the
-  // vector lanes.
-  for (const auto type : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16}) {
-    EXPECT_EQ(sum_of_squares(at::arange(41, type)), 22140.0) << type;
-  }
-  EXPECT_EQ(sum_of_squares(at::zeros({0})), 0.0);
-  EXPECT_EQ(sum_of_squares(at::arange(6, at::kFloat).reshape({2, 3}).t()), 55.0);
-}
-
 TEST(OwnRows, AreTheBlockOfThisRankAndNeedRows) {
   const Communicator alone = Communicator::create();
   const at::Tensor whole = at::zeros({5, 2});
