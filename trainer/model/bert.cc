@@ -62,6 +62,20 @@ void Bert::merge_adapters() {
   require_gradients();
 }
 
+void Bert::use_sparse_gradients() {
+  const auto found =
+      std::ranges::find(parameters(), kWordEmbeddings, &NamedTensors::value_type::first);
+  const Tensor& words = found->second;
+  const bool tied =
+      std::ranges::any_of(ties(), [](const auto& tie) { return tie.second == kWordEmbeddings; });
+  if (words.is_cpu() && words.requires_grad() && !tied) encoder_.use_sparse_words();
+}
+
+std::vector<std::string> Bert::sparse_gradients() const {
+  if (!encoder_.has_sparse_words()) return {};
+  return {kWordEmbeddings};
+}
+
 Tensor Bert::forward(const Batch& batch, const TrainingStep* step) const {
   const at::AutoGradMode mode(step != nullptr && at::GradMode::is_enabled());
   const Pass pass = encoder_.begin(batch, step);

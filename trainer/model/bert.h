@@ -58,6 +58,13 @@ class Bert {
   // The caller must call it after each change of parameters, before the next forward pass.
   void parameters_changed() { encoder_.parameters_changed(); }
 
+  // Lets backward passes make a sparse gradient of the word embeddings, with only the rows of the
+  // words that a batch has, where that is possible: on the CPU, if the embeddings are trained and
+  // the head does not use them again.
+  void use_sparse_gradients();
+  // Returns the names of the parameters whose gradients are sparse.
+  [[nodiscard]] std::vector<std::string> sparse_gradients() const;
+
   // Returns the head's outputs, fp32, on the model's device with `step` and on the host without.
   // With `step`, dropout is on and gradients are recorded unless
   // the caller has disabled them. With null, for evaluation, neither happens and everything is

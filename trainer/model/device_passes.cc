@@ -141,6 +141,7 @@ class DevicePasses : public Passes {
                                               const Tensor& token_types,
                                               const Tensor& d_out,
                                               const EmbedSizes& sizes) const override {
+    BP_CHECK(!sizes.sparse_words, "a sparse gradient on a device");
     const std::int64_t width = d_out.size(1);
     const int pieces = pieces_for(layout.tokens, width);
     const Tensor types = sums_for(d_out, pieces, sizes.types * width);

@@ -88,7 +88,7 @@ Encoder::Encoder(const BertConfig& config,
     return parameters.norm(name, hidden, config.norm_epsilon);
   };
   const std::string embeddings = "bert.embeddings.";
-  words_ = parameters.matrix(embeddings + "word_embeddings.weight", {config.vocabulary, hidden});
+  words_ = parameters.matrix(kWordEmbeddings, {config.vocabulary, hidden});
   words_.slice(0, config.pad_id, config.pad_id + 1).zero_();
   positions_ =
       parameters.matrix(embeddings + "position_embeddings.weight", {config.positions, hidden});
@@ -218,7 +218,7 @@ Tensor Encoder::token_types(const Pass& pass, const Batch& batch) const {
 Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) const {
   const Tensor ids = on_device_of(words_, without_padding(batch.token_ids, batch, *pass.layout));
   Tensor x = embed(pass.layout, ids, token_types(pass, batch), words_, positions_, types_,
-                   pass.step == nullptr ? at::kFloat : number_);
+                   sparse_words_, pass.step == nullptr ? at::kFloat : number_);
   if (pass.step != nullptr && pass.step->perturbation.defined()) {
     x = (x + pass.step->perturbation).to(x.scalar_type());
   }

@@ -24,6 +24,8 @@
 
 namespace bp::trainer {
 
+inline constexpr const char* kWordEmbeddings = "bert.embeddings.word_embeddings.weight";
+
 // Which states the reader of the encoder needs. The last layer computes no others.
 enum class States : std::uint8_t { first_tokens, all_tokens };
 
@@ -46,6 +48,10 @@ class Encoder {
   // Adds what the adapters compute to the matrices beside them. The encoder has no adapters
   // afterwards.
   void merge_adapters();
+
+  // From now on the gradient of the word embeddings is sparse (embed()).
+  void use_sparse_words() { sparse_words_ = true; }
+  [[nodiscard]] bool has_sparse_words() const { return sparse_words_; }
 
   // Throws invalid_argument if a sample is longer than the model's positions.
   [[nodiscard]] Pass begin(const Batch& batch, const TrainingStep* step) const;
@@ -100,6 +106,7 @@ class Encoder {
   at::Tensor words_;
   at::Tensor positions_;
   at::Tensor types_;
+  bool sparse_words_ = false;
   Norm embedding_norm_;
   std::vector<Layer> layers_;
   Linear pooler_;

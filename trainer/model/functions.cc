@@ -42,9 +42,11 @@ struct Embed : Function<Embed> {
                         const Tensor& word,
                         const Tensor& position,
                         const Tensor& type,
+                        bool sparse_words,
                         at::ScalarType number) {
     keep(ctx, layout, {});
     ctx->save_for_backward({token_ids, token_types});
+    ctx->saved_data["sparse_words"] = sparse_words;
     ctx->saved_data["words"] = word.size(0);
     ctx->saved_data["positions"] = position.size(0);
     ctx->saved_data["types"] = type.size(0);
@@ -56,8 +58,8 @@ struct Embed : Function<Embed> {
     const EmbedGradients d = passes_of(d_out).embed_backward(
         *kept_by(ctx)->layout, saved[0], saved[1], d_out,
         {ctx->saved_data["words"].toInt(), ctx->saved_data["positions"].toInt(),
-         ctx->saved_data["types"].toInt()});
-    return {Tensor(), Tensor(), Tensor(), d.word, d.position, d.type, Tensor()};
+         ctx->saved_data["types"].toInt(), ctx->saved_data["sparse_words"].toBool()});
+    return {Tensor(), Tensor(), Tensor(), d.word, d.position, d.type, Tensor(), Tensor()};
   }
 };
 
@@ -170,8 +172,9 @@ Tensor embed(const LayoutPtr& layout,
              const Tensor& word,
              const Tensor& position,
              const Tensor& type,
+             bool sparse_words,
              at::ScalarType number) {
-  return Embed::apply(layout, token_ids, token_types, word, position, type, number);
+  return Embed::apply(layout, token_ids, token_types, word, position, type, sparse_words, number);
 }
 
 Tensor product(const Tensor& x, const Weight& weight) {

@@ -28,13 +28,15 @@ struct Dropout {
 using LayoutPtr = std::shared_ptr<const Layout>;
 
 // Returns the sum of the embeddings of the word, the position and the token type: [tokens, hidden]
-// of type `number`.
+// of type `number`. `sparse_words`: the gradient of `word` is a sparse tensor of the rows that the
+// batch has, which only the CPU can compute.
 at::Tensor embed(const LayoutPtr& layout,
                  const at::Tensor& token_ids,    // i64 [offsets.back()]
                  const at::Tensor& token_types,  // i64 [offsets.back()]
                  const at::Tensor& word,
                  const at::Tensor& position,
                  const at::Tensor& type,
+                 bool sparse_words,
                  at::ScalarType number);
 
 // A weight, and the tensor that products use: the weight itself, or a copy with the numbers of bf16

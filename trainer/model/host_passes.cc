@@ -1,11 +1,15 @@
 // The passes over the host's memory: rows and columns are divided among LibTorch's threads.
+#include <ATen/ops/_sparse_coo_tensor_unsafe.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "trainer/model/passes.h"
 #include "trainer/model/rows.h"
@@ -23,6 +27,25 @@ Tensor zero_rows(std::int64_t rows, std::int64_t width) {
     std::fill(to + begin * width, to + end * width, 0.0F);
   });
   return zeros;
+}
+
+// The words of a batch, in ascending order, and where each token's word is among them.
+struct WordsOfBatch {
+  std::vector<std::int64_t> words;
+  std::vector<std::int64_t> places;
+};
+
+WordsOfBatch words_of_batch(const std::int64_t* ids, std::int64_t tokens) {
+  WordsOfBatch result;
+  result.words.assign(ids, ids + tokens);
+  std::ranges::sort(result.words);
+  const auto repeated = std::ranges::unique(result.words);
+  result.words.erase(repeated.begin(), repeated.end());
+  result.places.resize(static_cast<std::size_t>(tokens));
+  std::transform(ids, ids + tokens, result.places.begin(), [&](std::int64_t id) {
+    return std::ranges::lower_bound(result.words, id) - result.words.begin();
+  });
+  return result;
 }
 
 // Returns where token `place` of sample `row` is in the matrices.
@@ -122,20 +145,27 @@ class HostPasses : public Passes {
                                               const Tensor& d_out,
                                               const EmbedSizes& sizes) const override {
     const std::int64_t width = d_out.size(1);
-    EmbedGradients result{zero_rows(sizes.words, width),
+    const std::int64_t tokens = layout.offsets.back();
+    const auto* rows = token_ids.const_data_ptr<std::int64_t>();
+    WordsOfBatch batch;
+    if (sizes.sparse_words) {
+      batch = words_of_batch(rows, tokens);
+      rows = batch.places.data();
+    }
+    const std::int64_t word_rows =
+        sizes.sparse_words ? static_cast<std::int64_t>(batch.words.size()) : sizes.words;
+    EmbedGradients result{zero_rows(word_rows, width),
                           at::zeros({sizes.positions, width}, at::kFloat),
                           at::zeros({sizes.types, width}, at::kFloat)};
-    const auto* ids = token_ids.const_data_ptr<std::int64_t>();
     const auto* type_of_token = token_types.const_data_ptr<std::int64_t>();
     const auto* from = d_out.const_data_ptr<float>();
     auto* words = result.word.data_ptr<float>();
     auto* positions = result.position.data_ptr<float>();
     auto* types = result.type.data_ptr<float>();
-    const std::int64_t tokens = layout.offsets.back();
     for_columns(width, tokens, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t t = 0; t < tokens; ++t) {
         const auto row = static_cast<std::size_t>(layout.row_of_token[static_cast<std::size_t>(t)]);
-        float* word = words + ids[t] * width;
+        float* word = words + rows[t] * width;
         float* position = positions + (t - layout.offsets[row]) * width;
         float* type = types + type_of_token[t] * width;
         const float* d = from + t * width;
@@ -146,6 +176,11 @@ class HostPasses : public Passes {
         }
       }
     });
+    if (sizes.sparse_words) {
+      const Tensor numbers = at::tensor(batch.words, at::kLong).unsqueeze(0);
+      result.word = at::_sparse_coo_tensor_unsafe(numbers, result.word, {sizes.words, width})
+                        ._coalesced_(true);
+    }
     return result;
   }
 

@@ -28,11 +28,13 @@ struct EmbedGradients {
   at::Tensor position;
   at::Tensor type;
 };
-// The number of rows of each table.
+// The number of rows of each table, and whether the gradient of the first is to be sparse: a
+// coalesced tensor of the rows whose words the batch has.
 struct EmbedSizes {
   std::int64_t words = 0;
   std::int64_t positions = 0;
   std::int64_t types = 0;
+  bool sparse_words = false;
 };
 
 // The result of add_norm(), and what its backward pass needs of it.
@@ -91,7 +93,7 @@ class Passes {
                                          const at::Tensor& token_types,
                                          const EmbedTables& tables,
                                          at::ScalarType number) const = 0;
-  // `d_out`: fp32.
+  // `d_out`: fp32. Only the host has sparse gradients.
   [[nodiscard]] virtual EmbedGradients embed_backward(const Layout& layout,
                                                       const at::Tensor& token_ids,
                                                       const at::Tensor& token_types,

@@ -8,10 +8,13 @@
 #include <torch/optim/adamw.h>
 #include <torch/serialize/archive.h>
 
+#include <cmath>
 #include <cstdint>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
+#include "trainer/optim/adamw_rows.h"
 #include "trainer/optim/laid_out_like.h"
 #include "trainer/optim/optimizer_state.h"
 
@@ -49,6 +52,7 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
   // An archive may come from a rank whose parameters lie on another device.
   void load(torch::serialize::InputArchive& archive) override {
     AdamW::load(archive);
+    moving_.clear();
     for (const OptimizerParamGroup& group : param_groups()) {
       for (const at::Tensor& parameter : group.params()) {
         const auto found = state_.find(parameter.unsafeGetTensorImpl());
@@ -75,6 +79,7 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
     own->exp_avg(state.moments.at(0));
     own->exp_avg_sq(state.moments.at(1));
     state_[parameter.unsafeGetTensorImpl()] = std::move(own);
+    moving_.erase(parameter.unsafeGetTensorImpl());
   }
 
  private:
@@ -89,7 +94,26 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
     return static_cast<AdamWParamState&>(*slot);
   }
 
+  void step_rows(const at::Tensor& parameter,
+                 const AdamWParamState& state,
+                 const torch::optim::AdamWOptions& options) {
+    const auto [beta1, beta2] = options.betas();
+    const auto t = static_cast<double>(state.step());
+    const AdamWStep numbers{
+        .beta1 = static_cast<float>(beta1),
+        .beta2 = static_cast<float>(beta2),
+        .rate = static_cast<float>(options.lr() / (1 - std::pow(beta1, t))),
+        .correction2 = static_cast<float>(1 / std::sqrt(1 - std::pow(beta2, t))),
+        .epsilon = static_cast<float>(options.eps()),
+        .kept = static_cast<float>(1 - options.lr() * options.weight_decay())};
+    auto [at, is_new] = moving_.try_emplace(parameter.unsafeGetTensorImpl());
+    if (is_new) at->second = rows_in_motion(state.exp_avg(), state.exp_avg_sq());
+    adamw_rows(parameter, parameter.grad().coalesce(), state.exp_avg(), state.exp_avg_sq(),
+               at->second, numbers);
+  }
+
   void step_group(OptimizerParamGroup& group) {
+    const auto& options = static_cast<const torch::optim::AdamWOptions&>(group.options());
     std::map<std::pair<std::int64_t, at::ScalarType>, TensorBatch> batches;
     for (const at::Tensor& parameter : group.params()) {
       if (!parameter.grad().defined()) {
@@ -97,13 +121,17 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
       }
       AdamWParamState& state = own_state(parameter);
       state.step(state.step() + 1);
+      if (parameter.grad().is_sparse()) {
+        step_rows(parameter, state, options);
+        continue;
+      }
+      moving_.erase(parameter.unsafeGetTensorImpl());
       TensorBatch& batch = batches[{state.step(), parameter.scalar_type()}];
       batch.parameters.push_back(parameter);
       batch.gradients.push_back(laid_out_like(parameter, parameter.grad()));
       batch.exp_avgs.push_back(state.exp_avg());
       batch.exp_avg_sqs.push_back(state.exp_avg_sq());
     }
-    const auto& options = static_cast<const torch::optim::AdamWOptions&>(group.options());
     const auto [beta1, beta2] = options.betas();
     for (auto& [key, batch] : batches) {
       const at::Tensor step = at::full({}, static_cast<double>(key.first),
@@ -115,6 +143,9 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
                         /*maximize=*/false);
     }
   }
+
+  // Of parameters with sparse gradients. It follows from their moments.
+  std::unordered_map<const c10::TensorImpl*, RowsInMotion> moving_;
 };
 
 }  // namespace

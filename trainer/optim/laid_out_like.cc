@@ -5,6 +5,7 @@
 namespace bp::trainer {
 
 at::Tensor laid_out_like(const at::Tensor& parameter, const at::Tensor& gradient) {
+  if (gradient.is_sparse()) return laid_out_like(parameter, gradient.to_dense());
   if (gradient.strides() == parameter.strides()) return gradient;
   return at::empty_like(parameter).copy_(gradient);
 }

@@ -1,7 +1,15 @@
 #include "trainer/optim/update_loops.h"
 
+#include <limits>
+
 namespace bp::trainer {
 namespace {
+
+float adamw_change(float exp_avg, float exp_avg_sq, const AdamWStep& step) {
+  return step.rate * exp_avg / (__builtin_sqrtf(exp_avg_sq) * step.correction2 + step.epsilon);
+}
+
+float or_zero(float x) { return __builtin_fabsf(x) < std::numeric_limits<float>::min() ? 0 : x; }
 
 float lamb_direction(float parameter, float exp_avg, float exp_avg_sq, const LambStep& step) {
   const float mean = exp_avg * step.correction1;
@@ -10,6 +18,44 @@ float lamb_direction(float parameter, float exp_avg, float exp_avg_sq, const Lam
 }
 
 }  // namespace
+
+void adamw_loop(std::int64_t count,
+                float* __restrict__ parameter,
+                const float* __restrict__ gradient,
+                float* __restrict__ exp_avg,
+                float* __restrict__ exp_avg_sq,
+                const AdamWStep& given) {
+  const AdamWStep step = given;
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float g = gradient[i];
+    const float mean = step.beta1 * exp_avg[i] + (1 - step.beta1) * g;
+    const float square = step.beta2 * exp_avg_sq[i] + (1 - step.beta2) * g * g;
+    exp_avg[i] = mean;
+    exp_avg_sq[i] = square;
+    parameter[i] = parameter[i] * step.kept - adamw_change(mean, square, step);
+  }
+}
+
+void adamw_rest_loop(std::int64_t count,
+                     float* __restrict__ parameter,
+                     float* __restrict__ exp_avg,
+                     float* __restrict__ exp_avg_sq,
+                     const AdamWStep& given) {
+  const AdamWStep step = given;
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float mean = or_zero(step.beta1 * exp_avg[i]);
+    const float square = or_zero(step.beta2 * exp_avg_sq[i]);
+    exp_avg[i] = mean;
+    exp_avg_sq[i] = square;
+    parameter[i] = parameter[i] * step.kept - adamw_change(mean, square, step);
+  }
+}
+
+void decay_loop(std::int64_t count, float* parameter, float kept) {
+  for (std::int64_t i = 0; i < count; ++i) parameter[i] *= kept;
+}
 
 void lion_loop(std::int64_t count,
                float* __restrict__ parameter,

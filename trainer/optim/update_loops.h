@@ -6,6 +6,27 @@
 
 namespace bp::trainer {
 
+struct AdamWStep {
+  float beta1 = 0;
+  float beta2 = 0;
+  float rate = 0;         // lr / (1 - beta1^t)
+  float correction2 = 1;  // 1 / sqrt(1 - beta2^t)
+  float epsilon = 0;
+  float kept = 1;  // share of a parameter that weight decay leaves
+};
+void adamw_loop(std::int64_t count,
+                float* parameter,
+                const float* gradient,
+                float* exp_avg,
+                float* exp_avg_sq,
+                const AdamWStep& step);
+// The same for a gradient of 0. Moments too small for a normal number become 0, because processors
+// compute slowly with such numbers.
+void adamw_rest_loop(
+    std::int64_t count, float* parameter, float* exp_avg, float* exp_avg_sq, const AdamWStep& step);
+// The same for moments of 0, too.
+void decay_loop(std::int64_t count, float* parameter, float kept);
+
 struct LionStep {
   float beta1 = 0;
   float beta2 = 0;

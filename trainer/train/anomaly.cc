@@ -31,7 +31,7 @@ void AnomalyWatch::require_none(Communicator& world, const Bert& model, std::int
   std::string found = *first_;
   for (const auto& [name, parameter] : model.parameters()) {
     if (!found.empty()) break;
-    if (parameter.grad().defined() && !all_finite(parameter.grad())) {
+    if (parameter.grad().defined() && !all_finite(parameter.grad().to_dense())) {
       found = concat("the gradient of the parameter ", name);
     }
   }

@@ -27,8 +27,9 @@ std::string text_of(double value) { return std::isnan(value) ? "nan" : value > 0
 // Collects the first tensors that are not finite, with the numbers of such elements.
 class NotFinite {
  public:
-  void look(const std::string& name, const at::Tensor& x) {
-    if (!x.defined() || list_.size() >= kMostTensors) return;
+  void look(const std::string& name, const at::Tensor& tensor) {
+    if (!tensor.defined() || list_.size() >= kMostTensors) return;
+    const at::Tensor x = tensor.to_dense();
     const std::int64_t nan = x.isnan().sum().item<std::int64_t>();
     const std::int64_t inf = x.isinf().sum().item<std::int64_t>();
     if (nan + inf > 0) {

@@ -21,7 +21,7 @@ constexpr std::size_t kHashBytes = sizeof(std::uint64_t);
 void append_hash(std::string& to, const at::Tensor& tensor) {
   std::uint64_t hash = 0;
   if (tensor.defined()) {
-    const at::Tensor values = tensor.detach().cpu().contiguous();
+    const at::Tensor values = tensor.detach().to_dense().cpu().contiguous();
     hash = digest_of({static_cast<const char*>(values.const_data_ptr()), values.nbytes()}).low;
   }
   to.append(reinterpret_cast<const char*>(&hash), kHashBytes);

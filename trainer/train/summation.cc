@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,9 +45,10 @@ std::string machines(Communicator& world, const Bert& model, const std::string& 
 }
 
 std::string layout_of(const Bert& model) {
+  const std::vector<std::string> sparse = model.sparse_gradients();
   std::vector<GradientSize> gradients;
   for (const auto& [name, parameter] : model.parameters()) {
-    if (!parameter.requires_grad()) continue;
+    if (!parameter.requires_grad() || std::ranges::count(sparse, name) > 0) continue;
     gradients.push_back({static_cast<std::size_t>(parameter.numel()), DataType::f32});
   }
   const DistributedOptimizerOptions limits;

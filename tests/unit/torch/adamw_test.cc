@@ -1,14 +1,18 @@
 #include "trainer/optim/adamw.h"
 
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 #include <torch/optim/adamw.h>
 #include <torch/serialize/archive.h>
 
+#include <cstdint>
+#include <memory>
 #include <sstream>
+#include <vector>
 
 #include "tests/support/torch_model.h"
+#include "trainer/optim/optimizer.h"
+#include "trainer/optim/optimizer_state.h"
 
 namespace bp::trainer {
 namespace {
@@ -118,6 +122,85 @@ TEST(FusedAdamW, LeavesParametersWithoutGradientAlone) {
   // Its first step comes later than those of the others.
   train(model, *optimizer, 0, 1);
   EXPECT_NE(bits({model.parameters()[0]}), bits({Mlp().parameters()[0]}));
+}
+
+// A table of 200 rows, of which each step reaches some: the upper half never.
+class RowsOfATable : public ::testing::Test {
+ protected:
+  struct Table {
+    at::Tensor rows =
+        at::arange(200 * 24, at::kFloat).reshape({200, 24}).div(1000).requires_grad_();
+    std::unique_ptr<torch::optim::Optimizer> optimizer =
+        make_fused_adamw({{.parameters = {rows}, .weight_decay = 0.1}}, kOptions);
+  };
+  enum class Kind : std::uint8_t { dense, sparse };
+
+  static void train(Table& table, Kind kind, int from, int to) {
+    for (int step = from; step < to; ++step) {
+      const at::Tensor numbers = at::arange(step % 3, 100, 7 + step % 5).unsqueeze(0);
+      const at::Tensor values =
+          at::arange(numbers.numel() * 24, at::kFloat).reshape({-1, 24}).sin().add(0.1 * step);
+      const at::Tensor gradient = at::sparse_coo_tensor(numbers, values, {200, 24});
+      table.rows.mutable_grad() = kind == Kind::sparse ? gradient : gradient.to_dense();
+      table.optimizer->step();
+    }
+  }
+};
+
+TEST_F(RowsOfATable, MoveAsWithADenseGradient) {
+  Table dense;
+  Table sparse;
+  train(dense, Kind::dense, 0, 30);
+  train(sparse, Kind::sparse, 0, 30);
+  EXPECT_LT(distance({dense.rows}, {sparse.rows}), 2e-6);
+  EXPECT_GT(distance({Table().rows.slice(0, 0, 100)}, {sparse.rows.slice(0, 0, 100)}), 1e-2);
+  // Those that never had a gradient only decay.
+  at::Tensor decayed = Table().rows.detach().slice(0, 100);
+  for (int step = 0; step < 30; ++step) decayed.mul_(1 - kOptions.lr * 0.1);
+  EXPECT_EQ(bits({sparse.rows.slice(0, 100)}), bits({decayed}));
+}
+
+TEST_F(RowsOfATable, ContinueFromSavedStateBitForBit) {
+  Table uninterrupted;
+  train(uninterrupted, Kind::sparse, 0, 20);
+  Table before;
+  train(before, Kind::sparse, 0, 9);
+  Table after;
+  train(after, Kind::sparse, 0, 1);  // which loading must forget
+  copy_state(*before.optimizer, *after.optimizer);
+  {
+    const at::NoGradGuard no_grad;
+    after.rows.copy_(before.rows);
+  }
+  train(after, Kind::sparse, 9, 20);
+  EXPECT_EQ(bits({after.rows}), bits({uninterrupted.rows}));
+}
+
+TEST_F(RowsOfATable, MayHaveDenseGradientsMeanwhile) {
+  Table dense;
+  Table mixed;
+  train(dense, Kind::dense, 0, 12);
+  train(mixed, Kind::sparse, 0, 4);
+  train(mixed, Kind::dense, 4, 8);
+  train(mixed, Kind::sparse, 8, 12);
+  EXPECT_LT(distance({dense.rows}, {mixed.rows}), 2e-6);
+}
+
+// A moment that shrinks by a tenth in each step would be a denormal number after 800 steps, and
+// stay one for ever.
+TEST_F(RowsOfATable, HaveNoDenormalMoments) {
+  Table table;
+  train(table, Kind::sparse, 0, 1);
+  const at::Tensor none =
+      at::sparse_coo_tensor(at::zeros({1, 0}, at::kLong), at::zeros({0, 24}), {200, 24});
+  for (int step = 0; step < 1000; ++step) {
+    table.rows.mutable_grad() = none;
+    table.optimizer->step();
+  }
+  const ParameterState state = state_of(*table.optimizer).state_of(table.rows);
+  EXPECT_EQ(state.step, 1001);
+  EXPECT_EQ(state.moments[0].abs().max().item<float>(), 0);
+  EXPECT_GT(state.moments[1].max().item<float>(), 0);
 }
 
 TEST(FusedAdamW, AcceptsGradientsOfAnotherLayout) {

@@ -48,5 +48,15 @@ TEST_F(SummationTest, DistinguishesTablesOfAlgorithms) {
   EXPECT_EQ(algorithm_with(ring, "halving_doubling"), "halving_doubling");
 }
 
+TEST_F(SummationTest, DistinguishesSparseGradients) {
+  bp::test::run_ranks(1, [&](Communicator& world) {
+    const SampleStore store = SampleStore::open(store_path());
+    Bert model(config(store, 0), make_classifier_head, {}, 1);
+    const Summation dense = summation_of(world, model);
+    model.use_sparse_gradients();
+    EXPECT_NE(summation_of(world, model), dense);
+  });
+}
+
 }  // namespace
 }  // namespace bp::trainer

@@ -94,8 +94,7 @@ class PretrainHead : public Head {
             parameters.linear(kPredictions + "transform.dense", config.hidden, config.hidden)),
         norm_(parameters.norm(
             kPredictions + "transform.LayerNorm", config.hidden, config.norm_epsilon)),
-        words_(parameters.tied(kPredictions + "decoder.weight",
-                               "bert.embeddings.word_embeddings.weight")),
+        words_(parameters.tied(kPredictions + "decoder.weight", kWordEmbeddings)),
         bias_(parameters.bias(kPredictions + "bias", config.vocabulary)) {
     (void)parameters.tied(kPredictions + "decoder.bias", kPredictions + "bias");
     if (with_next_sentence) {
