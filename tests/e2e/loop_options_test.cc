@@ -79,9 +79,10 @@ TEST_F(LoopOptions, TheBestWeightsAreTheSameOnEachLayoutAndOnAllRanks) {
     EXPECT_EQ(fs::read_symlink(path(run + "/checkpoints/best")).string(), concat("step-", step));
     EXPECT_TRUE(read(path(run + "/model/model.safetensors")) ==
                 read(path(run + "/checkpoints/best/model.safetensors")));
+    // A tenth of a step at this rate, which lets rounding grow.
     EXPECT_LE(test::largest_difference(path(run + "/model/model.safetensors"),
                                        path("one/model/model.safetensors")),
-              1e-4);
+              3e-4);
     // All ranks scored the test split, each its share, with the weights that were saved.
     const Ended again = in_folder(concat(BP_BIN_DIR "/bert_train eval ", run, " --out p.csv"));
     ASSERT_EQ(again.code, 0) << again.output;

@@ -1,11 +1,13 @@
-// Attention as batched products of small matrices, one per sample and head, with one fused pass for
-// scale, softmax and dropout between them. Only these matrices pad samples, with zero rows.
+// Attention, in one of two ways: in the cache, head by head (fused_attention.h), or as batched
+// products of small matrices, one per sample and head, with one fused pass for scale, softmax and
+// dropout between them. Only these matrices pad samples, with zero rows.
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <cmath>
 #include <utility>
 
 #include "trainer/model/functions.h"
+#include "trainer/model/fused_attention.h"
 #include "trainer/model/passes.h"
 #include "trainer/model/products.h"
 
@@ -17,12 +19,16 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
+Heads heads_of(const Tensor& qkv, int count) {
+  return {count, static_cast<int>(qkv.size(1) / 3 / count)};
+}
+
 struct KeptHeads : torch::CustomClassHolder {
   LayoutPtr layout;
   Heads heads;
 };
 
-struct Attention : Function<Attention> {
+struct FusedAttention : Function<FusedAttention> {
   static Tensor forward(AutogradContext* ctx,
                         const LayoutPtr& layout,
                         const Tensor& qkv,
@@ -32,7 +38,36 @@ struct Attention : Function<Attention> {
                         const Dropout& dropout) {
     auto kept = c10::make_intrusive<KeptHeads>();
     kept->layout = layout;
-    kept->heads = {count, static_cast<int>(qkv.size(1) / 3 / count)};
+    kept->heads = heads_of(qkv, count);
+    const Attended found = attend(*layout, kept->heads, qkv, bias, first_only, dropout);
+    ctx->save_for_backward({qkv, bias, found.p, found.dropped});
+    ctx->saved_data["first_only"] = first_only;
+    ctx->saved_data["kept"] = c10::IValue::make_capsule(std::move(kept));
+    return found.y;
+  }
+
+  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+    const variable_list saved = ctx->get_saved_variables();
+    const auto kept =
+        c10::dynamic_intrusive_pointer_cast<KeptHeads>(ctx->saved_data["kept"].toCapsule());
+    const AttentionGradients d = attend_backward(
+        *kept->layout, kept->heads, saved[0], saved[1], ctx->saved_data["first_only"].toBool(),
+        {{}, saved[2], saved[3]}, gradients[0].contiguous());
+    return {Tensor(), d.qkv, d.bias, Tensor(), Tensor(), Tensor()};
+  }
+};
+
+struct PaddedAttention : Function<PaddedAttention> {
+  static Tensor forward(AutogradContext* ctx,
+                        const LayoutPtr& layout,
+                        const Tensor& qkv,
+                        const Tensor& bias,
+                        int count,
+                        bool first_only,
+                        const Dropout& dropout) {
+    auto kept = c10::make_intrusive<KeptHeads>();
+    kept->layout = layout;
+    kept->heads = heads_of(qkv, count);
     const Heads& heads = kept->heads;
     const int longest = layout->longest;
     const Passes& passes = passes_of(qkv);
@@ -89,8 +124,12 @@ Tensor attention(const LayoutPtr& layout,
                  const Tensor& bias,
                  int heads,
                  bool first_only,
-                 const Dropout& dropout) {
-  return Attention::apply(layout, qkv, bias, heads, first_only, dropout);
+                 const Dropout& dropout,
+                 AttentionWay way) {
+  const bool is_faster = qkv.is_cpu() && is_fused_faster(*layout, qkv.scalar_type());
+  const bool fused = way == AttentionWay::fused || (way == AttentionWay::faster && is_faster);
+  return fused ? FusedAttention::apply(layout, qkv, bias, heads, first_only, dropout)
+               : PaddedAttention::apply(layout, qkv, bias, heads, first_only, dropout);
 }
 
 }  // namespace bp::trainer

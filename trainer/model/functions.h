@@ -78,11 +78,16 @@ at::Tensor drop(const LayoutPtr& layout, const at::Tensor& x, const Dropout& dro
 // Returns multi-head attention inside each sample. qkv: [tokens, 3 * hidden] (queries, keys,
 // values, each head by head); bias: [3 * hidden]. With `first_only`, only the first token of each
 // sample is a query and the result is [rows, hidden]; else it is [tokens, hidden].
+//
+// The faster way is taken, unless `way` says otherwise: fused, head by head in the cache and
+// without padding (on the host only), or by products of padded matrices in memory.
+enum class AttentionWay : std::uint8_t { faster, fused, padded };
 at::Tensor attention(const LayoutPtr& layout,
                      const at::Tensor& qkv,
                      const at::Tensor& bias,
                      int heads,
                      bool first_only,
-                     const Dropout& dropout);
+                     const Dropout& dropout,
+                     AttentionWay way = AttentionWay::faster);
 
 }  // namespace bp::trainer

@@ -1,6 +1,7 @@
 // The element-wise half of the encoder: the operations between two matrix products, each in one
-// pass over memory. They are plain loops (loops.cc), compiled for several instruction sets;
-// kernels() chooses the best one that the processor supports.
+// pass over memory, and attention inside short samples. They are plain loops (loops.cc) and
+// products of small matrices (attention.cc), compiled for several instruction sets; kernels()
+// chooses the best one that the processor supports.
 //
 // Each function processes one row, so that callers may divide the work among threads as they like.
 // Dropout drops the same elements on every processor; sums may differ in their last bits. `Number`
@@ -8,6 +9,7 @@
 // not set them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "bp/types.h"
@@ -109,7 +111,69 @@ struct Kernels {
   };
   void (*split_heads)(const Heads& to, const Number* row, const float* bias);
   void (*merge_heads)(Number* row, float* bias_sum, const Heads& from);
+
+  // Attention of one head of one sample. Row t of q, k and v is token t's, at q + t * stride;
+  // biases are added to them. y = dropout(softmax(scale * q k^T)) v, for the first `queries`
+  // tokens.
+  struct AttendHead {
+    const Number* q = nullptr;
+    const Number* k = nullptr;
+    const Number* v = nullptr;
+    std::int64_t stride = 0;
+    const float* q_bias = nullptr;
+    const float* k_bias = nullptr;
+    const float* v_bias = nullptr;
+    Number* y = nullptr;  // row t at y + t * y_stride
+    std::int64_t y_stride = 0;
+    Number* p = nullptr;        // [queries, tokens], the softmax, kept for the backward pass
+    Number* dropped = nullptr;  // the same after dropout; null without
+    const DropoutRow* dropout = nullptr;  // of the first query
+    int tokens = 0;
+    int queries = 0;
+    int size = 0;  // of a head
+    float scale = 1;
+  };
+  // `scratch`: of attention_scratch() floats.
+  void (*attend)(const AttendHead& head, float* scratch);
+
+  // Computes the gradients dq, dk and dv, which lie as q, k and v do. dq is set to 0 for tokens
+  // that are no queries. Without dropout, `dropped` is `p`.
+  struct AttendHeadBackward {
+    const Number* q = nullptr;
+    const Number* k = nullptr;
+    const Number* v = nullptr;
+    Number* dq = nullptr;
+    Number* dk = nullptr;
+    Number* dv = nullptr;
+    std::int64_t stride = 0;
+    const float* q_bias = nullptr;
+    const float* k_bias = nullptr;
+    const float* v_bias = nullptr;
+    const Number* dy = nullptr;
+    std::int64_t dy_stride = 0;
+    const Number* p = nullptr;
+    const Number* dropped = nullptr;
+    int tokens = 0;
+    int queries = 0;
+    int size = 0;
+    float scale = 1;
+  };
+  void (*attend_backward)(const AttendHeadBackward& head, float* scratch);
+
+  // Adds rows of `width` numbers to `sum`.
+  void (*add_rows)(float* sum, const Number* rows, int width, std::int64_t count);
 };
+
+inline constexpr int kAttentionLanes = 16;
+
+// Returns the floats of scratch memory that attention of a head needs.
+[[nodiscard]] constexpr std::size_t attention_scratch(int tokens, int size) {
+  constexpr int kBlock = 32;  // queries
+  const auto up = [](int n) {
+    return static_cast<std::size_t>((n + kAttentionLanes - 1) / kAttentionLanes * kAttentionLanes);
+  };
+  return 4 * up(tokens) * up(size) + kBlock * (3 * up(size) + 2 * up(tokens));
+}
 
 // The instruction sets for which the loops are compiled: all three on x86-64, only the first
 // elsewhere.

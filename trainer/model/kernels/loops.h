@@ -1,12 +1,19 @@
-// The tables that each compilation of loops.cc exports.
+// What each compilation of loops.cc and attention.cc exports.
 #pragma once
 
 #include <cstdint>
 
 #include "trainer/model/kernels/kernels.h"
 
+#define BP_DECLARE_ATTENTION(Number)                                    \
+  void attend(const Kernels<Number>::AttendHead& head, float* scratch); \
+  void attend_backward(const Kernels<Number>::AttendHeadBackward& head, float* scratch);
+
 #define BP_DECLARE_ISA(name)                                                         \
   namespace bp::trainer::kernels::name {                                             \
+  BP_DECLARE_ATTENTION(float)                                                        \
+  BP_DECLARE_ATTENTION(BFloat16)                                                     \
+  BP_DECLARE_ATTENTION(Float16)                                                      \
   const Kernels<float>& f32();                                                       \
   const Kernels<BFloat16>& bf16();                                                   \
   const Kernels<Float16>& f16();                                                     \
@@ -18,3 +25,4 @@ BP_DECLARE_ISA(avx2)
 BP_DECLARE_ISA(avx512)
 
 #undef BP_DECLARE_ISA
+#undef BP_DECLARE_ATTENTION

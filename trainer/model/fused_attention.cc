@@ -1,0 +1,175 @@
+#include "trainer/model/fused_attention.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <vector>
+
+#include "trainer/model/rows.h"
+
+namespace bp::trainer {
+namespace {
+
+using at::Tensor;
+
+// Where the probabilities of each sample begin, in numbers of one head; the last is their sum.
+std::vector<std::int64_t> score_offsets(const Layout& layout, bool first_only) {
+  std::vector<std::int64_t> offsets = {0};
+  for (int row = 0; row < layout.rows; ++row) {
+    const std::int64_t length = layout.length(row);
+    offsets.push_back(offsets.back() + (first_only ? length : length * length));
+  }
+  return offsets;
+}
+
+// Runs body(row, head) in parallel. Threads get about the same number of scores, because samples
+// differ in length.
+template <class Body>
+void for_heads(const std::vector<std::int64_t>& scores, int heads, int size, const Body& body) {
+  constexpr std::int64_t kGrain = 32768;  // multiplications of a product
+  at::parallel_for(
+      0, scores.back() * heads, kGrain / size + 1, [&](std::int64_t begin, std::int64_t end) {
+        // The head with a score in `begin` belongs to the thread that has its first one.
+        auto row = std::ranges::upper_bound(scores, begin / heads) - scores.begin() - 1;
+        for (; row + 1 < std::ssize(scores); ++row) {
+          const std::int64_t own = scores[row + 1] - scores[row];
+          for (int head = 0; head < heads; ++head) {
+            const std::int64_t first = scores[row] * heads + head * own;
+            if (first >= end) return;
+            if (first >= begin) body(static_cast<int>(row), head);
+          }
+        }
+      });
+}
+
+float* scratch_of_thread(int tokens, int size) {
+  thread_local std::vector<float> scratch;
+  const std::size_t needed = kernels::attention_scratch(tokens, size);
+  if (scratch.size() < needed) scratch.resize(needed);
+  return scratch.data();
+}
+
+// Writes zeros to the rows behind those of the samples.
+void clear_rest(const Tensor& x, std::int64_t rows) {
+  const std::size_t row = x.size(1) * x.element_size();
+  auto* const data = static_cast<char*>(x.mutable_data_ptr());
+  std::memset(data + rows * row, 0, (x.size(0) - rows) * row);
+}
+
+float scale_of(const Heads& heads) { return 1.0F / std::sqrt(static_cast<float>(heads.size)); }
+
+}  // namespace
+
+// By attention_bench on processors with AVX-512 and with AMX.
+bool is_fused_faster(const Layout& layout, at::ScalarType number) {
+  constexpr int kShort = 32;
+  if (layout.longest <= kShort) return true;
+  const bool is_fast_bf16 = number == at::kBFloat16 && kernels::has_bf16_instructions();
+  const double advantage = is_fast_bf16 ? 2 : 1.15;  // of products in memory, for each score
+  const std::int64_t padded = std::int64_t{layout.rows} * layout.longest * layout.longest;
+  const std::int64_t own = score_offsets(layout, false).back();
+  return advantage * static_cast<double>(own) <= static_cast<double>(padded);
+}
+
+Attended attend(const Layout& layout,
+                const Heads& heads,
+                const Tensor& qkv,
+                const Tensor& bias,
+                bool first_only,
+                const Dropout& dropout) {
+  const std::vector<std::int64_t> scores = score_offsets(layout, first_only);
+  const DropoutRows drops(dropout, layout);
+  const std::int64_t hidden = qkv.size(1) / 3;
+  Attended result;
+  result.y = at::empty({first_only ? layout.rows : layout.tokens, hidden}, qkv.options());
+  result.p = at::empty({scores.back() * heads.count}, qkv.options());
+  result.dropped = drops.active() ? at::empty_like(result.p) : result.p;
+  by_type(qkv, [&](auto tag) {
+    using Number = decltype(tag);
+    const auto& kernels = kernels::kernels<Number>();
+    for_heads(scores, heads.count, heads.size, [&](int row, int head) {
+      const auto r = static_cast<std::size_t>(row);
+      const std::int64_t column = std::int64_t{head} * heads.size;
+      const kernels::DropoutRow drop = drops.of(row, head, 0);
+      typename kernels::Kernels<Number>::AttendHead h;
+      h.tokens = layout.length(row);
+      h.queries = first_only ? 1 : h.tokens;
+      h.size = heads.size;
+      h.scale = scale_of(heads);
+      h.stride = 3 * hidden;
+      h.q = data<Number>(qkv) + layout.offsets[r] * h.stride + column;
+      h.k = h.q + hidden;
+      h.v = h.k + hidden;
+      h.q_bias = data<float>(bias) + column;
+      h.k_bias = h.q_bias + hidden;
+      h.v_bias = h.k_bias + hidden;
+      h.y_stride = hidden;
+      h.y = data<Number>(result.y) + (first_only ? row : layout.offsets[r]) * hidden + column;
+      const std::int64_t at = scores[r] * heads.count + head * (scores[r + 1] - scores[r]);
+      h.p = data<Number>(result.p) + at;
+      h.dropped = drops.active() ? data<Number>(result.dropped) + at : nullptr;
+      h.dropout = drops.active() ? &drop : nullptr;
+      kernels.attend(h, scratch_of_thread(h.tokens, h.size));
+    });
+  });
+  if (!first_only) clear_rest(result.y, layout.offsets.back());
+  return result;
+}
+
+AttentionGradients attend_backward(const Layout& layout,
+                                   const Heads& heads,
+                                   const Tensor& qkv,
+                                   const Tensor& bias,
+                                   bool first_only,
+                                   const Attended& attended,
+                                   const Tensor& dy) {
+  const std::vector<std::int64_t> scores = score_offsets(layout, first_only);
+  const std::int64_t hidden = qkv.size(1) / 3;
+  const std::int64_t width = 3 * hidden;
+  AttentionGradients result;
+  result.qkv = at::empty_like(qkv);
+  by_type(qkv, [&](auto tag) {
+    using Number = decltype(tag);
+    const auto& kernels = kernels::kernels<Number>();
+    for_heads(scores, heads.count, heads.size, [&](int row, int head) {
+      const auto r = static_cast<std::size_t>(row);
+      const std::int64_t column = std::int64_t{head} * heads.size;
+      const std::int64_t first = layout.offsets[r] * width + column;
+      typename kernels::Kernels<Number>::AttendHeadBackward h;
+      h.tokens = layout.length(row);
+      h.queries = first_only ? 1 : h.tokens;
+      h.size = heads.size;
+      h.scale = scale_of(heads);
+      h.stride = width;
+      h.q = data<Number>(qkv) + first;
+      h.k = h.q + hidden;
+      h.v = h.k + hidden;
+      h.dq = data<Number>(result.qkv) + first;
+      h.dk = h.dq + hidden;
+      h.dv = h.dk + hidden;
+      h.q_bias = data<float>(bias) + column;
+      h.k_bias = h.q_bias + hidden;
+      h.v_bias = h.k_bias + hidden;
+      h.dy_stride = hidden;
+      h.dy = data<Number>(dy) + (first_only ? row : layout.offsets[r]) * hidden + column;
+      const std::int64_t at = scores[r] * heads.count + head * (scores[r + 1] - scores[r]);
+      h.p = data<Number>(attended.p) + at;
+      h.dropped = data<Number>(attended.dropped) + at;
+      kernels.attend_backward(h, scratch_of_thread(h.tokens, h.size));
+    });
+    clear_rest(result.qkv, layout.offsets.back());
+    result.bias = sum_rows(layout.offsets.back(), width,
+                           [&](std::int64_t begin, std::int64_t end, float* sum) {
+                             kernels.add_rows(sum, data<Number>(result.qkv) + begin * width,
+                                              static_cast<int>(width), end - begin);
+                           });
+  });
+  return result;
+}
+
+}  // namespace bp::trainer

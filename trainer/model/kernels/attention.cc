@@ -1,0 +1,272 @@
+// Attention of one head of one sample in cache: the products of its small matrices, and what lies
+// between them. This file is compiled once for each instruction set (arithmetic.h).
+#include <cstdint>
+
+#include "trainer/model/kernels/arithmetic.h"
+#include "trainer/model/kernels/loops.h"
+
+namespace bp::trainer::kernels::BP_ISA {
+namespace {
+
+// A register of the instruction set, and the rows of a result that fit into its registers.
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+constexpr int kRows = 8;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32;
+constexpr int kRows = 5;
+#else
+constexpr int kVectorBytes = 16;
+constexpr int kRows = 5;
+#endif
+constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(float));
+using Vector [[gnu::vector_size(kVectorBytes), gnu::aligned(4), gnu::may_alias]] = float;
+
+// Queries whose scores are in the cache together.
+constexpr int kQueries = 32;
+
+// Columns are rounded up to a multiple of this, whatever the width of a register is, and the added
+// ones are 0.
+int rounded_up(int columns) {
+  return (columns + kAttentionLanes - 1) / kAttentionLanes * kAttentionLanes;
+}
+
+// Element (i, k) of the left factor of a product is at data[i * row + k * column].
+struct Left {
+  const float* data;
+  std::int64_t row;
+  std::int64_t column;
+};
+
+// c[i, j] = or += the sum over k < depth of a(i, k) * b[k, j], for i < rows and the columns of
+// `columns` registers.
+template <int rows, int columns>
+void tile(const Left& a, const float* b, int b_row, float* c, int c_row, int depth, bool adds) {
+  Vector sums[rows][columns];
+#pragma GCC unroll 8
+  for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 2
+    for (int j = 0; j < columns; ++j) {
+      sums[i][j] = adds ? *reinterpret_cast<const Vector*>(c + i * c_row + j * kWidth) : Vector{};
+    }
+  }
+  for (int k = 0; k < depth; ++k) {
+    Vector right[columns];
+#pragma GCC unroll 2
+    for (int j = 0; j < columns; ++j) {
+      right[j] = *reinterpret_cast<const Vector*>(b + std::int64_t{k} * b_row + j * kWidth);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; ++i) {
+      const float left = a.data[i * a.row + k * a.column];
+#pragma GCC unroll 2
+      for (int j = 0; j < columns; ++j) sums[i][j] += left * right[j];
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 2
+    for (int j = 0; j < columns; ++j) {
+      *reinterpret_cast<Vector*>(c + i * c_row + j * kWidth) = sums[i][j];
+    }
+  }
+}
+
+// The same for the last rows of a matrix, which are fewer than kRows.
+template <int rows, int columns>
+void last_tile(
+    int left, const Left& a, const float* b, int b_row, float* c, int c_row, int depth, bool adds) {
+  if constexpr (rows > 0) {
+    if (left == rows) return tile<rows, columns>(a, b, b_row, c, c_row, depth, adds);
+    last_tile<rows - 1, columns>(left, a, b, b_row, c, c_row, depth, adds);
+  }
+}
+
+template <int columns>
+void column_of_tiles(
+    int rows, const Left& a, const float* b, int b_row, float* c, int c_row, int depth, bool adds) {
+  int i = 0;
+  for (; i + kRows <= rows; i += kRows) {
+    tile<kRows, columns>({a.data + i * a.row, a.row, a.column}, b, b_row, c + i * c_row, c_row,
+                         depth, adds);
+  }
+  last_tile<kRows - 1, columns>(rows - i, {a.data + i * a.row, a.row, a.column}, b, b_row,
+                                c + i * c_row, c_row, depth, adds);
+}
+
+// C = or += A B, with C [rows, columns] and B [depth, columns]. `columns` is also the length of
+// their rows, and a multiple of kAttentionLanes.
+void product(int rows, int columns, int depth, const Left& a, const float* b, float* c, bool adds) {
+  int j = 0;
+  for (; j + 2 * kWidth <= columns; j += 2 * kWidth) {
+    column_of_tiles<2>(rows, a, b + j, columns, c + j, columns, depth, adds);
+  }
+  if (j < columns) column_of_tiles<1>(rows, a, b + j, columns, c + j, columns, depth, adds);
+}
+
+// Copies rows of `size` numbers, plus the bias unless that is null, to rows of `width` floats.
+template <class Number>
+void copy_rows(float* to,
+               int width,
+               const Number* from,
+               std::int64_t stride,
+               const float* bias,
+               int rows,
+               int size) {
+  for (int row = 0; row < rows; ++row, to += width, from += stride) {
+    if (bias != nullptr) {
+      for (int i = 0; i < size; ++i) to[i] = load(from[i]) + bias[i];
+    } else {
+      for (int i = 0; i < size; ++i) to[i] = load(from[i]);
+    }
+    for (int i = size; i < width; ++i) to[i] = 0;
+  }
+}
+
+// The same, transposed: row i of `to` has the ith number of each row.
+template <class Number>
+void copy_columns(float* to,
+                  int width,
+                  const Number* from,
+                  std::int64_t stride,
+                  const float* bias,
+                  int rows,
+                  int size) {
+  for (int i = 0; i < size; ++i) {
+    const float add = bias[i];
+    float* __restrict row = to + i * width;
+    for (int r = 0; r < rows; ++r) row[r] = load(from[r * stride + i]) + add;
+    for (int r = rows; r < width; ++r) row[r] = 0;
+  }
+}
+
+template <class Number>
+void store_rows(Number* to, std::int64_t stride, const float* from, int width, int rows, int size) {
+  for (int row = 0; row < rows; ++row, to += stride, from += width) {
+    for (int i = 0; i < size; ++i) store(to[i], from[i]);
+  }
+}
+
+// Makes probabilities of the scores of one query. Returns them in `p`, and in `scores` after
+// dropout.
+void softmax_row(float* scores, float* p, int count, float scale, const DropoutRow* dropout) {
+  float highest = -3.4e38F;
+#pragma omp simd reduction(max : highest)
+  for (int i = 0; i < count; ++i) {
+    scores[i] *= scale;
+    highest = scores[i] > highest ? scores[i] : highest;
+  }
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int i = 0; i < count; ++i) {
+    scores[i] = exponential(scores[i] - highest);
+    sum += scores[i];
+  }
+  const float inverse = 1.0F / sum;
+  for (int i = 0; i < count; ++i) {
+    scores[i] *= inverse;
+    p[i] = scores[i];
+  }
+  if (dropout == nullptr) return;
+  float factor[kMaxRow];
+  dropout_factors(factor, count, *dropout);
+  for (int i = 0; i < count; ++i) scores[i] *= factor[i];
+}
+
+template <class Number>
+void attend_head(const typename Kernels<Number>::AttendHead& h, float* scratch) {
+  const int keys = rounded_up(h.tokens);
+  const int size = rounded_up(h.size);
+  float* const k = scratch;              // transposed, [size, keys]
+  float* const v = k + size * keys;      // [tokens, size]
+  float* const q = v + h.tokens * size;  // of a block, [kQueries, size]
+  float* const y = q + kQueries * size;
+  float* const s = y + kQueries * size;  // [kQueries, keys]
+  float p[kMaxRow];
+  copy_columns(k, keys, h.k, h.stride, h.k_bias, h.tokens, h.size);
+  copy_rows(v, size, h.v, h.stride, h.v_bias, h.tokens, h.size);
+  for (int begin = 0; begin < h.queries; begin += kQueries) {
+    const int queries = h.queries - begin < kQueries ? h.queries - begin : kQueries;
+    copy_rows(q, size, h.q + begin * h.stride, h.stride, h.q_bias, queries, h.size);
+    product(queries, keys, h.size, {q, size, 1}, k, s, false);
+    for (int i = 0; i < queries; ++i) {
+      DropoutRow dropout;
+      if (h.dropout != nullptr) {
+        dropout = *h.dropout;
+        dropout.row += static_cast<std::uint32_t>(begin + i);
+      }
+      const std::int64_t at = std::int64_t{begin + i} * h.tokens;
+      float* const row = s + i * keys;
+      softmax_row(row, p, h.tokens, h.scale, h.dropout == nullptr ? nullptr : &dropout);
+      for (int j = 0; j < h.tokens; ++j) store(h.p[at + j], p[j]);
+      if (h.dropout == nullptr) continue;
+      for (int j = 0; j < h.tokens; ++j) store(h.dropped[at + j], row[j]);
+    }
+    product(queries, size, h.tokens, {s, keys, 1}, v, y, false);
+    store_rows(h.y + begin * h.y_stride, h.y_stride, y, size, queries, h.size);
+  }
+}
+
+template <class Number>
+void attend_head_backward(const typename Kernels<Number>::AttendHeadBackward& h, float* scratch) {
+  const int keys = rounded_up(h.tokens);
+  const int size = rounded_up(h.size);
+  float* const k = scratch;              // [tokens, size]
+  float* const v = k + h.tokens * size;  // transposed, [size, keys]
+  float* const dk = v + size * keys;     // [tokens, size]
+  float* const dv = dk + h.tokens * size;
+  float* const q = dv + h.tokens * size;  // of a block, [kQueries, size]
+  float* const dy = q + kQueries * size;
+  float* const dq = dy + kQueries * size;
+  float* const dropped = dq + kQueries * size;  // [kQueries, keys]
+  float* const ds = dropped + kQueries * keys;
+  copy_rows(k, size, h.k, h.stride, h.k_bias, h.tokens, h.size);
+  copy_columns(v, keys, h.v, h.stride, h.v_bias, h.tokens, h.size);
+  for (int begin = 0; begin < h.queries; begin += kQueries) {
+    const int queries = h.queries - begin < kQueries ? h.queries - begin : kQueries;
+    copy_rows(q, size, h.q + begin * h.stride, h.stride, h.q_bias, queries, h.size);
+    copy_rows(dy, size, h.dy + begin * h.dy_stride, h.dy_stride, nullptr, queries, h.size);
+    copy_rows(dropped, keys, h.dropped + std::int64_t{begin} * h.tokens, h.tokens, nullptr, queries,
+              h.tokens);
+    product(queries, keys, h.size, {dy, size, 1}, v, ds, false);
+    for (int i = 0; i < queries; ++i) {
+      // The gradient of p is that of `dropped` times the factor of dropout, and p times that factor
+      // is `dropped`.
+      float* __restrict d = ds + i * keys;
+      const float* __restrict kept = dropped + i * keys;
+      const Number* const p = h.p + std::int64_t{begin + i} * h.tokens;
+      float sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (int j = 0; j < h.tokens; ++j) {
+        d[j] *= kept[j];
+        sum += d[j];
+      }
+      for (int j = 0; j < h.tokens; ++j) d[j] = h.scale * (d[j] - load(p[j]) * sum);
+    }
+    product(queries, size, h.tokens, {ds, keys, 1}, k, dq, false);
+    store_rows(h.dq + begin * h.stride, h.stride, dq, size, queries, h.size);
+    product(h.tokens, size, queries, {ds, 1, keys}, q, dk, begin > 0);
+    product(h.tokens, size, queries, {dropped, 1, keys}, dy, dv, begin > 0);
+  }
+  store_rows(h.dk, h.stride, dk, size, h.tokens, h.size);
+  store_rows(h.dv, h.stride, dv, size, h.tokens, h.size);
+  for (int token = h.queries; token < h.tokens; ++token) {
+    for (int i = 0; i < h.size; ++i) store(h.dq[token * h.stride + i], 0.0F);
+  }
+}
+
+}  // namespace
+
+#define BP_DEFINE_ATTENTION(Number)                                                       \
+  void attend(const Kernels<Number>::AttendHead& head, float* scratch) {                  \
+    attend_head<Number>(head, scratch);                                                   \
+  }                                                                                       \
+  void attend_backward(const Kernels<Number>::AttendHeadBackward& head, float* scratch) { \
+    attend_head_backward<Number>(head, scratch);                                          \
+  }
+
+BP_DEFINE_ATTENTION(float)
+BP_DEFINE_ATTENTION(BFloat16)
+BP_DEFINE_ATTENTION(Float16)
+
+}  // namespace bp::trainer::kernels::BP_ISA
