@@ -2,14 +2,26 @@
 
 #include <limits>
 
+// The loops that each step of AdamW runs are compiled for several instruction sets; the program
+// takes the best one that the processor has. All of them give the same bits.
+#if defined(__x86_64__)
+#define BP_EACH_INSTRUCTION_SET [[gnu::target_clones("avx512f", "avx2", "default")]]
+#else
+#define BP_EACH_INSTRUCTION_SET
+#endif
+
 namespace bp::trainer {
 namespace {
 
-float adamw_change(float exp_avg, float exp_avg_sq, const AdamWStep& step) {
+[[gnu::always_inline]] inline float adamw_change(float exp_avg,
+                                                 float exp_avg_sq,
+                                                 const AdamWStep& step) {
   return step.rate * exp_avg / (__builtin_sqrtf(exp_avg_sq) * step.correction2 + step.epsilon);
 }
 
-float or_zero(float x) { return __builtin_fabsf(x) < std::numeric_limits<float>::min() ? 0 : x; }
+[[gnu::always_inline]] inline float or_zero(float x) {
+  return __builtin_fabsf(x) < std::numeric_limits<float>::min() ? 0 : x;
+}
 
 float lamb_direction(float parameter, float exp_avg, float exp_avg_sq, const LambStep& step) {
   const float mean = exp_avg * step.correction1;
@@ -19,6 +31,7 @@ float lamb_direction(float parameter, float exp_avg, float exp_avg_sq, const Lam
 
 }  // namespace
 
+BP_EACH_INSTRUCTION_SET
 void adamw_loop(std::int64_t count,
                 float* __restrict__ parameter,
                 const float* __restrict__ gradient,
@@ -37,6 +50,7 @@ void adamw_loop(std::int64_t count,
   }
 }
 
+BP_EACH_INSTRUCTION_SET
 void adamw_rest_loop(std::int64_t count,
                      float* __restrict__ parameter,
                      float* __restrict__ exp_avg,
@@ -53,6 +67,7 @@ void adamw_rest_loop(std::int64_t count,
   }
 }
 
+BP_EACH_INSTRUCTION_SET
 void decay_loop(std::int64_t count, float* parameter, float kept) {
   for (std::int64_t i = 0; i < count; ++i) parameter[i] *= kept;
 }
