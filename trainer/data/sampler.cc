@@ -22,10 +22,14 @@ void check_options(const SamplerOptions& options) {
                        options.rows, ", ", options.ranks, ", ", options.batch, " and ",
                        options.micro_batches.least()));
   }
-  if (options.max_tokens == 0 && options.curriculum <= 0 && options.group == 0) return;
+  if (options.max_tokens == 0 && options.curriculum <= 0 && options.group == 0 &&
+      !options.balanced) {
+    return;
+  }
   if (options.lengths == nullptr || std::ssize(*options.lengths) < options.rows) {
     throw Error(ErrorCode::invalid_argument,
-                "sampler: max_tokens, a curriculum and groups need the length of each row");
+                "sampler: max_tokens, a curriculum, groups and balanced steps need the length of "
+                "each row");
   }
   if (options.max_tokens == 0) return;
   for (std::int64_t row = 0; row < options.rows; ++row) {
@@ -149,18 +153,35 @@ std::vector<Positions> Sampler::divided(const EpochPosition& position) const {
   return divided;
 }
 
-std::vector<std::int64_t> Sampler::rows_at(std::int64_t epoch, const Positions& at) const {
-  std::vector<std::int64_t> rows;
-  for (std::int64_t i = at.first; i < at.first + at.count; ++i) {
-    rows.push_back(order_.row(epoch, i));
-  }
-  return rows;
-}
-
 std::vector<std::vector<std::int64_t>> Sampler::step(const EpochPosition& position) const {
   std::vector<std::vector<std::int64_t>> all;
-  for (const Positions& part : divided(position)) all.push_back(rows_at(position.epoch, part));
-  return all;
+  for (const Positions& part : divided(position)) {
+    std::vector<std::int64_t>& rows = all.emplace_back();
+    for (std::int64_t i = part.first; i < part.first + part.count; ++i) {
+      rows.push_back(order_.row(position.epoch, i));
+    }
+  }
+  return options_.balanced && options_.max_tokens == 0 ? balanced(all) : all;
+}
+
+// Exchanges rows between the micro-batches of a step.
+std::vector<std::vector<std::int64_t>> Sampler::balanced(
+    const std::vector<std::vector<std::int64_t>>& parts) const {
+  std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> lengths;
+  std::vector<std::int64_t> counts;
+  for (const std::vector<std::int64_t>& part : parts) {
+    counts.push_back(std::ssize(part));
+    for (const std::int64_t row : part) {
+      rows.push_back(row);
+      lengths.push_back((*options_.lengths)[static_cast<std::size_t>(row)]);
+    }
+  }
+  std::vector<std::vector<std::int64_t>> dealt = deal_by_tokens(counts, lengths);
+  for (std::vector<std::int64_t>& part : dealt) {
+    for (std::int64_t& row : part) row = rows[static_cast<std::size_t>(row)];
+  }
+  return dealt;
 }
 
 std::vector<std::int64_t> Sampler::rows(const Place& place) const {
@@ -169,7 +190,7 @@ std::vector<std::int64_t> Sampler::rows(const Place& place) const {
   BP_CHECK(place.micro_batch >= 0 && place.micro_batch < micro_batches,
            "a micro-batch outside the step");
   const auto part = static_cast<std::size_t>(place.rank * micro_batches + place.micro_batch);
-  return rows_at(place.position.epoch, divided(place.position)[part]);
+  return step(place.position)[part];
 }
 
 }  // namespace bp::trainer

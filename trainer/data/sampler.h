@@ -3,7 +3,9 @@
 //
 // An epoch is one order of the rows (epoch_order.h). A step takes the next rows and divides them
 // into ranks x micro_batches micro-batches, rank by rank: `batch` rows for each, as evenly as
-// possible, or with max_tokens as many rows as fit (token_batches.h). So each row is used exactly
+// possible, or with max_tokens as many rows as fit (token_batches.h). With `balanced`, all of them
+// have about the same number of tokens, so that ranks do not wait for the one with the longest
+// texts. So each row is used exactly
 // once per epoch, each rank makes the same number of steps, and the rows of a step do not depend on
 // how ranks and micro-batches share the product of their numbers. At the end of an epoch a
 // micro-batch may be smaller or empty (weight 0).
@@ -31,7 +33,8 @@ struct SamplerOptions {
   int max_tokens = 0;               // of a micro-batch, instead of `batch` rows; 0: not chosen
   double curriculum = 0;            // this and the next one: see EpochOrderOptions
   std::int64_t group = 0;
-  Lengths lengths = {};  // of all rows; needed with max_tokens, a curriculum and groups
+  bool balanced = false;
+  Lengths lengths = {};  // of all rows; needed with max_tokens, a curriculum, groups and balanced
 };
 
 // The position at which a step begins: the number of complete epochs, and the number of rows used
@@ -85,7 +88,8 @@ class Sampler {
   [[nodiscard]] std::int64_t length(std::int64_t epoch, std::int64_t position) const;
   [[nodiscard]] std::int64_t rows_of_step(const EpochPosition& position) const;
   [[nodiscard]] std::vector<Positions> divided(const EpochPosition& position) const;
-  [[nodiscard]] std::vector<std::int64_t> rows_at(std::int64_t epoch, const Positions& at) const;
+  [[nodiscard]] std::vector<std::vector<std::int64_t>> balanced(
+      const std::vector<std::vector<std::int64_t>>& parts) const;
   [[nodiscard]] std::int64_t steps_in(const EpochPosition& from, std::int64_t to) const;
   [[nodiscard]] std::int64_t whole_steps_in(const EpochPosition& from, std::int64_t to) const;
 

@@ -1,8 +1,12 @@
 #include "trainer/data/token_batches.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <iterator>
 #include <numeric>
+#include <queue>
+#include <utility>
 
 namespace bp::trainer {
 namespace {
@@ -57,6 +61,29 @@ std::vector<std::int64_t> balanced_parts(const TokenLimit& limit,
   std::vector<std::int64_t> ends = filled(high, lengths);
   ends.resize(static_cast<std::size_t>(limit.parts), std::ssize(lengths));
   return ends;
+}
+
+std::vector<std::vector<std::int64_t>> deal_by_tokens(std::span<const std::int64_t> counts,
+                                                      std::span<const std::int64_t> lengths) {
+  std::vector<std::int64_t> order(lengths.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater{},
+                           [&](std::int64_t i) { return lengths[static_cast<std::size_t>(i)]; });
+  using Part = std::pair<std::int64_t, std::size_t>;  // its tokens and its number
+  std::priority_queue<Part, std::vector<Part>, std::greater<>> open;
+  for (std::size_t part = 0; part < counts.size(); ++part) {
+    if (counts[part] > 0) open.emplace(0, part);
+  }
+  std::vector<std::vector<std::int64_t>> parts(counts.size());
+  for (const std::int64_t sample : order) {
+    const auto [tokens, part] = open.top();
+    open.pop();
+    parts[part].push_back(sample);
+    if (std::ssize(parts[part]) == counts[part]) continue;
+    open.emplace(tokens + lengths[static_cast<std::size_t>(sample)], part);
+  }
+  for (std::vector<std::int64_t>& part : parts) std::ranges::sort(part);
+  return parts;
 }
 
 }  // namespace bp::trainer

@@ -1,5 +1,5 @@
-// Cuts consecutive samples into micro-batches of at most a number of tokens. Pure arithmetic on
-// the samples' lengths.
+// Divides the samples of a step into micro-batches: into ones of at most a number of tokens, or
+// into ones with given numbers of samples. Pure arithmetic on the samples' lengths.
 #pragma once
 
 #include <cstdint>
@@ -26,5 +26,11 @@ struct TokenLimit {
 // tokens as possible. Returns the end of each part; the last parts may be empty.
 [[nodiscard]] std::vector<std::int64_t> balanced_parts(const TokenLimit& limit,
                                                        std::span<const std::int64_t> lengths);
+
+// Divides samples into parts with these numbers of samples, which sum to the number of samples, so
+// that the parts have about the same number of tokens. Returns the indices of each part's samples,
+// in ascending order. Longer samples come first, each to the part with the fewest tokens.
+[[nodiscard]] std::vector<std::vector<std::int64_t>> deal_by_tokens(
+    std::span<const std::int64_t> counts, std::span<const std::int64_t> lengths);
 
 }  // namespace bp::trainer

@@ -16,6 +16,12 @@ namespace {
 
 constexpr std::size_t kAhead = 4;  // steps that are ready before they are needed
 
+SamplerOptions balanced(SamplerOptions options, const Lengths& lengths) {
+  options.balanced = true;
+  options.lengths = lengths;
+  return options;
+}
+
 }  // namespace
 
 // Threads: `mutex_` guards ready_ and error_. After construction only the thread uses the rest.
@@ -25,8 +31,8 @@ class Batches::Impl {
       : options_(options),
         store_(SampleStore::open(options.store)),
         complete_(options.task ? options.task->completion(store_.vocabulary()) : nullptr),
-        sampler_(options.sampler),
-        lengths_(store_.lengths(Split::train)),
+        lengths_(std::make_shared<const std::vector<std::int32_t>>(store_.lengths(Split::train))),
+        sampler_(balanced(options.sampler, lengths_)),
         thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
   StepBatches next() {
@@ -66,7 +72,7 @@ class Batches::Impl {
     for (const std::vector<std::int64_t>& rows : sampler_.step(position)) {
       result.world_rows += static_cast<std::int64_t>(rows.size());
       for (const std::int64_t row : rows) {
-        result.world_tokens += lengths_[static_cast<std::size_t>(row)];
+        result.world_tokens += (*lengths_)[static_cast<std::size_t>(row)];
       }
       if (part++ / micro_batches != options_.rank) continue;
       std::vector<Sample> samples;
@@ -81,8 +87,8 @@ class Batches::Impl {
   BatchesOptions options_;
   SampleStore store_;
   CompleteBatch complete_;
+  Lengths lengths_;
   Sampler sampler_;
-  std::vector<std::int32_t> lengths_;
 
   std::mutex mutex_;
   std::condition_variable_any changed_;

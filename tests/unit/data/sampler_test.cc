@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <numeric>
 
 #include "base/permutation.h"
@@ -73,6 +74,45 @@ TEST(Sampler, TheRowsOfAStepDoNotDependOnTheirDivision) {
     EXPECT_EQ(rows_of(2, 12, 1, step), alone);
     EXPECT_EQ(rows_of(3, 4, 2, step), alone);
     EXPECT_EQ(rows_of(8, 1, 3, step), alone);
+  }
+}
+
+TEST(Sampler, ABalancedStepHasTheSameRowsInMicroBatchesOfSimilarTokens) {
+  constexpr std::int64_t kRows = 130;
+  auto lengths = std::make_shared<std::vector<std::int32_t>>();
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    lengths->push_back(static_cast<std::int32_t>(3 + row * row % 61));
+  }
+  SamplerOptions options{.rows = kRows, .seed = 7, .ranks = 4, .batch = 8, .micro_batches = 2};
+  const Sampler plain(options);
+  options.balanced = true;
+  options.lengths = lengths;
+  const Sampler balanced(options);
+  for (EpochPosition at{3, 0}; at.epoch == 3; at = plain.after(at)) {
+    EXPECT_EQ(balanced.after(at), plain.after(at));
+    const auto parts = balanced.step(at);
+    const auto expected = plain.step(at);
+    ASSERT_EQ(parts.size(), expected.size());
+    Rows rows;
+    Rows expected_rows;
+    std::int64_t fewest = kRows * 64;
+    std::int64_t most = 0;
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      EXPECT_EQ(parts[part].size(), expected[part].size()) << "rows of micro-batch " << part;
+      rows.insert(rows.end(), parts[part].begin(), parts[part].end());
+      expected_rows.insert(expected_rows.end(), expected[part].begin(), expected[part].end());
+      std::int64_t tokens = 0;
+      for (const std::int64_t row : parts[part])
+        tokens += (*lengths)[static_cast<std::size_t>(row)];
+      fewest = std::min(fewest, tokens);
+      most = std::max(most, tokens);
+    }
+    std::ranges::sort(rows);
+    std::ranges::sort(expected_rows);
+    EXPECT_EQ(rows, expected_rows);
+    if (rows.size() == 64) {
+      EXPECT_LE(most - fewest, 8) << "of " << most << " tokens";
+    }
   }
 }
 

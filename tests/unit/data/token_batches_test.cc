@@ -44,6 +44,17 @@ TEST(TokenBatches, ThePartsAreAsEvenAsPossible) {
   EXPECT_THAT(divide(2, {}), ElementsAre(0, 0));
 }
 
+TEST(TokenBatches, DealtPartsHaveTheirNumbersOfSamplesAndAboutTheSameTokens) {
+  const auto deal = [](const Rows& counts, const Rows& lengths) {
+    return deal_by_tokens(counts, lengths);
+  };
+  EXPECT_THAT(deal({2, 2}, {10, 1, 9, 2}), ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3)));
+  EXPECT_THAT(deal({2, 2}, {5, 5, 5, 5}), ElementsAre(ElementsAre(0, 2), ElementsAre(1, 3)));
+  EXPECT_THAT(deal({3, 1, 0}, {4, 4, 1, 1}),
+              ElementsAre(ElementsAre(0, 2, 3), ElementsAre(1), ElementsAre()));
+  EXPECT_THAT(deal({0, 0}, {}), ElementsAre(ElementsAre(), ElementsAre()));
+}
+
 // Row r has r * r % 61 + 3 tokens: 3 to 63.
 Lengths lengths_of(std::int64_t rows) {
   auto lengths = std::make_shared<std::vector<std::int32_t>>();

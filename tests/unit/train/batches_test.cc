@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "base/text.h"
@@ -56,9 +59,16 @@ class BatchesTest : public testing::Test {
 
 std::int64_t tokens_of(std::int64_t row) { return row % 5 + 2; }
 
-TEST_F(BatchesTest, AreTheSamplersRowsStepByStepOverSeveralEpochs) {
+TEST_F(BatchesTest, AreABalancedSamplersRowsStepByStepOverSeveralEpochs) {
   constexpr std::int64_t kSteps = 11;  // the fourth step of an epoch has only 4 rows
-  const Sampler sampler(kSampling);
+  auto lengths = std::make_shared<std::vector<std::int32_t>>();
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    lengths->push_back(static_cast<std::int32_t>(tokens_of(row)));
+  }
+  SamplerOptions balanced = kSampling;
+  balanced.balanced = true;
+  balanced.lengths = lengths;
+  const Sampler sampler(balanced);
   for (int rank = 0; rank < kSampling.ranks; ++rank) {
     BatchesOptions with = options(kSteps, rank);
     with.first_step = 100;
