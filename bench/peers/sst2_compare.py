@@ -1,6 +1,7 @@
 """bert_train on sentences of SST-2, which have 13 tokens on average and up to 64, beside what people train it with: a
 hand-written PyTorch loop whose batches have texts of similar length (torch_loop.py), and the Trainer of transformers.
-One process each, all cores, fp32, the same shape, batch, dropout and clipping, the same token ids. Padding is not
+One process each, all cores, the same precision (bf16 by autocast in the other two), shape, batch, dropout and clipping,
+the same token ids. Padding is not
 computed by bert_train, and by the others up to the longest text of a batch. The loop runs in whichever form is the
 fastest here. Runs take turns. That both sides compute the same losses and accuracies is shown elsewhere
 (same_losses.py, tests/oracle/trainer). Exit code 1 if a target is missed."""
@@ -39,53 +40,55 @@ numpy.savez(sys.argv[4], ids=ids, labels=numpy.array([int(label) for _, label in
 """
 
 
-def ours(folder, shape, options):
+def ours(folder, shape, precision, options):
     target = folder / "run"
     shutil.rmtree(target, ignore_errors=True)
     steps = options.windows * options.window
     run([program("bert_train"), folder / "train.tsv", "--dev", folder / "dev.tsv", "--test", folder / "dev.tsv",
          "--header", "no", "--text", "1", "--label", "2", "--vocab", options.vocab, "--max-length", MAX_LENGTH,
-         "--store", folder / "store.sqlite", "--model", folder / shape, "--batch", options.batch, "--steps", steps,
+         "--store", folder / "store.sqlite", "--model", folder / shape, "--precision", precision, "--batch", options.batch, "--steps", steps,
          "--eval-every", steps, "--save-every", "none", "--lr", LR, "--run", target])
     records = [json.loads(line) for line in (target / "metrics.jsonl").read_text().splitlines()]
     rates = window_rates([record for record in records if "split" not in record], options.window)
     return statistics.median(rates[int(len(rates) * WARM_UP_SHARE):])
 
 
-def loop(folder, shape, options, form):
+def loop(folder, shape, precision, options, form):
     return run_json([PYTHON, HERE / "torch_loop.py", "--ids", folder / "ids.npz", "--model", folder / shape,
-                     "--batch", options.batch, "--precision", "fp32", "--trim", "--buckets", 50, "--attention", form[0],
+                     "--batch", options.batch, "--precision", precision, "--trim", "--buckets", 50, "--attention", form[0],
                      "--qkv", form[1], "--windows", options.windows, "--window-steps", options.window,
                      "--lr", LR])["samples_per_s"]
 
 
-def trainer(folder, shape, options):
+def trainer(folder, shape, precision, options):
     return run_json([PYTHON, HERE / "hf_trainer_loop.py", "--ids", folder / "ids.npz", "--config", folder / shape,
-                     "--batch", options.batch, "--windows", options.windows, "--window-steps", options.window,
+                     "--precision", precision, "--batch", options.batch, "--windows", options.windows, "--window-steps", options.window,
                      "--lr", LR])["samples_per_s"]
 
 
-def compare(folder, shape, options):
-    tried = {form: loop(folder, shape, options, form) for form in FORMS}
+def compare(folder, shape, precision, options):
+    tried = {form: loop(folder, shape, precision, options, form) for form in FORMS}
     form = max(tried, key=tried.get)
-    sides = {"bert_train": lambda: ours(folder, shape, options), "loop": lambda: loop(folder, shape, options, form),
-             "Trainer": lambda: trainer(folder, shape, options)}
+    sides = {"bert_train": lambda: ours(folder, shape, precision, options),
+             "loop": lambda: loop(folder, shape, precision, options, form),
+             "Trainer": lambda: trainer(folder, shape, precision, options)}
     rates = {name: [] for name in sides}
     for turn in range(options.runs):
         names = list(sides)
         for name in names[turn % 3:] + names[:turn % 3]:
             rates[name].append(sides[name]())
-    print(f"\n{shape}, fp32, batches of {options.batch}: samples/s "
+    print(f"\n{shape}, {precision}, batches of {options.batch}: samples/s "
           + ", ".join(f"{name} {spread(found)}" for name, found in rates.items()) + f" (loop: {' '.join(form)})")
     mine = statistics.median(rates["bert_train"])
     for name, target in zip(("loop", "Trainer"), TARGETS[shape]):
         ratio = mine / statistics.median(rates[name])
-        yield Check(f"{shape}: samples/s, bert_train / {name}", f"{ratio:.2f}", f"{target:.2f} or more", ratio >= target)
+        yield Check(f"{shape}, {precision}: samples/s, bert_train / {name}", f"{ratio:.2f}", f"{target:.2f} or more", ratio >= target)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shapes", default="tiny,6x384", help="some of tiny,6x384")
+    parser.add_argument("--precisions", default="fp32", help="some of fp32,bf16")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--windows", type=int, default=10, help="windows of steps in a run")
     parser.add_argument("--window", type=int, default=20, help="steps in a window")
@@ -107,9 +110,10 @@ def main():
         for shape in options.shapes.split(","):
             (folder / shape).mkdir()
             (folder / shape / "config.json").write_text(json.dumps(SHAPES[shape]))
-            for check in compare(folder, shape, options):
-                found.append(check)
-                print(check, flush=True)
+            for precision in options.precisions.split(","):
+                for check in compare(folder, shape, precision, options):
+                    found.append(check)
+                    print(check, flush=True)
     sys.exit(checks.finish(found))
 
 
