@@ -93,6 +93,17 @@ bool measure(Communicator& world,
   return true;
 }
 
+// The memory of a sparse gradient is that of a few rows.
+std::uint64_t numbers_of_sparse_gradients(const Bert& model) {
+  const std::vector<std::string> sparse = model.sparse_gradients();
+  std::uint64_t numbers = 0;
+  for (const auto& [name, parameter] : model.parameters()) {
+    if (std::ranges::count(sparse, name) == 0) continue;
+    numbers += static_cast<std::uint64_t>(parameter.numel());
+  }
+  return numbers;
+}
+
 // What follows from the model and the options alone.
 Estimate planned(const Options& options, const ModelSource& source, const Bert& model) {
   const BertConfig& config = model.config();
@@ -108,7 +119,7 @@ Estimate planned(const Options& options, const ModelSource& source, const Bert& 
   }
   const std::uint64_t kept = trained * kBytes * moment_names(options).size();
   estimate.memory.weights = all * kBytes * (options.ema > 0 ? 2 : 1);
-  estimate.memory.gradients = trained * kBytes;
+  estimate.memory.gradients = (trained - numbers_of_sparse_gradients(model)) * kBytes;
   estimate.memory.optimizer = kept;
   if (options.save_every.by == SaveBy::never) return estimate;
   estimate.checkpoint = estimate.memory.weights + (options.optimizer_state ? kept : 0);
@@ -135,6 +146,7 @@ int run_estimate(Communicator& world, Options options) {
   }
   const auto model = make_model(source, options, store, say);
   freeze(*model, options.freeze);
+  model->use_sparse_gradients();
   if (options.lr.first() == 0) {
     options.lr = default_learning_rate(model->config().hidden, source.pretrained());
   }
