@@ -126,6 +126,22 @@ class AttentionKernel : public Kernel<Case> {
     }
   }
 
+  static auto of_sample(const Head<Number>& head) {
+    typename Kernels<Number>::HeadOfSample h;
+    h.q = head.q.data();
+    h.k = h.q + head.s.size;
+    h.v = h.k + head.s.size;
+    h.stride = head.stride;
+    h.q_bias = head.bias.data();
+    h.k_bias = h.q_bias + head.s.size;
+    h.v_bias = h.k_bias + head.s.size;
+    h.tokens = head.s.tokens;
+    h.queries = head.s.queries;
+    h.size = head.s.size;
+    h.scale = kScale;
+    return h;
+  }
+
   // Sets y and what is kept for the backward pass.
   void attend(const Head<Number>& head, bool drops) {
     const Shape& s = head.s;
@@ -133,24 +149,13 @@ class AttentionKernel : public Kernel<Case> {
     p_.assign(scores, Number{});
     dropped_.assign(drops ? scores : 0, Number{});
     y_.assign(head.dy.size(), number<Number>(1));
-    typename Kernels<Number>::AttendHead h;
-    h.q = head.q.data();
-    h.k = h.q + s.size;
-    h.v = h.k + s.size;
-    h.stride = head.stride;
-    h.q_bias = head.bias.data();
-    h.k_bias = h.q_bias + s.size;
-    h.v_bias = h.k_bias + s.size;
-    h.y = y_.data();
-    h.y_stride = head.y_stride();
-    h.p = p_.data();
-    h.dropped = drops ? dropped_.data() : nullptr;
-    h.dropout = drops ? &head.drop : nullptr;
-    h.tokens = s.tokens;
-    h.queries = s.queries;
-    h.size = s.size;
-    h.scale = kScale;
-    this->table().attend(h, scratch_for(s));
+    typename Kernels<Number>::Attended to;
+    to.y = y_.data();
+    to.y_stride = head.y_stride();
+    to.p = p_.data();
+    to.dropped = drops ? dropped_.data() : nullptr;
+    to.dropout = drops ? &head.drop : nullptr;
+    this->table().attend(of_sample(head), to, scratch_for(s));
     if (!drops) dropped_ = p_;
     EXPECT_EQ(scratch_.back(), kUntouched) << "beyond the scratch memory";
   }
@@ -158,26 +163,15 @@ class AttentionKernel : public Kernel<Case> {
   void attend_backward(const Head<Number>& head) {
     const Shape& s = head.s;
     d_.assign(head.q.size(), number<Number>(1));
-    typename Kernels<Number>::AttendHeadBackward h;
-    h.q = head.q.data();
-    h.k = h.q + s.size;
-    h.v = h.k + s.size;
-    h.dq = d_.data();
-    h.dk = h.dq + s.size;
-    h.dv = h.dk + s.size;
-    h.stride = head.stride;
-    h.q_bias = head.bias.data();
-    h.k_bias = h.q_bias + s.size;
-    h.v_bias = h.k_bias + s.size;
-    h.dy = head.dy.data();
-    h.dy_stride = head.y_stride();
-    h.p = p_.data();
-    h.dropped = dropped_.data();
-    h.tokens = s.tokens;
-    h.queries = s.queries;
-    h.size = s.size;
-    h.scale = kScale;
-    this->table().attend_backward(h, scratch_for(s));
+    typename Kernels<Number>::AttendedGradients d;
+    d.dy = head.dy.data();
+    d.y_stride = head.y_stride();
+    d.p = p_.data();
+    d.dropped = dropped_.data();
+    d.dq = d_.data();
+    d.dk = d.dq + s.size;
+    d.dv = d.dk + s.size;
+    this->table().attend_backward(of_sample(head), d, scratch_for(s));
     EXPECT_EQ(scratch_.back(), kUntouched) << "beyond the scratch memory";
   }
 

@@ -61,7 +61,31 @@ void clear_rest(const Tensor& x, std::int64_t rows) {
   std::memset(data + rows * row, 0, (x.size(0) - rows) * row);
 }
 
-float scale_of(const Heads& heads) { return 1.0F / std::sqrt(static_cast<float>(heads.size)); }
+// Returns where head `head` of sample `row` lies.
+template <class Number>
+typename kernels::Kernels<Number>::HeadOfSample head_of(const Layout& layout,
+                                                        const Heads& heads,
+                                                        const Tensor& qkv,
+                                                        const Tensor& bias,
+                                                        bool first_only,
+                                                        int row,
+                                                        int head) {
+  const std::int64_t hidden = qkv.size(1) / 3;
+  const std::int64_t column = std::int64_t{head} * heads.size;
+  typename kernels::Kernels<Number>::HeadOfSample h;
+  h.tokens = layout.length(row);
+  h.queries = first_only ? 1 : h.tokens;
+  h.size = heads.size;
+  h.scale = 1.0F / std::sqrt(static_cast<float>(heads.size));
+  h.stride = 3 * hidden;
+  h.q = data<Number>(qkv) + layout.offsets[static_cast<std::size_t>(row)] * h.stride + column;
+  h.k = h.q + hidden;
+  h.v = h.k + hidden;
+  h.q_bias = data<float>(bias) + column;
+  h.k_bias = h.q_bias + hidden;
+  h.v_bias = h.k_bias + hidden;
+  return h;
+}
 
 }  // namespace
 
@@ -93,28 +117,18 @@ Attended attend(const Layout& layout,
     using Number = decltype(tag);
     const auto& kernels = kernels::kernels<Number>();
     for_heads(scores, heads.count, heads.size, [&](int row, int head) {
+      const auto h = head_of<Number>(layout, heads, qkv, bias, first_only, row, head);
       const auto r = static_cast<std::size_t>(row);
-      const std::int64_t column = std::int64_t{head} * heads.size;
-      const kernels::DropoutRow drop = drops.of(row, head, 0);
-      typename kernels::Kernels<Number>::AttendHead h;
-      h.tokens = layout.length(row);
-      h.queries = first_only ? 1 : h.tokens;
-      h.size = heads.size;
-      h.scale = scale_of(heads);
-      h.stride = 3 * hidden;
-      h.q = data<Number>(qkv) + layout.offsets[r] * h.stride + column;
-      h.k = h.q + hidden;
-      h.v = h.k + hidden;
-      h.q_bias = data<float>(bias) + column;
-      h.k_bias = h.q_bias + hidden;
-      h.v_bias = h.k_bias + hidden;
-      h.y_stride = hidden;
-      h.y = data<Number>(result.y) + (first_only ? row : layout.offsets[r]) * hidden + column;
+      const std::int64_t first = first_only ? row : layout.offsets[r];
       const std::int64_t at = scores[r] * heads.count + head * (scores[r + 1] - scores[r]);
-      h.p = data<Number>(result.p) + at;
-      h.dropped = drops.active() ? data<Number>(result.dropped) + at : nullptr;
-      h.dropout = drops.active() ? &drop : nullptr;
-      kernels.attend(h, scratch_of_thread(h.tokens, h.size));
+      const kernels::DropoutRow drop = drops.of(row, head, 0);
+      typename kernels::Kernels<Number>::Attended to;
+      to.y = data<Number>(result.y) + first * hidden + head * heads.size;
+      to.y_stride = hidden;
+      to.p = data<Number>(result.p) + at;
+      to.dropped = drops.active() ? data<Number>(result.dropped) + at : nullptr;
+      to.dropout = drops.active() ? &drop : nullptr;
+      kernels.attend(h, to, scratch_of_thread(h.tokens, h.size));
     });
   });
   if (!first_only) clear_rest(result.y, layout.offsets.back());
@@ -137,30 +151,19 @@ AttentionGradients attend_backward(const Layout& layout,
     using Number = decltype(tag);
     const auto& kernels = kernels::kernels<Number>();
     for_heads(scores, heads.count, heads.size, [&](int row, int head) {
+      const auto h = head_of<Number>(layout, heads, qkv, bias, first_only, row, head);
       const auto r = static_cast<std::size_t>(row);
-      const std::int64_t column = std::int64_t{head} * heads.size;
-      const std::int64_t first = layout.offsets[r] * width + column;
-      typename kernels::Kernels<Number>::AttendHeadBackward h;
-      h.tokens = layout.length(row);
-      h.queries = first_only ? 1 : h.tokens;
-      h.size = heads.size;
-      h.scale = scale_of(heads);
-      h.stride = width;
-      h.q = data<Number>(qkv) + first;
-      h.k = h.q + hidden;
-      h.v = h.k + hidden;
-      h.dq = data<Number>(result.qkv) + first;
-      h.dk = h.dq + hidden;
-      h.dv = h.dk + hidden;
-      h.q_bias = data<float>(bias) + column;
-      h.k_bias = h.q_bias + hidden;
-      h.v_bias = h.k_bias + hidden;
-      h.dy_stride = hidden;
-      h.dy = data<Number>(dy) + (first_only ? row : layout.offsets[r]) * hidden + column;
+      const std::int64_t first = first_only ? row : layout.offsets[r];
       const std::int64_t at = scores[r] * heads.count + head * (scores[r + 1] - scores[r]);
-      h.p = data<Number>(attended.p) + at;
-      h.dropped = data<Number>(attended.dropped) + at;
-      kernels.attend_backward(h, scratch_of_thread(h.tokens, h.size));
+      typename kernels::Kernels<Number>::AttendedGradients d;
+      d.dy = data<Number>(dy) + first * hidden + head * heads.size;
+      d.y_stride = hidden;
+      d.p = data<Number>(attended.p) + at;
+      d.dropped = data<Number>(attended.dropped) + at;
+      d.dq = data<Number>(result.qkv) + (h.q - data<Number>(qkv));
+      d.dk = d.dq + hidden;
+      d.dv = d.dk + hidden;
+      kernels.attend_backward(h, d, scratch_of_thread(h.tokens, h.size));
     });
     clear_rest(result.qkv, layout.offsets.back());
     result.bias = sum_rows(layout.offsets.back(), width,

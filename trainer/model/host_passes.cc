@@ -13,40 +13,12 @@
 
 #include "trainer/model/passes.h"
 #include "trainer/model/rows.h"
+#include "trainer/model/words_of_batch.h"
 
 namespace bp::trainer {
 namespace {
 
 using at::Tensor;
-
-// Returns zeros that all threads write, because a vocabulary has millions of numbers.
-Tensor zero_rows(std::int64_t rows, std::int64_t width) {
-  Tensor zeros = at::empty({rows, width}, at::kFloat);
-  auto* to = zeros.data_ptr<float>();
-  for_rows(rows, width, [&](std::int64_t begin, std::int64_t end) {
-    std::fill(to + begin * width, to + end * width, 0.0F);
-  });
-  return zeros;
-}
-
-// The words of a batch, in ascending order, and where each token's word is among them.
-struct WordsOfBatch {
-  std::vector<std::int64_t> words;
-  std::vector<std::int64_t> places;
-};
-
-WordsOfBatch words_of_batch(const std::int64_t* ids, std::int64_t tokens) {
-  WordsOfBatch result;
-  result.words.assign(ids, ids + tokens);
-  std::ranges::sort(result.words);
-  const auto repeated = std::ranges::unique(result.words);
-  result.words.erase(repeated.begin(), repeated.end());
-  result.places.resize(static_cast<std::size_t>(tokens));
-  std::transform(ids, ids + tokens, result.places.begin(), [&](std::int64_t id) {
-    return std::ranges::lower_bound(result.words, id) - result.words.begin();
-  });
-  return result;
-}
 
 // Returns where token `place` of sample `row` is in the matrices.
 template <class Number>
@@ -149,7 +121,7 @@ class HostPasses : public Passes {
     const auto* rows = token_ids.const_data_ptr<std::int64_t>();
     WordsOfBatch batch;
     if (sizes.sparse_words) {
-      batch = words_of_batch(rows, tokens);
+      batch = words_of_batch({rows, static_cast<std::size_t>(tokens)});
       rows = batch.places.data();
     }
     const std::int64_t word_rows =

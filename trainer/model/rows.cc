@@ -1,5 +1,7 @@
 #include "trainer/model/rows.h"
 
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -15,6 +17,15 @@ std::uint64_t mix(std::uint64_t x) {
 }
 
 }  // namespace
+
+at::Tensor zero_rows(std::int64_t rows, std::int64_t width) {
+  at::Tensor zeros = at::empty({rows, width}, at::kFloat);
+  auto* to = zeros.data_ptr<float>();
+  for_rows(rows, width, [&](std::int64_t begin, std::int64_t end) {
+    std::fill(to + begin * width, to + end * width, 0.0F);
+  });
+  return zeros;
+}
 
 DropoutRows::DropoutRows(const Dropout& dropout, const Layout& layout) : layout_(layout) {
   const std::uint64_t key = mix(mix(dropout.seed) ^ dropout.step);

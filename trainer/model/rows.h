@@ -70,6 +70,10 @@ at::Tensor sum_rows(std::int64_t rows, std::int64_t width, const Body& body) {
   return at::sum(partial, {0});
 }
 
+// Returns zeros, [rows, width], that all threads write, because a vocabulary has millions of
+// numbers.
+[[nodiscard]] at::Tensor zero_rows(std::int64_t rows, std::int64_t width);
+
 // Converts a Dropout to the kernels' form for any row of `layout`, which must outlive this object.
 class DropoutRows {
  public:

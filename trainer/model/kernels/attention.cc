@@ -174,7 +174,9 @@ void softmax_row(float* scores, float* p, int count, float scale, const DropoutR
 }
 
 template <class Number>
-void attend_head(const typename Kernels<Number>::AttendHead& h, float* scratch) {
+void attend_head(const typename Kernels<Number>::HeadOfSample& h,
+                 const typename Kernels<Number>::Attended& to,
+                 float* scratch) {
   const int keys = rounded_up(h.tokens);
   const int size = rounded_up(h.size);
   float* const k = scratch;              // transposed, [size, keys]
@@ -191,24 +193,26 @@ void attend_head(const typename Kernels<Number>::AttendHead& h, float* scratch) 
     product(queries, keys, h.size, {q, size, 1}, k, s, false);
     for (int i = 0; i < queries; ++i) {
       DropoutRow dropout;
-      if (h.dropout != nullptr) {
-        dropout = *h.dropout;
+      if (to.dropout != nullptr) {
+        dropout = *to.dropout;
         dropout.row += static_cast<std::uint32_t>(begin + i);
       }
       const std::int64_t at = std::int64_t{begin + i} * h.tokens;
       float* const row = s + i * keys;
-      softmax_row(row, p, h.tokens, h.scale, h.dropout == nullptr ? nullptr : &dropout);
-      for (int j = 0; j < h.tokens; ++j) store(h.p[at + j], p[j]);
-      if (h.dropout == nullptr) continue;
-      for (int j = 0; j < h.tokens; ++j) store(h.dropped[at + j], row[j]);
+      softmax_row(row, p, h.tokens, h.scale, to.dropout == nullptr ? nullptr : &dropout);
+      for (int j = 0; j < h.tokens; ++j) store(to.p[at + j], p[j]);
+      if (to.dropout == nullptr) continue;
+      for (int j = 0; j < h.tokens; ++j) store(to.dropped[at + j], row[j]);
     }
     product(queries, size, h.tokens, {s, keys, 1}, v, y, false);
-    store_rows(h.y + begin * h.y_stride, h.y_stride, y, size, queries, h.size);
+    store_rows(to.y + begin * to.y_stride, to.y_stride, y, size, queries, h.size);
   }
 }
 
 template <class Number>
-void attend_head_backward(const typename Kernels<Number>::AttendHeadBackward& h, float* scratch) {
+void attend_head_backward(const typename Kernels<Number>::HeadOfSample& h,
+                          const typename Kernels<Number>::AttendedGradients& given,
+                          float* scratch) {
   const int keys = rounded_up(h.tokens);
   const int size = rounded_up(h.size);
   float* const k = scratch;              // [tokens, size]
@@ -225,16 +229,17 @@ void attend_head_backward(const typename Kernels<Number>::AttendHeadBackward& h,
   for (int begin = 0; begin < h.queries; begin += kQueries) {
     const int queries = h.queries - begin < kQueries ? h.queries - begin : kQueries;
     copy_rows(q, size, h.q + begin * h.stride, h.stride, h.q_bias, queries, h.size);
-    copy_rows(dy, size, h.dy + begin * h.dy_stride, h.dy_stride, nullptr, queries, h.size);
-    copy_rows(dropped, keys, h.dropped + std::int64_t{begin} * h.tokens, h.tokens, nullptr, queries,
-              h.tokens);
+    copy_rows(dy, size, given.dy + begin * given.y_stride, given.y_stride, nullptr, queries,
+              h.size);
+    copy_rows(dropped, keys, given.dropped + std::int64_t{begin} * h.tokens, h.tokens, nullptr,
+              queries, h.tokens);
     product(queries, keys, h.size, {dy, size, 1}, v, ds, false);
     for (int i = 0; i < queries; ++i) {
       // The gradient of p is that of `dropped` times the factor of dropout, and p times that factor
       // is `dropped`.
       float* __restrict d = ds + i * keys;
       const float* __restrict kept = dropped + i * keys;
-      const Number* const p = h.p + std::int64_t{begin + i} * h.tokens;
+      const Number* const p = given.p + std::int64_t{begin + i} * h.tokens;
       float sum = 0;
 #pragma omp simd reduction(+ : sum)
       for (int j = 0; j < h.tokens; ++j) {
@@ -244,25 +249,27 @@ void attend_head_backward(const typename Kernels<Number>::AttendHeadBackward& h,
       for (int j = 0; j < h.tokens; ++j) d[j] = h.scale * (d[j] - load(p[j]) * sum);
     }
     product(queries, size, h.tokens, {ds, keys, 1}, k, dq, false);
-    store_rows(h.dq + begin * h.stride, h.stride, dq, size, queries, h.size);
+    store_rows(given.dq + begin * h.stride, h.stride, dq, size, queries, h.size);
     product(h.tokens, size, queries, {ds, 1, keys}, q, dk, begin > 0);
     product(h.tokens, size, queries, {dropped, 1, keys}, dy, dv, begin > 0);
   }
-  store_rows(h.dk, h.stride, dk, size, h.tokens, h.size);
-  store_rows(h.dv, h.stride, dv, size, h.tokens, h.size);
+  store_rows(given.dk, h.stride, dk, size, h.tokens, h.size);
+  store_rows(given.dv, h.stride, dv, size, h.tokens, h.size);
   for (int token = h.queries; token < h.tokens; ++token) {
-    for (int i = 0; i < h.size; ++i) store(h.dq[token * h.stride + i], 0.0F);
+    for (int i = 0; i < h.size; ++i) store(given.dq[token * h.stride + i], 0.0F);
   }
 }
 
 }  // namespace
 
-#define BP_DEFINE_ATTENTION(Number)                                                       \
-  void attend(const Kernels<Number>::AttendHead& head, float* scratch) {                  \
-    attend_head<Number>(head, scratch);                                                   \
-  }                                                                                       \
-  void attend_backward(const Kernels<Number>::AttendHeadBackward& head, float* scratch) { \
-    attend_head_backward<Number>(head, scratch);                                          \
+#define BP_DEFINE_ATTENTION(Number)                                                           \
+  void attend(const Kernels<Number>::HeadOfSample& head, const Kernels<Number>::Attended& to, \
+              float* scratch) {                                                               \
+    attend_head<Number>(head, to, scratch);                                                   \
+  }                                                                                           \
+  void attend_backward(const Kernels<Number>::HeadOfSample& head,                             \
+                       const Kernels<Number>::AttendedGradients& d, float* scratch) {         \
+    attend_head_backward<Number>(head, d, scratch);                                           \
   }
 
 BP_DEFINE_ATTENTION(float)

@@ -112,10 +112,9 @@ struct Kernels {
   void (*split_heads)(const Heads& to, const Number* row, const float* bias);
   void (*merge_heads)(Number* row, float* bias_sum, const Heads& from);
 
-  // Attention of one head of one sample. Row t of q, k and v is token t's, at q + t * stride;
-  // biases are added to them. y = dropout(softmax(scale * q k^T)) v, for the first `queries`
-  // tokens.
-  struct AttendHead {
+  // One head of one sample. Row t of q, k and v is token t's, at q + t * stride; biases are added
+  // to them.
+  struct HeadOfSample {
     const Number* q = nullptr;
     const Number* k = nullptr;
     const Number* v = nullptr;
@@ -123,42 +122,32 @@ struct Kernels {
     const float* q_bias = nullptr;
     const float* k_bias = nullptr;
     const float* v_bias = nullptr;
+    int tokens = 0;
+    int queries = 0;  // the first tokens, or all
+    int size = 0;     // of the head
+    float scale = 1;
+  };
+  struct Attended {
     Number* y = nullptr;  // row t at y + t * y_stride
     std::int64_t y_stride = 0;
     Number* p = nullptr;        // [queries, tokens], the softmax, kept for the backward pass
     Number* dropped = nullptr;  // the same after dropout; null without
     const DropoutRow* dropout = nullptr;  // of the first query
-    int tokens = 0;
-    int queries = 0;
-    int size = 0;  // of a head
-    float scale = 1;
   };
-  // `scratch`: of attention_scratch() floats.
-  void (*attend)(const AttendHead& head, float* scratch);
+  // y = dropout(softmax(scale * q k^T)) v. `scratch`: of attention_scratch() floats.
+  void (*attend)(const HeadOfSample& head, const Attended& to, float* scratch);
 
-  // Computes the gradients dq, dk and dv, which lie as q, k and v do. dq is set to 0 for tokens
-  // that are no queries. Without dropout, `dropped` is `p`.
-  struct AttendHeadBackward {
-    const Number* q = nullptr;
-    const Number* k = nullptr;
-    const Number* v = nullptr;
-    Number* dq = nullptr;
+  struct AttendedGradients {
+    const Number* dy = nullptr;
+    std::int64_t y_stride = 0;
+    const Number* p = nullptr;
+    const Number* dropped = nullptr;  // without dropout, `p`
+    Number* dq = nullptr;             // lie as q, k and v do
     Number* dk = nullptr;
     Number* dv = nullptr;
-    std::int64_t stride = 0;
-    const float* q_bias = nullptr;
-    const float* k_bias = nullptr;
-    const float* v_bias = nullptr;
-    const Number* dy = nullptr;
-    std::int64_t dy_stride = 0;
-    const Number* p = nullptr;
-    const Number* dropped = nullptr;
-    int tokens = 0;
-    int queries = 0;
-    int size = 0;
-    float scale = 1;
   };
-  void (*attend_backward)(const AttendHeadBackward& head, float* scratch);
+  // Sets dq, dk and dv. dq is 0 for tokens that are no queries.
+  void (*attend_backward)(const HeadOfSample& head, const AttendedGradients& d, float* scratch);
 
   // Adds rows of `width` numbers to `sum`.
   void (*add_rows)(float* sum, const Number* rows, int width, std::int64_t count);

@@ -5,9 +5,11 @@
 
 #include "trainer/model/kernels/kernels.h"
 
-#define BP_DECLARE_ATTENTION(Number)                                    \
-  void attend(const Kernels<Number>::AttendHead& head, float* scratch); \
-  void attend_backward(const Kernels<Number>::AttendHeadBackward& head, float* scratch);
+#define BP_DECLARE_ATTENTION(Number)                                                          \
+  void attend(const Kernels<Number>::HeadOfSample& head, const Kernels<Number>::Attended& to, \
+              float* scratch);                                                                \
+  void attend_backward(const Kernels<Number>::HeadOfSample& head,                             \
+                       const Kernels<Number>::AttendedGradients& d, float* scratch);
 
 #define BP_DECLARE_ISA(name)                                                         \
   namespace bp::trainer::kernels::name {                                             \
