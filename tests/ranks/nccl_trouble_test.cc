@@ -1,4 +1,4 @@
-// What ends collectives by NCCL: its errors, deadlines, ranks that fail and ranks that disagree.
+// How collectives by NCCL fail: by its errors, at deadlines, and when ranks fail or disagree.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

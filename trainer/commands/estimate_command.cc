@@ -145,8 +145,7 @@ int run_estimate(Communicator& world, Options options) {
     options.precision = agree_on_precision(world, "", has_bf16(options));
   }
   const auto model = make_model(source, options, store, say);
-  freeze(*model, options.freeze);
-  model->use_sparse_gradients();
+  choose_gradients(*model, options.freeze);
   if (options.lr.first() == 0) {
     options.lr = default_learning_rate(model->config().hidden, source.pretrained());
   }

@@ -164,8 +164,7 @@ class Run {
                      [this](const std::string& text) { say(text); });
     model_ = make_model(source_, options_, *store_, [this](const std::string& text) { say(text); });
     check_size(*model_, options_.max_parameters);
-    freeze(*model_, options_.freeze);
-    model_->use_sparse_gradients();
+    choose_gradients(*model_, options_.freeze);
     if (teacher_) learn_from_teacher();
     parts_ = parts_of(*model_, options_);
     if (const LoraConfig* const lora = model_->lora()) {

@@ -3,7 +3,6 @@
 // dropout between them. Only these matrices pad samples, with zero rows.
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <cmath>
 #include <utility>
 
 #include "trainer/model/functions.h"
@@ -28,6 +27,19 @@ struct KeptHeads : torch::CustomClassHolder {
   Heads heads;
 };
 
+const KeptHeads& keep(AutogradContext* ctx, const LayoutPtr& layout, const Heads& heads) {
+  auto kept = c10::make_intrusive<KeptHeads>();
+  kept->layout = layout;
+  kept->heads = heads;
+  const KeptHeads& result = *kept;
+  ctx->saved_data["kept"] = c10::IValue::make_capsule(std::move(kept));
+  return result;
+}
+
+c10::intrusive_ptr<KeptHeads> kept_by(AutogradContext* ctx) {
+  return c10::dynamic_intrusive_pointer_cast<KeptHeads>(ctx->saved_data["kept"].toCapsule());
+}
+
 struct FusedAttention : Function<FusedAttention> {
   static Tensor forward(AutogradContext* ctx,
                         const LayoutPtr& layout,
@@ -36,20 +48,16 @@ struct FusedAttention : Function<FusedAttention> {
                         int count,
                         bool first_only,
                         const Dropout& dropout) {
-    auto kept = c10::make_intrusive<KeptHeads>();
-    kept->layout = layout;
-    kept->heads = heads_of(qkv, count);
-    const Attended found = attend(*layout, kept->heads, qkv, bias, first_only, dropout);
+    const KeptHeads& kept = keep(ctx, layout, heads_of(qkv, count));
+    const Attended found = attend(*layout, kept.heads, qkv, bias, first_only, dropout);
     ctx->save_for_backward({qkv, bias, found.p, found.dropped});
     ctx->saved_data["first_only"] = first_only;
-    ctx->saved_data["kept"] = c10::IValue::make_capsule(std::move(kept));
     return found.y;
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const variable_list saved = ctx->get_saved_variables();
-    const auto kept =
-        c10::dynamic_intrusive_pointer_cast<KeptHeads>(ctx->saved_data["kept"].toCapsule());
+    const auto kept = kept_by(ctx);
     const AttentionGradients d = attend_backward(
         *kept->layout, kept->heads, saved[0], saved[1], ctx->saved_data["first_only"].toBool(),
         {{}, saved[2], saved[3]}, gradients[0].contiguous());
@@ -65,10 +73,7 @@ struct PaddedAttention : Function<PaddedAttention> {
                         int count,
                         bool first_only,
                         const Dropout& dropout) {
-    auto kept = c10::make_intrusive<KeptHeads>();
-    kept->layout = layout;
-    kept->heads = heads_of(qkv, count);
-    const Heads& heads = kept->heads;
+    const Heads& heads = keep(ctx, layout, heads_of(qkv, count)).heads;
     const int longest = layout->longest;
     const Passes& passes = passes_of(qkv);
     const Parts parts =
@@ -78,19 +83,17 @@ struct PaddedAttention : Function<PaddedAttention> {
     const Tensor& v = parts.matrices[2];
     const at::ScalarType number = qkv.scalar_type();
     const Tensor p = matrix_products(for_products(q), for_products(k).transpose(1, 2), number);
-    const float scale = 1.0F / std::sqrt(static_cast<float>(heads.size));
+    const float scale = score_scale(heads);
     const Tensor dropped = passes.softmax(*layout, heads, p, scale, dropout);
     const Tensor heads_y = matrix_products(for_products(dropped), for_products(v), number);
     const Tensor y = passes.merge(*layout, heads, {{heads_y}, {parts.lengths[0]}}, nullptr);
     ctx->save_for_backward({q, k, v, p, dropped});
-    ctx->saved_data["kept"] = c10::IValue::make_capsule(std::move(kept));
     return y;
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const variable_list saved = ctx->get_saved_variables();
-    const auto kept =
-        c10::dynamic_intrusive_pointer_cast<KeptHeads>(ctx->saved_data["kept"].toCapsule());
+    const auto kept = kept_by(ctx);
     const Layout& layout = *kept->layout;
     const Heads& heads = kept->heads;
     const Tensor& q = saved[0];
@@ -105,7 +108,7 @@ struct PaddedAttention : Function<PaddedAttention> {
         passes.split(layout, heads, gradients[0].contiguous(), {}, {queries}).matrices[0]);
     const Tensor dv = matrix_products(for_products(dropped).transpose(1, 2), dy, number);
     const Tensor d_scores = matrix_products(dy, for_products(v).transpose(1, 2), number);
-    const float scale = 1.0F / std::sqrt(static_cast<float>(heads.size));
+    const float scale = score_scale(heads);
     passes.softmax_backward(layout, heads, p, dropped, d_scores, scale);
     const Tensor d = for_products(d_scores);
     const Tensor dq = matrix_products(d, for_products(k), number);

@@ -4,7 +4,6 @@
 #include <ATen/ops/empty_like.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
@@ -47,9 +46,10 @@ void for_heads(const std::vector<std::int64_t>& scores, int heads, int size, con
       });
 }
 
-float* scratch_of_thread(int tokens, int size) {
+template <class Head>
+float* scratch_of_thread(const Head& head) {
   thread_local std::vector<float> scratch;
-  const std::size_t needed = kernels::attention_scratch(tokens, size);
+  const std::size_t needed = kernels::attention_scratch(head.tokens, head.size);
   if (scratch.size() < needed) scratch.resize(needed);
   return scratch.data();
 }
@@ -61,35 +61,49 @@ void clear_rest(const Tensor& x, std::int64_t rows) {
   std::memset(data + rows * row, 0, (x.size(0) - rows) * row);
 }
 
-// Returns where head `head` of sample `row` lies.
+// Where a head of a sample is in the tensors.
 template <class Number>
-typename kernels::Kernels<Number>::HeadOfSample head_of(const Layout& layout,
-                                                        const Heads& heads,
-                                                        const Tensor& qkv,
-                                                        const Tensor& bias,
-                                                        bool first_only,
-                                                        int row,
-                                                        int head) {
+struct PlaceOfHead {
+  typename kernels::Kernels<Number>::HeadOfSample head;
+  std::int64_t x = 0;       // the first query, key and value are here in qkv: at x, x + hidden, ...
+  std::int64_t y = 0;       // the first row of the result
+  std::int64_t scores = 0;  // the first probability
+};
+
+template <class Number>
+PlaceOfHead<Number> place_of(const Layout& layout,
+                             const Heads& heads,
+                             const Tensor& qkv,
+                             const Tensor& bias,
+                             const std::vector<std::int64_t>& scores,
+                             bool first_only,
+                             int row,
+                             int head) {
+  const auto r = static_cast<std::size_t>(row);
   const std::int64_t hidden = qkv.size(1) / 3;
   const std::int64_t column = std::int64_t{head} * heads.size;
-  typename kernels::Kernels<Number>::HeadOfSample h;
+  PlaceOfHead<Number> place;
+  auto& h = place.head;
+  h.stride = 3 * hidden;
+  place.x = layout.offsets[r] * h.stride + column;
+  place.y = (first_only ? row : layout.offsets[r]) * hidden + column;
+  place.scores = scores[r] * heads.count + head * (scores[r + 1] - scores[r]);
   h.tokens = layout.length(row);
   h.queries = first_only ? 1 : h.tokens;
   h.size = heads.size;
-  h.scale = 1.0F / std::sqrt(static_cast<float>(heads.size));
-  h.stride = 3 * hidden;
-  h.q = data<Number>(qkv) + layout.offsets[static_cast<std::size_t>(row)] * h.stride + column;
+  h.scale = score_scale(heads);
+  h.q = data<Number>(qkv) + place.x;
   h.k = h.q + hidden;
   h.v = h.k + hidden;
   h.q_bias = data<float>(bias) + column;
   h.k_bias = h.q_bias + hidden;
   h.v_bias = h.k_bias + hidden;
-  return h;
+  return place;
 }
 
 }  // namespace
 
-// By attention_bench on processors with AVX-512 and with AMX.
+// By attention_bench on a processor with AMX.
 bool is_fused_faster(const Layout& layout, at::ScalarType number) {
   constexpr int kShort = 32;
   if (layout.longest <= kShort) return true;
@@ -117,18 +131,15 @@ Attended attend(const Layout& layout,
     using Number = decltype(tag);
     const auto& kernels = kernels::kernels<Number>();
     for_heads(scores, heads.count, heads.size, [&](int row, int head) {
-      const auto h = head_of<Number>(layout, heads, qkv, bias, first_only, row, head);
-      const auto r = static_cast<std::size_t>(row);
-      const std::int64_t first = first_only ? row : layout.offsets[r];
-      const std::int64_t at = scores[r] * heads.count + head * (scores[r + 1] - scores[r]);
+      const auto at = place_of<Number>(layout, heads, qkv, bias, scores, first_only, row, head);
       const kernels::DropoutRow drop = drops.of(row, head, 0);
       typename kernels::Kernels<Number>::Attended to;
-      to.y = data<Number>(result.y) + first * hidden + head * heads.size;
+      to.y = data<Number>(result.y) + at.y;
       to.y_stride = hidden;
-      to.p = data<Number>(result.p) + at;
-      to.dropped = drops.active() ? data<Number>(result.dropped) + at : nullptr;
+      to.p = data<Number>(result.p) + at.scores;
+      to.dropped = drops.active() ? data<Number>(result.dropped) + at.scores : nullptr;
       to.dropout = drops.active() ? &drop : nullptr;
-      kernels.attend(h, to, scratch_of_thread(h.tokens, h.size));
+      kernels.attend(at.head, to, scratch_of_thread(at.head));
     });
   });
   if (!first_only) clear_rest(result.y, layout.offsets.back());
@@ -151,19 +162,16 @@ AttentionGradients attend_backward(const Layout& layout,
     using Number = decltype(tag);
     const auto& kernels = kernels::kernels<Number>();
     for_heads(scores, heads.count, heads.size, [&](int row, int head) {
-      const auto h = head_of<Number>(layout, heads, qkv, bias, first_only, row, head);
-      const auto r = static_cast<std::size_t>(row);
-      const std::int64_t first = first_only ? row : layout.offsets[r];
-      const std::int64_t at = scores[r] * heads.count + head * (scores[r + 1] - scores[r]);
+      const auto at = place_of<Number>(layout, heads, qkv, bias, scores, first_only, row, head);
       typename kernels::Kernels<Number>::AttendedGradients d;
-      d.dy = data<Number>(dy) + first * hidden + head * heads.size;
+      d.dy = data<Number>(dy) + at.y;
       d.y_stride = hidden;
-      d.p = data<Number>(attended.p) + at;
-      d.dropped = data<Number>(attended.dropped) + at;
-      d.dq = data<Number>(result.qkv) + (h.q - data<Number>(qkv));
+      d.p = data<Number>(attended.p) + at.scores;
+      d.dropped = data<Number>(attended.dropped) + at.scores;
+      d.dq = data<Number>(result.qkv) + at.x;
       d.dk = d.dq + hidden;
       d.dv = d.dk + hidden;
-      kernels.attend_backward(h, d, scratch_of_thread(h.tokens, h.size));
+      kernels.attend_backward(at.head, d, scratch_of_thread(at.head));
     });
     clear_rest(result.qkv, layout.offsets.back());
     result.bias = sum_rows(layout.offsets.back(), width,

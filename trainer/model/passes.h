@@ -9,6 +9,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -56,6 +57,11 @@ struct Heads {
   int count = 1;
   int size = 0;
 };
+
+// Returns what queries times keys are multiplied by.
+[[nodiscard]] inline float score_scale(const Heads& heads) {
+  return 1.0F / std::sqrt(static_cast<float>(heads.size));
+}
 
 // Tokens' rows [tokens, parts * heads * size] as one matrix [rows * heads, length, size] per part.
 // A part of length 1 holds only the first token of each sample.

@@ -144,7 +144,8 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
     }
   }
 
-  // Of parameters with sparse gradients. It follows from their moments.
+  // For each parameter whose last gradient was sparse. It is computed from the moments again if it
+  // is missing.
   std::unordered_map<const c10::TensorImpl*, RowsInMotion> moving_;
 };
 

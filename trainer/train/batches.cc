@@ -16,6 +16,10 @@ namespace {
 
 constexpr std::size_t kAhead = 4;  // steps that are ready before they are needed
 
+Lengths lengths_in(const SampleStore& store) {
+  return std::make_shared<const std::vector<std::int32_t>>(store.lengths(Split::train));
+}
+
 SamplerOptions balanced(SamplerOptions options, const Lengths& lengths) {
   options.balanced = true;
   options.lengths = lengths;
@@ -31,7 +35,7 @@ class Batches::Impl {
       : options_(options),
         store_(SampleStore::open(options.store)),
         complete_(options.task ? options.task->completion(store_.vocabulary()) : nullptr),
-        lengths_(std::make_shared<const std::vector<std::int32_t>>(store_.lengths(Split::train))),
+        lengths_(options.sampler.lengths != nullptr ? options.sampler.lengths : lengths_in(store_)),
         sampler_(balanced(options.sampler, lengths_)),
         thread_([this](const std::stop_token& stop) { run(stop); }) {}
 

@@ -24,4 +24,9 @@ void freeze(Bert& model, const std::vector<std::string>& parts) {
   }
 }
 
+void choose_gradients(Bert& model, const std::vector<std::string>& frozen) {
+  freeze(model, frozen);
+  model.use_sparse_gradients();
+}
+
 }  // namespace bp::trainer

@@ -14,7 +14,7 @@
 
 namespace bp::kernels {
 
-// What a launcher of operations.h needs.
+// A launcher for operations.h.
 struct FakeLauncher {
   template <class Body>
   struct Work {

@@ -154,7 +154,7 @@ TEST_F(RowsOfATable, MoveAsWithADenseGradient) {
   train(sparse, Kind::sparse, 0, 30);
   EXPECT_LT(distance({dense.rows}, {sparse.rows}), 2e-6);
   EXPECT_GT(distance({Table().rows.slice(0, 0, 100)}, {sparse.rows.slice(0, 0, 100)}), 1e-2);
-  // Those that never had a gradient only decay.
+  // Rows that never had a gradient only decay.
   at::Tensor decayed = Table().rows.detach().slice(0, 100);
   for (int step = 0; step < 30; ++step) decayed.mul_(1 - kOptions.lr * 0.1);
   EXPECT_EQ(bits({sparse.rows.slice(0, 100)}), bits({decayed}));

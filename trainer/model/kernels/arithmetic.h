@@ -73,6 +73,24 @@ float exponential(float x) {
   return p * __builtin_bit_cast(float, power);
 }
 
+// Replaces scores by softmax(scale * scores).
+void probabilities(float* scores, int count, float scale) {
+  float highest = -3.4e38F;
+#pragma omp simd reduction(max : highest)
+  for (int i = 0; i < count; ++i) {
+    scores[i] *= scale;
+    highest = scores[i] > highest ? scores[i] : highest;
+  }
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int i = 0; i < count; ++i) {
+    scores[i] = exponential(scores[i] - highest);
+    sum += scores[i];
+  }
+  const float inverse = 1.0F / sum;
+  for (int i = 0; i < count; ++i) scores[i] *= inverse;
+}
+
 void philox(std::uint16_t* __restrict out, std::uint32_t block, const DropoutRow& row) {
   std::uint32_t c0[kLanes];
   std::uint32_t c1[kLanes];

@@ -22,9 +22,6 @@ constexpr int kRows = 5;
 constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(float));
 using Vector [[gnu::vector_size(kVectorBytes), gnu::aligned(4), gnu::may_alias]] = float;
 
-// Queries whose scores are in the cache together.
-constexpr int kQueries = 32;
-
 // Columns are rounded up to a multiple of this, whatever the width of a register is, and the added
 // ones are 0.
 int rounded_up(int columns) {
@@ -150,23 +147,8 @@ void store_rows(Number* to, std::int64_t stride, const float* from, int width, i
 // Makes probabilities of the scores of one query. Returns them in `p`, and in `scores` after
 // dropout.
 void softmax_row(float* scores, float* p, int count, float scale, const DropoutRow* dropout) {
-  float highest = -3.4e38F;
-#pragma omp simd reduction(max : highest)
-  for (int i = 0; i < count; ++i) {
-    scores[i] *= scale;
-    highest = scores[i] > highest ? scores[i] : highest;
-  }
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int i = 0; i < count; ++i) {
-    scores[i] = exponential(scores[i] - highest);
-    sum += scores[i];
-  }
-  const float inverse = 1.0F / sum;
-  for (int i = 0; i < count; ++i) {
-    scores[i] *= inverse;
-    p[i] = scores[i];
-  }
+  probabilities(scores, count, scale);
+  for (int i = 0; i < count; ++i) p[i] = scores[i];
   if (dropout == nullptr) return;
   float factor[kMaxRow];
   dropout_factors(factor, count, *dropout);
@@ -181,14 +163,15 @@ void attend_head(const typename Kernels<Number>::HeadOfSample& h,
   const int size = rounded_up(h.size);
   float* const k = scratch;              // transposed, [size, keys]
   float* const v = k + size * keys;      // [tokens, size]
-  float* const q = v + h.tokens * size;  // of a block, [kQueries, size]
-  float* const y = q + kQueries * size;
-  float* const s = y + kQueries * size;  // [kQueries, keys]
+  float* const q = v + h.tokens * size;  // of a block, [kAttentionQueries, size]
+  float* const y = q + kAttentionQueries * size;
+  float* const s = y + kAttentionQueries * size;  // [kAttentionQueries, keys]
   float p[kMaxRow];
   copy_columns(k, keys, h.k, h.stride, h.k_bias, h.tokens, h.size);
   copy_rows(v, size, h.v, h.stride, h.v_bias, h.tokens, h.size);
-  for (int begin = 0; begin < h.queries; begin += kQueries) {
-    const int queries = h.queries - begin < kQueries ? h.queries - begin : kQueries;
+  for (int begin = 0; begin < h.queries; begin += kAttentionQueries) {
+    const int queries =
+        h.queries - begin < kAttentionQueries ? h.queries - begin : kAttentionQueries;
     copy_rows(q, size, h.q + begin * h.stride, h.stride, h.q_bias, queries, h.size);
     product(queries, keys, h.size, {q, size, 1}, k, s, false);
     for (int i = 0; i < queries; ++i) {
@@ -219,15 +202,16 @@ void attend_head_backward(const typename Kernels<Number>::HeadOfSample& h,
   float* const v = k + h.tokens * size;  // transposed, [size, keys]
   float* const dk = v + size * keys;     // [tokens, size]
   float* const dv = dk + h.tokens * size;
-  float* const q = dv + h.tokens * size;  // of a block, [kQueries, size]
-  float* const dy = q + kQueries * size;
-  float* const dq = dy + kQueries * size;
-  float* const dropped = dq + kQueries * size;  // [kQueries, keys]
-  float* const ds = dropped + kQueries * keys;
+  float* const q = dv + h.tokens * size;  // of a block, [kAttentionQueries, size]
+  float* const dy = q + kAttentionQueries * size;
+  float* const dq = dy + kAttentionQueries * size;
+  float* const dropped = dq + kAttentionQueries * size;  // [kAttentionQueries, keys]
+  float* const ds = dropped + kAttentionQueries * keys;
   copy_rows(k, size, h.k, h.stride, h.k_bias, h.tokens, h.size);
   copy_columns(v, keys, h.v, h.stride, h.v_bias, h.tokens, h.size);
-  for (int begin = 0; begin < h.queries; begin += kQueries) {
-    const int queries = h.queries - begin < kQueries ? h.queries - begin : kQueries;
+  for (int begin = 0; begin < h.queries; begin += kAttentionQueries) {
+    const int queries =
+        h.queries - begin < kAttentionQueries ? h.queries - begin : kAttentionQueries;
     copy_rows(q, size, h.q + begin * h.stride, h.stride, h.q_bias, queries, h.size);
     copy_rows(dy, size, given.dy + begin * given.y_stride, given.y_stride, nullptr, queries,
               h.size);

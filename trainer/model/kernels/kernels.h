@@ -153,15 +153,17 @@ struct Kernels {
   void (*add_rows)(float* sum, const Number* rows, int width, std::int64_t count);
 };
 
+// attend() rounds the tokens and the size of a head up to a multiple of this in its scratch memory.
 inline constexpr int kAttentionLanes = 16;
+// The queries whose scores are in the scratch memory together.
+inline constexpr int kAttentionQueries = 32;
 
 // Returns the floats of scratch memory that attention of a head needs.
 [[nodiscard]] constexpr std::size_t attention_scratch(int tokens, int size) {
-  constexpr int kBlock = 32;  // queries
   const auto up = [](int n) {
     return static_cast<std::size_t>((n + kAttentionLanes - 1) / kAttentionLanes * kAttentionLanes);
   };
-  return 4 * up(tokens) * up(size) + kBlock * (3 * up(size) + 2 * up(tokens));
+  return 4 * up(tokens) * up(size) + kAttentionQueries * (3 * up(size) + 2 * up(tokens));
 }
 
 // The instruction sets for which the loops are compiled: all three on x86-64, only the first

@@ -143,20 +143,8 @@ void softmax(Number* p,
              float scale,
              const DropoutRow* dropout) {
   float e[kMaxRow];
-  float highest = -3.4e38F;
-#pragma omp simd reduction(max : highest)
-  for (int i = 0; i < valid; ++i) {
-    e[i] = load(scores[i]) * scale;
-    highest = e[i] > highest ? e[i] : highest;
-  }
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int i = 0; i < valid; ++i) {
-    e[i] = exponential(e[i] - highest);
-    sum += e[i];
-  }
-  const float inverse = 1.0F / sum;
-  for (int i = 0; i < valid; ++i) e[i] *= inverse;
+  for (int i = 0; i < valid; ++i) e[i] = load(scores[i]);
+  probabilities(e, valid, scale);
   for (int i = valid; i < width; ++i) e[i] = 0;
   for (int i = 0; i < width; ++i) store(p[i], e[i]);
   if (dropout != nullptr) {

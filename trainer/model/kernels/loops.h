@@ -1,4 +1,4 @@
-// What each compilation of loops.cc and attention.cc exports.
+// The tables and functions that each compilation of loops.cc and attention.cc exports.
 #pragma once
 
 #include <cstdint>
