@@ -19,13 +19,13 @@ constexpr int kRows = 5;
 constexpr int kVectorBytes = 16;
 constexpr int kRows = 5;
 #endif
-constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(float));
+constexpr std::int64_t kWidth = kVectorBytes / static_cast<int>(sizeof(float));
 using Vector [[gnu::vector_size(kVectorBytes), gnu::aligned(4), gnu::may_alias]] = float;
 
 // Columns are rounded up to a multiple of this, whatever the width of a register is, and the added
 // ones are 0.
-int rounded_up(int columns) {
-  return (columns + kAttentionLanes - 1) / kAttentionLanes * kAttentionLanes;
+std::int64_t rounded_up(int columns) {
+  return (std::int64_t{columns} + kAttentionLanes - 1) / kAttentionLanes * kAttentionLanes;
 }
 
 // Element (i, k) of the left factor of a product is at data[i * row + k * column].
@@ -38,7 +38,13 @@ struct Left {
 // c[i, j] = or += the sum over k < depth of a(i, k) * b[k, j], for i < rows and the columns of
 // `columns` registers.
 template <int rows, int columns>
-void tile(const Left& a, const float* b, int b_row, float* c, int c_row, int depth, bool adds) {
+void tile(const Left& a,
+          const float* b,
+          std::int64_t b_row,
+          float* c,
+          std::int64_t c_row,
+          int depth,
+          bool adds) {
   Vector sums[rows][columns];
 #pragma GCC unroll 8
   for (int i = 0; i < rows; ++i) {
@@ -51,7 +57,7 @@ void tile(const Left& a, const float* b, int b_row, float* c, int c_row, int dep
     Vector right[columns];
 #pragma GCC unroll 2
     for (int j = 0; j < columns; ++j) {
-      right[j] = *reinterpret_cast<const Vector*>(b + std::int64_t{k} * b_row + j * kWidth);
+      right[j] = *reinterpret_cast<const Vector*>(b + k * b_row + j * kWidth);
     }
 #pragma GCC unroll 8
     for (int i = 0; i < rows; ++i) {
@@ -71,8 +77,14 @@ void tile(const Left& a, const float* b, int b_row, float* c, int c_row, int dep
 
 // The same for the last rows of a matrix, which are fewer than kRows.
 template <int rows, int columns>
-void last_tile(
-    int left, const Left& a, const float* b, int b_row, float* c, int c_row, int depth, bool adds) {
+void last_tile(int left,
+               const Left& a,
+               const float* b,
+               std::int64_t b_row,
+               float* c,
+               std::int64_t c_row,
+               int depth,
+               bool adds) {
   if constexpr (rows > 0) {
     if (left == rows) return tile<rows, columns>(a, b, b_row, c, c_row, depth, adds);
     last_tile<rows - 1, columns>(left, a, b, b_row, c, c_row, depth, adds);
@@ -80,8 +92,14 @@ void last_tile(
 }
 
 template <int columns>
-void column_of_tiles(
-    int rows, const Left& a, const float* b, int b_row, float* c, int c_row, int depth, bool adds) {
+void column_of_tiles(int rows,
+                     const Left& a,
+                     const float* b,
+                     std::int64_t b_row,
+                     float* c,
+                     std::int64_t c_row,
+                     int depth,
+                     bool adds) {
   int i = 0;
   for (; i + kRows <= rows; i += kRows) {
     tile<kRows, columns>({a.data + i * a.row, a.row, a.column}, b, b_row, c + i * c_row, c_row,
@@ -93,8 +111,9 @@ void column_of_tiles(
 
 // C = or += A B, with C [rows, columns] and B [depth, columns]. `columns` is also the length of
 // their rows, and a multiple of kAttentionLanes.
-void product(int rows, int columns, int depth, const Left& a, const float* b, float* c, bool adds) {
-  int j = 0;
+void product(
+    int rows, std::int64_t columns, int depth, const Left& a, const float* b, float* c, bool adds) {
+  std::int64_t j = 0;
   for (; j + 2 * kWidth <= columns; j += 2 * kWidth) {
     column_of_tiles<2>(rows, a, b + j, columns, c + j, columns, depth, adds);
   }
@@ -104,7 +123,7 @@ void product(int rows, int columns, int depth, const Left& a, const float* b, fl
 // Copies rows of `size` numbers, plus the bias unless that is null, to rows of `width` floats.
 template <class Number>
 void copy_rows(float* to,
-               int width,
+               std::int64_t width,
                const Number* from,
                std::int64_t stride,
                const float* bias,
@@ -116,14 +135,14 @@ void copy_rows(float* to,
     } else {
       for (int i = 0; i < size; ++i) to[i] = load(from[i]);
     }
-    for (int i = size; i < width; ++i) to[i] = 0;
+    for (std::int64_t i = size; i < width; ++i) to[i] = 0;
   }
 }
 
 // The same, transposed: row i of `to` has the ith number of each row.
 template <class Number>
 void copy_columns(float* to,
-                  int width,
+                  std::int64_t width,
                   const Number* from,
                   std::int64_t stride,
                   const float* bias,
@@ -133,12 +152,13 @@ void copy_columns(float* to,
     const float add = bias[i];
     float* __restrict row = to + i * width;
     for (int r = 0; r < rows; ++r) row[r] = load(from[r * stride + i]) + add;
-    for (int r = rows; r < width; ++r) row[r] = 0;
+    for (std::int64_t r = rows; r < width; ++r) row[r] = 0;
   }
 }
 
 template <class Number>
-void store_rows(Number* to, std::int64_t stride, const float* from, int width, int rows, int size) {
+void store_rows(
+    Number* to, std::int64_t stride, const float* from, std::int64_t width, int rows, int size) {
   for (int row = 0; row < rows; ++row, to += stride, from += width) {
     for (int i = 0; i < size; ++i) store(to[i], from[i]);
   }
@@ -159,8 +179,8 @@ template <class Number>
 void attend_head(const typename Kernels<Number>::HeadOfSample& h,
                  const typename Kernels<Number>::Attended& to,
                  float* scratch) {
-  const int keys = rounded_up(h.tokens);
-  const int size = rounded_up(h.size);
+  const std::int64_t keys = rounded_up(h.tokens);
+  const std::int64_t size = rounded_up(h.size);
   float* const k = scratch;              // transposed, [size, keys]
   float* const v = k + size * keys;      // [tokens, size]
   float* const q = v + h.tokens * size;  // of a block, [kAttentionQueries, size]
@@ -196,8 +216,8 @@ template <class Number>
 void attend_head_backward(const typename Kernels<Number>::HeadOfSample& h,
                           const typename Kernels<Number>::AttendedGradients& given,
                           float* scratch) {
-  const int keys = rounded_up(h.tokens);
-  const int size = rounded_up(h.size);
+  const std::int64_t keys = rounded_up(h.tokens);
+  const std::int64_t size = rounded_up(h.size);
   float* const k = scratch;              // [tokens, size]
   float* const v = k + h.tokens * size;  // transposed, [size, keys]
   float* const dk = v + size * keys;     // [tokens, size]

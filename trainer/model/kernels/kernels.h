@@ -161,7 +161,7 @@ inline constexpr int kAttentionQueries = 32;
 // Returns the floats of scratch memory that attention of a head needs.
 [[nodiscard]] constexpr std::size_t attention_scratch(int tokens, int size) {
   const auto up = [](int n) {
-    return static_cast<std::size_t>((n + kAttentionLanes - 1) / kAttentionLanes * kAttentionLanes);
+    return (static_cast<std::size_t>(n) + kAttentionLanes - 1) / kAttentionLanes * kAttentionLanes;
   };
   return 4 * up(tokens) * up(size) + kAttentionQueries * (3 * up(size) + 2 * up(tokens));
 }
