@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -11,6 +12,10 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
+
+# The settings of malloc that bert_train gives itself, for a program that does not: else it maps the memory of each
+# large tensor anew in every step.
+KEEPS_LARGE_BLOCKS = {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=1073741824"}
 
 # Runs the rest of its arguments and leaves the highest resident memory (KiB) in a file a rank.
 PEAK = """
@@ -53,6 +58,11 @@ def spread(values, digits=1):
     """"123.4 [120.1 .. 125.0]": the median, the lowest and the highest."""
     return (f"{statistics.median(values):.{digits}f} "
             f"[{min(values):.{digits}f} .. {max(values):.{digits}f}]")
+
+
+def has_bf16():
+    """Whether this processor has instructions for bf16."""
+    return re.search(r"^flags\s*:.*\bavx512_bf16\b", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE) is not None
 
 
 def busy_share(seconds=1.0):

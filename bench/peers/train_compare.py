@@ -8,13 +8,14 @@ import argparse
 import itertools
 import json
 import math
+import os
 import pathlib
 import shutil
 import statistics
 import sys
 import tempfile
 
-from measuring import HERE, print_machine, program, run, run_json, spread
+from measuring import HERE, KEEPS_LARGE_BLOCKS, has_bf16, print_machine, program, run, run_json, spread
 from same_losses import require_same_losses
 
 # MiniLM's shape; tiny is a preset on both sides.
@@ -40,7 +41,7 @@ def theirs(folder, model, options, form, steps):
     return run_json([sys.executable, HERE / "torch_loop.py", "--ids", folder / "ids.npz",
                      "--model", model, "--batch", options.batch, "--precision", options.precision,
                      "--attention", form[0], "--qkv", form[1], "--windows", windows,
-                     "--window-steps", options.window, "--lr", LR])
+                     "--window-steps", options.window, "--lr", LR], env=os.environ | KEEPS_LARGE_BLOCKS)
 
 
 def ours(folder, model, options, steps):
@@ -110,7 +111,8 @@ def main():
     parser.add_argument("--steps", type=int, default=0, help="of a run; default 300 and 30")
     parser.add_argument("--window", type=int, default=10, help="steps in a window of the loop")
     parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16" if has_bf16() else "fp32",
+                        help="default: bf16 if this processor has instructions for it, else fp32")
     parser.add_argument("--rows", type=int, default=8192, help="texts to train on")
     options = parser.parse_args()
     models = options.models.split(",")
