@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Checks how bench/run_speed_comm judges times by its targets, and that it shows missing measurements."""
 import contextlib
+import dataclasses
 import io
+import itertools
 import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(sys.argv.pop(1)) / "bench" / "peers" / "collectives"))
 
@@ -36,12 +39,21 @@ def verdicts(found):
 
 class Judging(unittest.TestCase):
     def test_all_pass_at_their_limits(self):
-        results = results_of([1, 5, 20, 100], [1.5, 11.4, 114, 229], [1, 10, 100, 200], [9, 99, 100, 999])
+        results = results_of([0.9, 5, 20, 100], [1, 10, 100, 200], [1, 10, 100, 200], [9, 99, 100, 999])
         self.assertEqual(verdicts(tables.against_peers(results, CASE)), ["PASS"] * 9)
 
     def test_each_limit_fails_just_beyond(self):
-        results = results_of([1.01, 5.1, 51, 101], [1.51, 11.6, 116, 231], [1, 10, 100, 200], [9, 99, 200, 999])
+        results = results_of([0.91, 5.1, 51, 101], [1.01, 10.1, 101, 201], [1, 10, 100, 200], [9, 99, 200, 999])
         self.assertEqual(verdicts(tables.against_peers(results, CASE)), ["FAIL"] * 9)
+
+    def test_other_collectives_have_one_limit_for_all_sizes(self):
+        case = dataclasses.replace(CASE, op="broadcast", sizes=(SMALL, LARGE))
+        for allocated, verdict in ((0.9, "PASS"), (0.91, "FAIL")):
+            results = tables.Results()
+            for system, time in ((OURS["allocated"], allocated), (OURS["any"], 1), (PEERS["impi"], 1)):
+                results.add(system, case, {size: time for size in case.sizes})
+            self.assertEqual(verdicts(tables.against_peers(results, case)), [verdict, "PASS"] * 2)
+        self.assertEqual(tables.title(case), "broadcast, 2 ranks, f32, buffers left as they are")
 
     def test_without_a_peer_nothing_is_claimed(self):
         results = tables.Results()
@@ -70,6 +82,23 @@ class Judging(unittest.TestCase):
             for system in OURS.values():
                 results.add(system, half, {32 << 20: time})
             self.assertEqual(verdicts(tables.halves_against_f32(results, half, CASE)), [verdict] * 2)
+
+
+class Stealing(unittest.TestCase):
+    def measure(self, stolen):
+        """(times, repeated) of starts of which these ticks of a hundred were stolen."""
+        ticks = [(0, 0)]
+        for one in stolen:
+            ticks += [ticks[-1], (ticks[-1][0] + one, ticks[-1][1] + 100)]
+        system = dataclasses.replace(PEERS["impi"])
+        with unittest.mock.patch.object(systems, "processor_times", side_effect=ticks[1:]), \
+                unittest.mock.patch.object(systems.System, "measure", side_effect=itertools.count(1)):
+            return system.measure_unstolen(CASE)
+
+    def test_a_start_is_repeated_if_a_hypervisor_took_a_part_of_it(self):
+        self.assertEqual(self.measure([1]), (1, 0))
+        self.assertEqual(self.measure([2, 0]), (2, 1))
+        self.assertEqual(self.measure([2, 2, 2]), (3, 2))
 
 
 class Showing(unittest.TestCase):

@@ -1,5 +1,6 @@
-// How an all-reduce (sum, in place) is timed and checked, the same for every system. comm_bench and
-// gloo.py do just this in their own words; a change here is a change there.
+// How an all-reduce (sum, in place), or another collective, is timed and checked, the same for
+// every system. comm_bench and gloo.py do just this in their own words; a change here is a change
+// there.
 //
 // Times of a size: all ranks meet in a barrier of the system, each takes the time of its call, and
 // the slowest rank's counts; the median of many. They meet again before they check and refill. With
@@ -21,6 +22,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -29,6 +31,7 @@
 namespace peers {
 
 struct Arguments {
+  std::string op = "all_reduce";
   std::string type = "f32";  // f16, bf16
   std::vector<std::size_t> sizes;
   bool touch = false;
@@ -49,7 +52,9 @@ inline Arguments parse(int argc, char** argv) {
     }
     if (i + 1 == argc) throw std::runtime_error("no value after " + option);
     const std::string value = argv[++i];
-    if (option == "--dtype") {
+    if (option == "--op") {
+      arguments.op = value;
+    } else if (option == "--dtype") {
       arguments.type = value;
     } else if (option == "--seconds") {
       arguments.seconds = std::stod(value);
@@ -116,8 +121,18 @@ inline std::vector<std::byte> sum_period(const Type& type, int ranks, int doubli
   return period;
 }
 
+// Another collective than an all-reduce, on f32: the same call gives the same result each time.
+struct Collective {
+  std::size_t input = 0;   // elements
+  std::size_t output = 0;  // elements; 0: the result takes the input's place
+  std::function<void(float* input, float* output)> call;
+  std::function<int(std::size_t i)> expected;  // element i of this rank's result
+};
+
 // A System has rank(), size(), barrier(), all_reduce(data, count) of the type it was made for, and
-// largest(values): element by element over all ranks.
+// largest(values): element by element over all ranks. If it has collective(op, count), it is also
+// measured with those. `count` is that of comm_bench: what a rank has, or all ranks together if
+// each has a share.
 template <class System>
 class Bench {
  public:
@@ -141,7 +156,16 @@ class Bench {
 
   void measure(std::size_t bytes) {
     count_ = bytes / type_.bytes;
-    data_.reset(static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
+    if (arguments_.op != "all_reduce") {
+      if constexpr (requires { system_.collective(arguments_.op, count_); }) {
+        collective_ = system_.collective(arguments_.op, count_);
+        count_ = collective_.input;
+        output_ = memory(collective_.output * type_.bytes);
+      } else {
+        throw std::runtime_error("no collective but all_reduce");
+      }
+    }
+    data_ = memory(count_ * type_.bytes);
     std::vector<double> seconds;
     double wrong = batch(1, seconds);  // to warm up
     seconds.clear();
@@ -159,18 +183,27 @@ class Bench {
   // Writes the input, makes `calls` timed calls, and counts the elements that are not right then.
   double batch(int calls, std::vector<double>& seconds) {
     restore();
-    if (!arguments_.touch) system_.all_reduce(data_.get(), count_);
+    if (!arguments_.touch) call();
     for (int i = 0; i < calls; ++i) {
       system_.barrier();
       const auto begin = Clock::now();
-      system_.all_reduce(data_.get(), count_);
+      call();
       seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
     }
     system_.barrier();  // or who shares our core would wait for our check within its call
     return wrong_after(calls + (arguments_.touch ? 0 : 1));
   }
 
+  void call() {
+    if (collective_.call) {
+      collective_.call(floats(data_), floats(output_));
+    } else {
+      system_.all_reduce(data_.get(), count_);
+    }
+  }
+
   void restore() {
+    if (output_) std::memset(output_.get(), 0xff, collective_.output * type_.bytes);
     const std::size_t bytes = count_ * type_.bytes;
     for (std::size_t at = 0; at < bytes; at += input_.size()) {
       std::memcpy(data_.get() + at, input_.data(), std::min(input_.size(), bytes - at));
@@ -178,6 +211,7 @@ class Bench {
   }
 
   double wrong_after(int calls) const {
+    if (collective_.call) return wrong_in_result();
     const std::vector<std::byte> right =
         sum_period(type_, system_.size(), (calls - 1) * doublings_);
     const std::size_t bytes = count_ * type_.bytes;
@@ -188,6 +222,16 @@ class Bench {
       for (std::size_t i = 0; i < length; i += type_.bytes) {
         wrong += std::memcmp(data_.get() + at + i, &right[i], type_.bytes) != 0;
       }
+    }
+    return wrong;
+  }
+
+  double wrong_in_result() const {
+    const float* const result = floats(collective_.output > 0 ? output_ : data_);
+    const std::size_t count = collective_.output > 0 ? collective_.output : count_;
+    double wrong = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      wrong += result[i] != static_cast<float>(collective_.expected(i));
     }
     return wrong;
   }
@@ -205,6 +249,13 @@ class Bench {
   struct Free {
     void operator()(std::byte* memory) const { std::free(memory); }
   };
+  using Memory = std::unique_ptr<std::byte[], Free>;
+
+  static Memory memory(std::size_t bytes) {
+    if (bytes == 0) return nullptr;
+    return Memory(static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
+  }
+  static float* floats(const Memory& memory) { return reinterpret_cast<float*>(memory.get()); }
 
   System& system_;
   const Arguments arguments_;
@@ -212,7 +263,9 @@ class Bench {
   const std::vector<std::byte> input_;
   int doublings_ = 0;  // what one call does to what all ranks have alike
   std::size_t count_ = 0;
-  std::unique_ptr<std::byte[], Free> data_;
+  Collective collective_;  // without a call: all_reduce
+  Memory data_;
+  Memory output_;
 };
 
 }  // namespace peers

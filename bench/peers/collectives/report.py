@@ -17,6 +17,9 @@ class Facts:
     runs: int
     minutes: float
     day: str
+    starts: int = 0
+    repeated: int = 0
+    pages: list = dataclasses.field(default_factory=list)  # names of the peers, with their pages
 
 
 def machine(build):
@@ -44,8 +47,8 @@ def last_cache():
     return sizes[-1].read_text().strip() if sizes else "unknown size"
 
 
-def as_json(facts, results, sections):
-    return json.dumps({**dataclasses.asdict(facts), "all_reduce": results.as_json(),
+def as_json(facts, measured, sections):
+    return json.dumps({**dataclasses.asdict(facts), "times": [row for results in measured for row in results.as_json()],
                        "checks": {name: [dataclasses.asdict(check) for check in found]
                                   for name, found in sections.items()}}, indent=1) + "\n"
 
@@ -58,7 +61,8 @@ something: the same programs on another machine, or on another day of a shared o
 All systems were started by turns, so that what the machine did meanwhile hit them alike; a figure is the median of
 {runs} starts, each the median of 5 to 500 calls, each the time of the slowest rank between a barrier and its result.
 Inputs are whole numbers whose sums are exact, and every result was compared with `==`. "Refilled": each rank
-writes its buffer anew before every call, outside the time, as a training step does. The programs are in
+writes its buffer anew before every call, outside the time, as a training step does. "Huge pages": the peer is faster
+with `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` than without. The programs are in
 `bench/peers/collectives`, one protocol for all (`protocol.h`, `gloo.py`, `comm_bench`); bench/README.md says more.
 """
 
@@ -80,10 +84,13 @@ def as_markdown(facts, shown, sections):
     if facts.busy > 0.05:
         parts.append(f"**The machine was busy ({facts.busy:.0%}) when the run began.**\n")
     parts.append("## Machine\n\n" + "\n".join(f"- {line}" for line in facts.machine) +
-                 f"\n- {facts.day}, {facts.minutes:.0f} minutes\n")
+                 f"\n- {facts.day}, {facts.minutes:.0f} minutes; {facts.starts} starts, and {facts.repeated} more that were "
+                 "repeated since a hypervisor took more than a hundredth of the processors' time\n")
     parts.append(misses(sections))
-    if shown:
-        parts.append("## All-reduce in place, sum, one host: microseconds\n\n" + "\n\n".join(shown) + "\n")
+    titles = {"All-reduce": "All-reduce in place, sum, one host: microseconds",
+              "Other collectives": "Other collectives, one host: microseconds"}
+    for name, drawn in shown.items():
+        parts.append(f"## {titles[name]}\n\n" + "\n\n".join(drawn) + "\n")
     for name, found in sections.items():
         rows = [f"| {check.what} | {check.measured} | {check.target} | {check.verdict()} |" for check in found]
         parts.append(f"## {name}: targets\n\n| what | measured | target | |\n|---|---|---|---|\n" +

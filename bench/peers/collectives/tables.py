@@ -1,4 +1,4 @@
-"""Tables of all-reduce times, and what is asked of ours. Times are microseconds by (system, case)."""
+"""Tables of times, and what is asked of ours. Times are microseconds by (system, case)."""
 
 import statistics
 
@@ -25,7 +25,8 @@ def time_text(microseconds):
 
 def title(case):
     buffers = "refilled by their rank before every call" if case.touch else "left as they are"
-    return f"{case.ranks} ranks, {case.dtype}, buffers {buffers}"
+    op = "" if case.op == "all_reduce" else f"{case.op}, "
+    return f"{op}{case.ranks} ranks, {case.dtype}, buffers {buffers}"
 
 
 class Results:
@@ -34,6 +35,7 @@ class Results:
     def __init__(self):
         self.times = {}  # (system key, case) -> {size: [microseconds]}
         self.reasons = {}  # (system key, case) -> why there is none
+        self.starts = self.repeated = 0  # the second: since a hypervisor had taken a part of their time
 
     def add(self, system, case, row):
         sizes = self.times.setdefault((system.key, case), {})
@@ -54,7 +56,7 @@ class Results:
         return min((pair for pair in found if pair[0] is not None), default=None)
 
     def as_json(self):
-        return [{"system": key, "ranks": case.ranks, "dtype": case.dtype, "touch": case.touch, "bytes": size,
+        return [{"system": key, "op": case.op, "ranks": case.ranks, "dtype": case.dtype, "touch": case.touch, "bytes": size,
                  "median_us": round(statistics.median(times), 3), "runs_us": times}
                 for (key, case), sizes in self.times.items() for size, times in sizes.items()]
 
@@ -78,8 +80,8 @@ def table(results, systems, case):
 
 
 def against_peers(results, case):
-    """Allocated memory: never slower than the best peer, half its time from 64 KB up, a fifth of Gloo's
-    at 64 MB. Any memory: within 15 %, or half a microsecond up to 4 KB."""
+    """Allocated memory: nine tenths of the best peer's time, and for all_reduce half of it from 64 KB up, a fifth of
+    Gloo's at 64 MB. Any memory: nowhere slower than the best peer."""
     checks = []
     for size in case.sizes:
         best = results.best_peer(case, size)
@@ -89,12 +91,11 @@ def against_peers(results, case):
             checks.append(Check(where, "no peer or not ours", "the best peer"))
             continue
         bar, peer = best
-        ratio, limit = allocated / bar, 0.5 if size >= 64 * KIB else 1.0
+        ratio, limit = allocated / bar, 0.5 if case.op == "all_reduce" and size >= 64 * KIB else 0.9
         checks.append(Check(f"{where}, allocated", f"{time_text(allocated)} us, {ratio:.2f} of {peer}'s",
                             f"at most {limit:.2f}", ratio <= limit))
-        allowed = bar + 0.5 if size <= 4 * KIB else bar * 1.15
-        checks.append(Check(f"{where}, any memory", f"{time_text(any_memory)} us, {peer} {time_text(bar)}",
-                            f"at most {time_text(allowed)} us", any_memory <= allowed))
+        checks.append(Check(f"{where}, any memory", f"{time_text(any_memory)} us, {any_memory / bar:.2f} of {peer}'s",
+                            "at most 1.00", any_memory <= bar))
         gloo = results.median(GLOO, case, size)
         if size == 64 * MIB and gloo is not None:
             checks.append(Check(f"{where}, allocated", f"{allocated / gloo:.2f} of Gloo's",
