@@ -30,6 +30,7 @@
 #include "trainer/train/bug_folder.h"
 #include "trainer/train/bug_report.h"
 #include "trainer/train/figure_sums.h"
+#include "trainer/train/gpu_memory.h"
 #include "trainer/train/machine_watch.h"
 #include "trainer/train/memory_advice.h"
 #include "trainer/train/save_rule.h"
@@ -101,6 +102,7 @@ class Loop {
   TrainLog log_;
   FigureSums figures_;
   MachineWatch machine_;
+  GpuMemoryHistory gpu_memory_;
   Trace trace_;
   const StopSignal stop_;
 };
@@ -130,6 +132,7 @@ Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Ber
       unfreezing_(model, options.unfreeze_every, job.rows),
       log_(job.metrics, steps_, now_.step, now_.totals, world.counters(), job.events),
       figures_(step_figures(model, job.regularization, job.distillation)),
+      gpu_memory_(world, options),
       trace_(options.trace, {world.rank(), world.size()}, now_.step),
       stop_(job.stop_file) {
   now_.rows = job.rows;
@@ -140,7 +143,9 @@ TrainResult Loop::run() {
   if (options_.eval_first && now_.step == 0) evaluate_first();
   if (!stopped_ && now_.evaluation_due) evaluate();
   if (!stopped_ && now_.step > 0) ended_ = early_stop_.reason(now_.elapsed);
-  while (now_.step < steps_ && !stopped_ && !ended_) make_step();
+  while (now_.step < steps_ && !stopped_ && !ended_) {
+    gpu_memory_.watch(now_.step, [this] { make_step(); });
+  }
   if (job_.checkpoints != nullptr) job_.checkpoints->finish();
   if (averages() != nullptr) averages_->exchange(model_);
   log_.finish();
@@ -183,6 +188,7 @@ void Loop::make_step() {
   const auto begin = Clock::now();
   const StepBatches batches = next_batches();
   const auto fed = Clock::now();
+  gpu_memory_.computes(batches);
 
   const bool requested = stop_.requested(world_.store());
   const bool late = world_.rank() == 0 && time_.passed();

@@ -8,7 +8,11 @@
 
 namespace bp::trainer {
 
-// Returns whether `error` means that: std::bad_alloc, or LibTorch's own texts.
+// Returns whether `error` only tells that another rank has failed.
+[[nodiscard]] bool is_of_another_rank(const std::exception& error);
+
+// Returns whether `error` means that this rank has too little: std::bad_alloc, or LibTorch's own
+// texts.
 [[nodiscard]] bool means_out_of_memory(const std::exception& error);
 
 // Throws InputError (70) with the shape of the largest of `batches` and a smaller shape to try.

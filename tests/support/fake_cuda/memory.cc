@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <iterator>
 
+#include "tests/support/fake_cuda/visible.h"
+
 namespace fake_cuda {
 namespace {
 
@@ -19,6 +21,18 @@ std::uintptr_t address(const void* memory) { return reinterpret_cast<std::uintpt
 }  // namespace
 
 void* Memory::allocate(std::size_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (on_devices_ + bytes > memory_of_devices()) return nullptr;
+    on_devices_ += bytes;
+  }
+  void* const memory = map(bytes);
+  const std::lock_guard lock(mutex_);
+  if (memory == nullptr) on_devices_ -= bytes;
+  return memory;
+}
+
+void* Memory::map(std::size_t bytes) {
   const int file = ::memfd_create("fake CUDA memory", MFD_CLOEXEC);
   if (file < 0) return nullptr;
   const std::size_t size = pages(bytes);
@@ -51,6 +65,7 @@ bool Memory::free(void* memory) {
   if (found == blocks_.end() || found->second.reachable == nullptr) return false;
   const std::size_t size = pages(found->second.bytes);
   forget(found->first, found->first + size);
+  on_devices_ -= found->second.bytes;
   ::munmap(found->second.reachable, size);
   ::munmap(memory, size);
   blocks_.erase(found);

@@ -50,12 +50,14 @@ class Memory {
     std::size_t bytes = 0;
     char* reachable = nullptr;  // null: pinned host memory
   };
+  [[nodiscard]] void* map(std::size_t bytes);
   // With the mutex held. The block that has the address, or end().
   std::map<std::uintptr_t, Block>::iterator find(const void* memory);
   void forget(std::uintptr_t begin, std::uintptr_t end);
 
   std::mutex mutex_;
   std::map<std::uintptr_t, Block> blocks_;
+  std::size_t on_devices_ = 0;  // bytes
   std::vector<Access> accesses_;
 };
 

@@ -3,6 +3,7 @@
 // has a new index in this list, and the list ends at the first entry that is not a device.
 #pragma once
 
+#include <cstddef>
 #include <cstdlib>
 #include <sstream>
 #include <string>
@@ -28,6 +29,13 @@ inline std::vector<int> visible_devices() {
     devices.push_back(static_cast<int>(device));
   }
   return devices;
+}
+
+// Returns the bytes that a process can allocate on all its devices together: FAKE_CUDA_MEMORY (16
+// GiB).
+inline std::size_t memory_of_devices() {
+  const char* const text = std::getenv("FAKE_CUDA_MEMORY");
+  return text == nullptr ? std::size_t{16} << 30 : std::strtoull(text, nullptr, 10);
 }
 
 }  // namespace fake_cuda

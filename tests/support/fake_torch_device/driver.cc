@@ -40,7 +40,7 @@ FAKE_DRIVER(cuDeviceGetName, char* name, int size, int) {
   return kSuccess;
 }
 FAKE_DRIVER(cuDeviceTotalMem_v2, std::size_t* bytes, int) {
-  *bytes = std::size_t{16} << 30;
+  *bytes = fake_cuda::memory_of_devices();
   return kSuccess;
 }
 FAKE_DRIVER(cuDeviceGetAttribute, int* value, int attribute, int) {

@@ -10,10 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/util/Exception.h>
 
 #include "comm/device/cuda_runtime.h"
+#include "tests/support/fake_cuda/visible.h"
 #include "tests/support/fake_torch_device/streams.h"
 #include "tests/support/fake_torch_device/turn.h"
 
@@ -36,11 +38,56 @@ void try_to_wait(const c10::Stream& stream, const c10::Stream& other) noexcept t
 } catch (const c10::Error&) {
 }
 
+// What tensors hold of each device. The fake keeps no freed memory, so it reserves as much.
+class Statistics {
+ public:
+  void allocated(c10::DeviceIndex device, std::size_t bytes) {
+    add(device, static_cast<std::int64_t>(bytes));
+  }
+  void freed(c10::DeviceIndex device, std::size_t bytes) {
+    add(device, -static_cast<std::int64_t>(bytes));
+  }
+  void refused(c10::DeviceIndex device) {
+    const std::lock_guard lock(mutex_);
+    ++devices_[device].num_alloc_retries;
+  }
+  c10::CachingDeviceAllocator::DeviceStats of(c10::DeviceIndex device) {
+    const std::lock_guard lock(mutex_);
+    return devices_[device];
+  }
+  void reset_peak(c10::DeviceIndex device) {
+    const std::lock_guard lock(mutex_);
+    devices_[device].allocated_bytes[kAll].reset_peak();
+    devices_[device].reserved_bytes[kAll].reset_peak();
+  }
+
+ private:
+  static constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+
+  void add(c10::DeviceIndex device, std::int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    for (auto* const stat :
+         {&devices_[device].allocated_bytes[kAll], &devices_[device].reserved_bytes[kAll]}) {
+      stat->current += bytes;
+      stat->peak = std::max(stat->peak, stat->current);
+    }
+  }
+
+  std::mutex mutex_;
+  std::map<c10::DeviceIndex, c10::CachingDeviceAllocator::DeviceStats> devices_;
+};
+
+Statistics& statistics() {
+  static Statistics& only = *new Statistics;
+  return only;
+}
+
 // Adds work to the block's stream that writes all of it and then frees it. Memory of a stream that
 // has ended is freed at once.
 void free_block(void* context) {
   const std::unique_ptr<Block> block(static_cast<Block*>(context));
   for (const c10::Stream& user : block->users) try_to_wait(block->stream, user);
+  statistics().freed(block->stream.device_index(), block->bytes);
   void* const memory = block->memory;
   const auto free = [memory](void* const*) { static_cast<void>(cuda_runtime().free(memory)); };
   if (!launch(block->stream, "the end of a tensor", {{memory, block->bytes, true}}, free)) {
@@ -48,17 +95,41 @@ void free_block(void* context) {
   }
 }
 
-class DeviceAllocator final : public c10::Allocator {
+class DeviceAllocator final : public c10::DeviceAllocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
     const c10::Device device = current_device();
     if (bytes == 0) return {nullptr, device};
     void* memory = nullptr;
-    check(cuda_runtime().allocate(&memory, bytes), "allocate memory");
+    bp::CudaRuntime::Code code = cuda_runtime().allocate(&memory, bytes);
+    if (code == bp::CudaRuntime::kOutOfMemory) {
+      statistics().refused(device.index());
+      finish(device);  // frees the ends of tensors
+      code = cuda_runtime().allocate(&memory, bytes);
+    }
+    TORCH_CHECK_WITH(OutOfMemoryError, code != bp::CudaRuntime::kOutOfMemory,
+                     "CUDA out of memory. Tried to allocate ", bytes, " bytes");
+    check(code, "allocate memory");
+    statistics().allocated(device.index(), bytes);
     return {memory, new Block{memory, bytes, current_stream(device)}, free_block, device};
   }
   void copy_data(void* to, const void* from, std::size_t bytes) const override {
     copy(to, from, bytes, current_stream(current_device()));
+  }
+  bool initialized() override { return true; }
+  void emptyCache(c10::MempoolId_t /*pool*/) override {}
+  void recordStream(const c10::DataPtr& memory, c10::Stream stream) override {
+    use_on(memory, stream);
+  }
+  c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex device) override {
+    return statistics().of(device);
+  }
+  void resetAccumulatedStats(c10::DeviceIndex /*device*/) override {}
+  void resetPeakStats(c10::DeviceIndex device) override { statistics().reset_peak(device); }
+  std::pair<std::size_t, std::size_t> getMemoryInfo(c10::DeviceIndex device) override {
+    const std::size_t total = fake_cuda::memory_of_devices();
+    const auto used = statistics().of(device).reserved_bytes[0].current;
+    return {total - static_cast<std::size_t>(used), total};
   }
 };
 

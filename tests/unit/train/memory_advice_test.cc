@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "bp/error.h"
 #include "tests/unit/data/input_error_matcher.h"
 
 namespace bp::trainer {
@@ -49,6 +50,17 @@ TEST(MemoryAdvice, LeavesOtherErrorsAlone) {
   EXPECT_THROW(
       advise_on_memory(batches(), Options(), [] { throw std::runtime_error("shapes differ"); }),
       std::runtime_error);
+}
+
+// The texts of such errors quote that of the other rank.
+TEST(MemoryAdvice, AnotherRanksMemoryIsNotThisOnes) {
+  for (const ErrorCode code : {ErrorCode::peer_lost, ErrorCode::aborted}) {
+    const Error error(code, "rank 1 has failed: out of memory at step 12");
+    EXPECT_TRUE(is_of_another_rank(error));
+    EXPECT_THROW(advise_on_memory(batches(), Options(), [&] { throw error; }), Error);
+  }
+  EXPECT_FALSE(is_of_another_rank(Error(ErrorCode::io, "out of memory")));
+  EXPECT_FALSE(is_of_another_rank(std::bad_alloc()));
 }
 
 }  // namespace
