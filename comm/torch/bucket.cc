@@ -42,11 +42,6 @@ void Bucket::write_extra(std::span<const float> values) {
   arithmetic_.write(extra(), values);
 }
 
-void Bucket::read_extra(std::span<float> values) const {
-  BP_CHECK(values.size() == extra_, "a bucket is asked for another number of totals");
-  arithmetic_.read(values, extra());
-}
-
 void Bucket::clear(const Slot& slot) {
   arithmetic_.clear({memory_.get() + slot.offset * size_of(plan_.type), slot.count, plan_.type,
                      buffer_->device()});

@@ -41,9 +41,8 @@ class Bucket {
   [[nodiscard]] const std::shared_ptr<std::byte>& residuals() const { return residuals_; }
   // The extra elements.
   [[nodiscard]] View extra() const;
-  // Write and read them. `values` must have as many as the constructor's `extra`.
+  // Writes them. `values` must have as many as the constructor's `extra`.
   void write_extra(std::span<const float> values);
-  void read_extra(std::span<float> values) const;  // after wait()
   void clear(const Slot& slot);
 
   // Until finish(), the caller must not touch the gradients and the extra elements.

@@ -31,8 +31,15 @@ class HostBucketArithmetic final : public BucketArithmetic {
   void write(const View& to, std::span<const float> values) const override {
     host_memory().write(to.data, std::as_bytes(values).data(), values.size_bytes());
   }
-  void read(std::span<float> values, const ConstView& from) const override {
-    host_memory().read(std::as_writable_bytes(values).data(), from.data, values.size_bytes());
+  std::optional<double> read(std::span<double> values,
+                             const ConstView& from,
+                             std::span<const ConstView> /*sums*/) const override {
+    if (from.type == DataType::f64) {
+      std::copy_n(reinterpret_cast<const double*>(from.data), values.size(), values.begin());
+    } else {
+      std::copy_n(floats_in(from), values.size(), values.begin());
+    }
+    return std::nullopt;
   }
   void add(const View& into, const ConstView& what) const override {
     bp::add(floats_in(into), floats_in(what), into.count);
@@ -43,10 +50,6 @@ class HostBucketArithmetic final : public BucketArithmetic {
   }
   void rounding_errors(DataType half, const View& errors, const ConstView& values) const override {
     bp::rounding_errors(half, floats_in(errors), floats_in(values), values.count);
-  }
-  [[nodiscard]] bool are_finite(std::span<const ConstView> all) const override {
-    return std::ranges::all_of(all,
-                               [](const ConstView& data) { return host_memory().is_finite(data); });
   }
 };
 

@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/stack.h>
@@ -22,6 +23,11 @@
 
 namespace bp {
 namespace {
+
+// Returns the 2-norm of all elements, a scalar on the device.
+at::Tensor norm_of(const std::vector<at::Tensor>& tensors) {
+  return at::linalg_vector_norm(at::stack(at::_foreach_norm(tensors, 2, at::kDouble)), 2);
+}
 
 class DeviceBucketArithmetic final : public BucketArithmetic {
  public:
@@ -44,9 +50,21 @@ class DeviceBucketArithmetic final : public BucketArithmetic {
       tensor.select(0, static_cast<std::int64_t>(i)).fill_(values[i]);
     }
   }
-  void read(std::span<float> values, const ConstView& from) const override {
-    const at::Tensor host = tensor_of(from).cpu();
-    std::copy_n(host.const_data_ptr<float>(), values.size(), values.begin());
+  std::optional<double> read(std::span<double> values,
+                             const ConstView& from,
+                             std::span<const ConstView> sums) const override {
+    const at::NoGradGuard no_grad;
+    std::vector<at::Tensor> filled;
+    for (const ConstView& one : sums) {
+      if (one.count > 0) filled.push_back(tensor_of(one));
+    }
+    std::vector<at::Tensor> all;
+    if (from.count > 0) all.push_back(tensor_of(from).to(at::kDouble));
+    if (!filled.empty()) all.push_back(norm_of(filled).reshape({1}));
+    if (all.empty()) return 0;
+    const at::Tensor host = at::cat(all).cpu();
+    std::copy_n(host.const_data_ptr<double>(), values.size(), values.begin());
+    return filled.empty() ? 0 : host.const_data_ptr<double>()[values.size()];
   }
   void add(const View& into, const ConstView& what) const override {
     tensor_of(into).add_(tensor_of(what));
@@ -59,14 +77,6 @@ class DeviceBucketArithmetic final : public BucketArithmetic {
     at::Tensor result = tensor_of(errors);
     const at::Tensor exact = tensor_of(values);
     at::sub_out(result, exact, exact.to(scalar_type_of(half)));
-  }
-  // A sum of magnitudes in double precision is finite exactly if each of them is, unless f64
-  // gradients are so large that it overflows.
-  [[nodiscard]] bool are_finite(std::span<const ConstView> all) const override {
-    std::vector<at::Tensor> tensors;
-    std::ranges::transform(all, std::back_inserter(tensors),
-                           [&](const ConstView& data) { return tensor_of(data); });
-    return std::isfinite(norm_on_device(tensors, 1));
   }
 
  private:
@@ -85,16 +95,6 @@ class DeviceBucketArithmetic final : public BucketArithmetic {
 std::unique_ptr<const BucketArithmetic> device_bucket_arithmetic(c10::Device device) {
   BP_CHECK(!device.is_cpu(), "the CPU's buckets need no LibTorch");
   return std::make_unique<DeviceBucketArithmetic>(device);
-}
-
-double norm_on_device(const std::vector<at::Tensor>& tensors, double order) {
-  const at::NoGradGuard no_grad;
-  std::vector<at::Tensor> filled;
-  std::ranges::copy_if(tensors, std::back_inserter(filled),
-                       [](const at::Tensor& tensor) { return tensor.numel() > 0; });
-  if (filled.empty()) return 0;
-  const at::Tensor norms = at::stack(at::_foreach_norm(filled, order, at::kDouble));
-  return at::linalg_vector_norm(norms, order).item<double>();
 }
 
 void scale_on_device(const std::vector<at::Tensor>& tensors, double factor) {

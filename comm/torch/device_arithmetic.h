@@ -18,11 +18,6 @@ namespace bp {
 // Returns the arithmetic of buckets on a device that is not the CPU.
 [[nodiscard]] std::unique_ptr<const BucketArithmetic> device_bucket_arithmetic(c10::Device device);
 
-// Returns the norm of this order of all elements of all tensors, 0 if there are none. They must be
-// floating and on one device. It is computed in double precision, in an order that depends on the
-// device. Blocks until the device has it.
-[[nodiscard]] double norm_on_device(const std::vector<at::Tensor>& tensors, double order);
-
 // Multiplies all tensors, which must be on one device, by `factor`.
 void scale_on_device(const std::vector<at::Tensor>& tensors, double factor);
 

@@ -1,6 +1,5 @@
 #include "comm/torch/gradient_window.h"
 
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
@@ -14,9 +13,7 @@
 #include "bp/collective.h"
 #include "bp/log.h"
 #include "bp/trace.h"
-#include "comm/torch/device_arithmetic.h"
 #include "comm/torch/refuse.h"
-#include "comm/torch/sum_of_squares.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
@@ -227,17 +224,8 @@ void GradientWindow::warn_of_missing() {
 void GradientWindow::scale_gradients(double coefficient) {
   const double factor = pending_scale_ * coefficient;
   pending_scale_ = 1;
-  if (factor == 1) {
-    return;
-  }
-  std::vector<at::Tensor> pieces = gradients_.memory();
-  if (!parameters_.device().is_cpu()) {
-    scale_on_device(pieces, factor);
-    return;
-  }
-  const at::NoGradGuard no_grad;
-  for (at::Tensor& piece : pieces) {
-    piece.mul_(factor);
+  if (factor != 1) {
+    gradients_.scale(factor);
   }
 }
 
@@ -248,18 +236,10 @@ void GradientWindow::reduce() {
 
 // Returns the 2-norm of the sums, before the pending division.
 double GradientWindow::norm_of_sums() {
-  const std::vector<at::Tensor> pieces = gradients_.memory();
-  if (parameters_.device().is_cpu()) {
-    double squares = 0;
-    for (const at::Tensor& piece : pieces) {
-      squares += sum_of_squares(piece);
-    }
-    return std::sqrt(squares);
-  }
-  double norm = norm_on_device(pieces, 2);
+  double norm = gradients_.norm();
   // Devices add in orders of their own, and the clip coefficient must have the same bits on all
   // ranks.
-  if (comm_.size() > 1) {
+  if (comm_.size() > 1 && !parameters_.device().is_cpu()) {
     latch_.run([&] {
       std::span one(&norm, 1);
       broadcast(comm_, view(one), {.name = "gradient norm"});

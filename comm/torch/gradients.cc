@@ -1,8 +1,10 @@
 #include "comm/torch/gradients.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <iterator>
 #include <memory>
@@ -10,6 +12,7 @@
 
 #include "comm/torch/device_arithmetic.h"
 #include "comm/torch/refuse.h"
+#include "comm/torch/sum_of_squares.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
@@ -34,6 +37,10 @@ std::unique_ptr<const BucketArithmetic> arithmetic_on(c10::Device device) {
 
 bool Gradients::Entry::is_frozen() const {
   return !parameter.tensor.requires_grad() && arrived == nullptr;
+}
+
+bool Gradients::Entry::is_replaced() const {
+  return slot.defined() && !is_frozen() && !grad().is_same(slot);
 }
 
 bool Gradients::Entry::is_untouched() const { return grad().unsafeGetTensorImpl() == arrived; }
@@ -130,11 +137,70 @@ at::Tensor Gradients::whole(const Bucket& bucket) const {
 
 std::vector<at::Tensor> Gradients::memory() const {
   std::vector<at::Tensor> all;
+  const bool in_buckets = std::ranges::none_of(entries_, &Entry::is_replaced);
   for (const Bucket& bucket : buckets_) {
-    all.push_back(whole(bucket));
+    if (in_buckets) {
+      all.push_back(whole(bucket));
+      continue;
+    }
+    for (const Slot& slot : bucket.plan().slots) {
+      const at::Tensor& gradient = entries_[slot.parameter].grad();
+      if (gradient.defined()) all.push_back(gradient);
+    }
   }
   std::ranges::move(outside_buckets(), std::back_inserter(all));
   return all;
+}
+
+double Gradients::norm() const {
+  if (on_device_ && is_norm_known()) {
+    return *norm_;
+  }
+  std::vector<at::Tensor> pieces = memory();
+  for (at::Tensor& piece : pieces) {
+    if (!piece.is_non_overlapping_and_dense()) piece = piece.contiguous();
+  }
+  if (on_device_) {
+    std::vector<ConstView> elements;
+    std::ranges::transform(pieces, std::back_inserter(elements), elements_of);
+    return *arithmetic_.read({}, {}, elements);
+  }
+  double squares = 0;
+  for (const at::Tensor& piece : pieces) {
+    squares += sum_of_squares(piece);
+  }
+  return std::sqrt(squares);
+}
+
+void Gradients::scale(double factor) {
+  std::vector<at::Tensor> pieces = memory();
+  if (!on_device_) {
+    const at::NoGradGuard no_grad;
+    for (at::Tensor& piece : pieces) {
+      piece.mul_(factor);
+    }
+    return;
+  }
+  const bool known = is_norm_known();
+  scale_on_device(pieces, factor);
+  if (known) remember_norm(*norm_ * std::abs(factor));
+}
+
+// Also remembers which gradients it is the norm of, to see changes that the program makes.
+void Gradients::remember_norm(std::optional<double> norm) {
+  norm_ = norm;
+  for (Entry& entry : entries_) {
+    entry.measured = entry.grad().unsafeGetTensorImpl();
+    entry.measured_version = entry.grad().defined() ? entry.grad()._version() : 0;
+  }
+}
+
+bool Gradients::is_norm_known() const {
+  return norm_ && std::ranges::all_of(entries_, [](const Entry& entry) {
+           const at::Tensor& now = entry.grad();
+           return now.unsafeGetTensorImpl() == entry.measured &&
+                  (!now.defined() || now._version() == entry.measured_version);
+         });
 }
 
 void Gradients::clear() {

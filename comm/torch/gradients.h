@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,8 +67,12 @@ class Gradients {
   // weighted_loss.
   [[nodiscard]] Totals finish();
 
-  // After finish(): returns few tensors that together hold every reduced gradient once.
-  [[nodiscard]] std::vector<at::Tensor> memory() const;
+  // After finish(): the 2-norm of all reduced gradients, in double precision. On the CPU it has the
+  // same bits on all ranks. On a device finish() has computed it, so this waits for the device only
+  // if the program has changed a gradient since.
+  [[nodiscard]] double norm() const;
+  // After finish(): multiplies all reduced gradients by `factor`.
+  void scale(double factor);
   // Empties the window.
   void clear();
 
@@ -102,11 +107,14 @@ class Gradients {
     bool is_sparse = false;
     at::Tensor slot = {};  // in a bucket; undefined with one rank, and for a sparse one
     std::size_t bucket = 0;
-    const void* arrived = nullptr;  // the gradient of this window, to see that it is replaced
-    bool is_last = false;           // of the window's last micro-batch
-    std::int64_t version = 0;       // of `slot` when its bucket started
+    const void* arrived = nullptr;   // the gradient of this window, to see that it is replaced
+    bool is_last = false;            // of the window's last micro-batch
+    std::int64_t version = 0;        // of `slot` when its bucket started
+    const void* measured = nullptr;  // the gradient whose norm is in norm_
+    std::int64_t measured_version = 0;
     [[nodiscard]] bool is_frozen() const;
     [[nodiscard]] bool is_untouched() const;  // only after its arrival
+    [[nodiscard]] bool is_replaced() const;   // only after finish(): it is no longer in its bucket
     [[nodiscard]] const at::Tensor& grad() const { return parameter.tensor.grad(); }
     [[nodiscard]] at::Tensor& grad() { return parameter.tensor.mutable_grad(); }
   };
@@ -117,11 +125,18 @@ class Gradients {
   void start_complete();
   void start(Bucket& bucket);
   void write_totals(Bucket& bucket) const;
+  void read_totals(Totals& all);
+  [[nodiscard]] std::vector<ConstView> all_sums() const;
+  [[nodiscard]] bool are_all_finite() const;
+  // Returns few tensors that together hold every reduced gradient once, also one by which the
+  // program has replaced another.
+  [[nodiscard]] std::vector<at::Tensor> memory() const;
+  void remember_norm(std::optional<double> norm);
+  [[nodiscard]] bool is_norm_known() const;
   static void require_layout(const Entry& entry);
   void require_untouched_in_flight() const;
   void sum_sparse_ones();
   [[nodiscard]] std::vector<at::Tensor> outside_buckets() const;
-  [[nodiscard]] bool are_all_finite() const;
   [[nodiscard]] std::string name_of(const Bucket& bucket) const;
 
   Communicator& comm_;
@@ -136,6 +151,7 @@ class Gradients {
   std::vector<std::size_t> arrivals_;  // of last gradients in this window
   bool expecting_last_ = false;
   Totals mine_;
+  std::optional<double> norm_;  // of the reduced gradients, if they lie on a device
   std::uint64_t started_ = 0;
 };
 

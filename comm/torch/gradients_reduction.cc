@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 
 #include "base/text.h"
+#include "comm/device/device.h"
 #include "comm/torch/gradients.h"
 #include "comm/torch/refuse.h"
 #include "comm/torch/sparse_rows.h"
@@ -115,12 +117,39 @@ std::string Gradients::name_of(const Bucket& bucket) const {
   return concat("gradients ", &bucket - buckets_.data() + 1, "/", buckets_.size(), frozen);
 }
 
-bool Gradients::are_all_finite() const {
+// On a device this is the one time in a window that the host waits for it.
+void Gradients::read_totals(Totals& all) {
+  const std::vector<ConstView> sums = on_device_ ? all_sums() : std::vector<ConstView>();
+  if (!buckets_.empty()) {
+    std::array<double, kTotals> totals{};
+    norm_ = arithmetic_.read(totals, buckets_.back().extra(), sums);
+    all.weight = totals[0];
+    all.weighted_loss = totals[1];
+    all.stops = totals[2];
+  } else if (mine_.loss_on_device.defined()) {
+    double loss = 0;
+    norm_ = arithmetic_.read({&loss, 1}, elements_of(mine_.loss_on_device), sums);
+    all.weighted_loss += loss;
+  } else {
+    norm_ = arithmetic_.read({}, {}, sums);
+  }
+  all.loss_on_device.reset();
+}
+
+// Returns the elements of all sums, as they are before finish() writes them over the gradients.
+std::vector<ConstView> Gradients::all_sums() const {
   std::vector<ConstView> all;
   std::ranges::transform(buckets_, std::back_inserter(all), &Bucket::sums);
-  const std::vector<at::Tensor> outside = outside_buckets();
-  std::ranges::transform(outside, std::back_inserter(all), elements_of);
-  return arithmetic_.are_finite(all);
+  std::ranges::transform(outside_buckets(), std::back_inserter(all), elements_of);
+  return all;
+}
+
+bool Gradients::are_all_finite() const {
+  // A sum of squares in double precision is finite exactly if each element is, unless f64 gradients
+  // are so large that it overflows.
+  if (norm_) return std::isfinite(*norm_);
+  return std::ranges::all_of(all_sums(),
+                             [](const ConstView& sums) { return host_memory().is_finite(sums); });
 }
 
 // With one rank, it only puts the rows in order.
@@ -160,16 +189,7 @@ Totals Gradients::finish() {
   for (Bucket& bucket : buckets_) {
     bucket.wait();
   }
-  if (!buckets_.empty()) {
-    std::array<float, kTotals> totals{};
-    buckets_.back().read_extra(totals);
-    all.weight = totals[0];
-    all.weighted_loss = totals[1];
-    all.stops = totals[2];
-  } else if (mine_.loss_on_device.defined()) {
-    all.weighted_loss += mine_.loss_on_device.item<double>();
-  }
-  all.loss_on_device.reset();
+  read_totals(all);
   require_untouched_in_flight();
   sum_sparse_ones();
   all.finite = !options_.check_finite || are_all_finite();
@@ -186,6 +206,7 @@ Totals Gradients::finish() {
       entry.grad() = entry.is_sparse ? no_rows(parameter) : at::zeros_like(parameter);
     }
   }
+  remember_norm(norm_);
   return all;
 }
 

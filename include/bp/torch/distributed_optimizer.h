@@ -29,8 +29,9 @@
 // a GPU compute steps that differ in their last bits; the constructor throws a `mismatch` that
 // names the kind. For the same reason all GPUs should be of one model. On a device, the gradients
 // and their sums stay there, every operation follows LibTorch's current stream, and a backward pass
-// must use one stream. backward() does not wait for the device. reduce() does, once, as do
-// clip_grad_norm() and the search for infinities.
+// must use one stream. backward() does not wait for the device. reduce() does, and computes the
+// norm of the gradient with the same wait, for clip_grad_norm() and the search for infinities. If
+// the program changes the gradient in between, clip_grad_norm() computes its norm again.
 //
 // With loss scaling, or with f16 on the wire, an infinity or a NaN in any rank's gradient skips the
 // step on all ranks.

@@ -1,4 +1,5 @@
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 #include <torch/optim/optimizer.h>
 
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "bp/torch/distributed_optimizer.h"
+#include "tests/ranks/torch/given_gradients.h"
 #include "tests/support/run_ranks.h"
 #include "tests/support/torch_model.h"
 #include "tests/support/torch_ranks.h"
@@ -84,6 +86,25 @@ TEST(Clip, AfterReduceGivesTheSame) {
     EXPECT_NEAR(norms[0], norms[1], 1e-6 * norms[0]);
     EXPECT_LT(test::distance(gradients[0], gradients[1]), 1e-8);
   });
+}
+
+// In place, or by another tensor.
+TEST(Clip, SeesAGradientThatTheProgramHasChanged) {
+  for (const int ranks : {1, 2}) {
+    run_ranks(ranks, [](Communicator& world) {
+      test::GivenGradients rank(world, 2, {});
+      rank.backward({3, 4});
+      rank.optimizer().reduce();
+      rank.tensor().mutable_grad().mul_(2);
+      EXPECT_EQ(rank.optimizer().clip_grad_norm(100), 10);
+      EXPECT_EQ(rank.optimizer().clip_grad_norm(1), 10);
+      EXPECT_NEAR(rank.optimizer().clip_grad_norm(1), 1, 1e-5) << "the norm of what is clipped";
+      rank.tensor().mutable_grad() = at::tensor({3.0F, 4.0F}).to(test::tensor_device());
+      EXPECT_EQ(rank.optimizer().clip_grad_norm(2.5), 5);
+      rank.optimizer().step();
+      EXPECT_NEAR(rank.parameter()[1], -2, 1e-5);
+    });
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <torch/optim/optimizer.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -157,7 +158,8 @@ std::ptrdiff_t copies_to_host() {
   return std::ranges::count(copies, true, &FakeCudaCopy::to_host);
 }
 
-TEST(OnDeviceToo, TheHostReadsTheLossOnceAWindow) {
+// The loss, the sum of the weights and the norm come together.
+TEST(OnDeviceToo, TheHostReadsOnceAWindow) {
   if (test::runs_on_gpu()) return;  // which does not tell its copies
   run_ranks(1, [](Communicator& world) {
     GivenGradients rank(world, 3, {.micro_batches = 3});
@@ -165,6 +167,9 @@ TEST(OnDeviceToo, TheHostReadsTheLossOnceAWindow) {
       const auto before = copies_to_host();
       for (const double weight : {1, 2, 1}) rank.backward({1, 2, 3}, weight);
       EXPECT_EQ(copies_to_host() - before, 0);
+      rank.optimizer().reduce();
+      EXPECT_EQ(copies_to_host() - before, 1);
+      EXPECT_FLOAT_EQ(static_cast<float>(rank.optimizer().clip_grad_norm(1000)), std::sqrt(14.0F));
       rank.optimizer().step();
       EXPECT_EQ(copies_to_host() - before, 1);
       EXPECT_EQ(rank.optimizer().window().loss, window == 0 ? 0 : -14);

@@ -117,8 +117,8 @@ class SomeGradients {
             << "gradient " << slot.parameter << " of window " << window;
       }
     }
-    float total = 0;
-    buckets_.back().read_extra({&total, 1});
+    double total = 0;
+    host_bucket_arithmetic().read({&total, 1}, buckets_.back().extra(), {});
     EXPECT_EQ(total, ranks * static_cast<float>(window));
   }
 
