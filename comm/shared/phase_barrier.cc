@@ -42,6 +42,7 @@ constexpr int kYields = 100;  // about the same again, if no other thread wants 
 constexpr std::uint32_t kMeasureEvery = 16;  // phases; before that, every phase
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kRarestMoves{10'000};
+constexpr std::chrono::milliseconds kHelpsLong{1'000};
 // A sleeper notices a stop or the end of another process within this time.
 constexpr std::chrono::milliseconds kSlice{50};
 
@@ -89,11 +90,24 @@ void PhaseBarrier::arrive(const Announcement& announcement) {
   line.core.store(static_cast<std::int16_t>(::sched_getcpu()), std::memory_order_relaxed);
   line.near.store(votes_for_far_ <= kVotes / 2, std::memory_order_relaxed);
   line.crowded.store(crowded_, std::memory_order_relaxed);
-  // Sequentially consistent with the count of sleepers: either this rank sees a sleeper, or the
-  // other rank sees the phase before it sleeps.
-  line.phase.store(phase_, std::memory_order_seq_cst);
-  if (measured) vote(Clock::now() - begin);
-  if (own.sleepers.load(std::memory_order_seq_cst) > 0) futex_wake_all(line.phase);
+  if (measured) {  // the slower store returns when the line is in this core's cache
+    line.phase.store(phase_, std::memory_order_seq_cst);
+    vote(Clock::now() - begin);
+  } else {
+    line.phase.store(phase_, std::memory_order_release);
+  }
+  if (own.sleepers.load(std::memory_order_relaxed) > 0) futex_wake_all(line.phase);
+}
+
+// A rank counts itself as a sleeper before it looks at the phase a last time. Either this rank's
+// operation on the count comes after that, and sees the sleeper, or it comes before, and the
+// sleeper sees the phase. arrive() cannot make sure of that without waiting for its store to reach
+// the caches, while it could already wait for the others.
+void PhaseBarrier::wake_sleepers() {
+  Lines& own = lines_of(rank_);
+  if (own.sleepers.fetch_add(0, std::memory_order_acq_rel) > 0) {
+    futex_wake_all(own.lines[phase_ % 2].phase);
+  }
 }
 
 // The others have read the line two phases ago, so this rank's core has taken it back from their
@@ -148,12 +162,16 @@ bool PhaseBarrier::is_one_too_many() const {
 }
 
 // The scheduler leaves threads that yield to each other on one core, even while other cores are
-// idle. So one of them moves, at growing intervals, in case another job keeps the other cores busy.
+// idle. So one of them moves. Two may choose the same core when they start, so the next move comes
+// soon, and later ones at growing intervals, in case another job keeps the other cores busy. A move
+// that has helped for long begins anew.
 void PhaseBarrier::give_way() {
-  if (is_one_too_many() && Clock::now() >= next_move_) {
+  const auto now = Clock::now();
+  if (now >= next_move_ && is_one_too_many()) {
+    if (now - next_move_ > kHelpsLong) until_next_move_ = kSoonestMoves;
     leave_core();
     next_move_ = Clock::now() + until_next_move_;
-    until_next_move_ = std::min(2 * until_next_move_, kRarestMoves);
+    until_next_move_ = std::min<std::chrono::microseconds>(2 * until_next_move_, kRarestMoves);
     lines_of(rank_).lines[phase_ % 2].core.store(static_cast<std::int16_t>(::sched_getcpu()),
                                                  std::memory_order_relaxed);
   } else {
@@ -166,12 +184,15 @@ std::optional<int> PhaseBarrier::late() {
   int yields = 0;
   for (int peer = 0;;) {
     while (has_arrived(peer)) {
-      if (++peer == static_cast<int>(lines_.size())) return {};
+      if (++peer < static_cast<int>(lines_.size())) continue;
+      wake_sleepers();
+      return {};
     }
     if (spins < kSpins && !is_due_here(peer)) {
       pause();
       ++spins;
     } else if (yields < kYields) {
+      if (yields == 0) wake_sleepers();
       give_way();
       ++yields;
     } else {

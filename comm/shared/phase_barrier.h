@@ -71,6 +71,7 @@ class PhaseBarrier {
   [[nodiscard]] bool has_arrived(int peer) const;
   [[nodiscard]] bool is_due_here(int first) const;
   void vote(std::chrono::nanoseconds taken);
+  void wake_sleepers();
   void give_way();
   [[nodiscard]] bool is_one_too_many() const;
 
@@ -84,7 +85,8 @@ class PhaseBarrier {
   bool crowded_;
   int fair_share_;  // the ranks per core, if they divide the usable cores evenly
   std::chrono::steady_clock::time_point next_move_;
-  std::chrono::milliseconds until_next_move_{1};
+  static constexpr std::chrono::microseconds kSoonestMoves{100};
+  std::chrono::microseconds until_next_move_{kSoonestMoves};
 };
 
 }  // namespace bp
