@@ -16,15 +16,23 @@ using Kind = Operation::Kind;
 
 std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 
-// Returns the blocks of these counts, which lie one after another. Their fields are bytes.
-std::vector<Block> blocks_of(std::span<const std::size_t> counts, std::size_t element) {
-  std::vector<Block> blocks;
+// Sets the blocks of these counts, which lie one after another. Their fields are bytes.
+void set_blocks(std::vector<Block>& blocks,
+                std::span<const std::size_t> counts,
+                std::size_t element) {
+  blocks.clear();
   std::size_t offset = 0;
   for (const std::size_t count : counts) {
     blocks.push_back({offset, count * element});
     offset += count * element;
   }
-  return blocks;
+}
+
+// Returns that of one rank.
+Block block_in(std::span<const std::size_t> counts, std::size_t element, int rank) {
+  const auto before = counts.first(at(rank));
+  return {std::accumulate(before.begin(), before.end(), std::size_t{0}) * element,
+          counts[at(rank)] * element};
 }
 
 // One message each way, in flight at the same time. -1: none, because the block is empty.
@@ -79,47 +87,44 @@ std::size_t Exchange::received_bytes(int rank) const {
   return bytes - receive[at(rank)].count;
 }
 
-Exchange exchange_of(const Operation& operation, int rank, int ranks, const CountTable& table) {
-  Exchange exchange;
-  exchange.input = operation.input.data;
-  exchange.output = operation.output.data;
-  exchange.pieces = operation.kind == Kind::gather ? 1 : ranks;
-  exchange.gives.assign(at(ranks), true);
-  exchange.send = exchange.receive = exchange.source = std::vector<Block>(at(ranks));
+void Exchange::fill(const Operation& operation, int rank, int ranks, const CountTable& table) {
+  input = operation.input.data;
+  output = operation.output.data;
+  pieces = operation.kind == Kind::gather ? 1 : ranks;
   const std::size_t element = size_of(operation.whole().type);
-  const auto blocks = blocks_of(operation.counts, element);
-  const auto longest = [&](std::span<const std::size_t> counts) {
+  const auto longest_of = [&](std::span<const std::size_t> counts) {
     return *std::ranges::max_element(counts) * element;
   };
-  exchange.longest = longest(operation.counts);
+  const std::span<const std::size_t> counts = operation.counts;
+  longest = longest_of(table.empty() ? counts : table);
+  gives.assign(at(ranks), operation.kind != Kind::scatter);
+  for (std::vector<Block>* blocks : {&send, &receive, &source}) blocks->assign(at(ranks), {});
   switch (operation.kind) {
     case Kind::gather:
-      exchange.send[at(operation.root)] = {0, blocks[at(rank)].count};
-      if (rank == operation.root) exchange.receive = blocks;
+      send[at(operation.root)] = {0, counts[at(rank)] * element};
+      if (rank == operation.root) set_blocks(receive, counts, element);
       break;
     case Kind::scatter:
-      exchange.gives.assign(at(ranks), false);
-      exchange.gives[at(operation.root)] = true;
-      if (rank == operation.root) exchange.send = blocks;
-      exchange.receive[at(operation.root)] = {0, blocks[at(rank)].count};
-      exchange.source[at(operation.root)] = blocks[at(rank)];
+      gives[at(operation.root)] = true;
+      if (rank == operation.root) set_blocks(send, counts, element);
+      receive[at(operation.root)] = {0, counts[at(rank)] * element};
+      source[at(operation.root)] = block_in(counts, element, rank);
       break;
     case Kind::all_to_all:
-      exchange.send = exchange.receive = blocks;
-      std::ranges::fill(exchange.source, blocks[at(rank)]);
+      set_blocks(send, counts, element);
+      set_blocks(receive, counts, element);
+      std::ranges::fill(source, send[at(rank)]);
       break;
     default:
-      exchange.send = blocks;
-      exchange.receive = blocks_of(operation.receive_counts, element);
-      exchange.longest = longest(table);
+      set_blocks(send, counts, element);
+      set_blocks(receive, operation.receive_counts, element);
       for (int peer = 0; peer < ranks; ++peer) {
-        const std::span counts = std::span(table).subspan(at(peer * ranks), at(ranks));
-        exchange.source[at(peer)] = blocks_of(counts, element)[at(rank)];
-        exchange.gives[at(peer)] = longest(counts) > 0;
+        const auto theirs = std::span(table).subspan(at(peer * ranks), at(ranks));
+        source[at(peer)] = block_in(theirs, element, rank);
+        gives[at(peer)] = longest_of(theirs) > 0;
       }
       break;
   }
-  return exchange;
 }
 
 CountTable agree_on_counts(const Operation& operation,

@@ -15,6 +15,9 @@
 
 namespace bp {
 
+// The number of elements that each rank has for each: table[from * ranks + to].
+using CountTable = std::vector<std::size_t>;
+
 // What one rank sends and receives. All blocks are in bytes.
 struct Exchange {
   const std::byte* input = nullptr;
@@ -27,19 +30,21 @@ struct Exchange {
   int pieces = 1;             // blocks in a sender's input: one for each rank, or one for the root
   std::size_t longest = 0;    // the longest block of all ranks
 
+  // Makes this the exchange of a gather, a scatter or an all_to_all. `table`: for an all_to_all_v;
+  // else empty.
+  void fill(const Operation& operation, int rank, int ranks, const CountTable& table);
   // Returns the bytes that come from other ranks.
   [[nodiscard]] std::size_t received_bytes(int rank) const;
 };
 
-// The number of elements that each rank has for each: table[from * ranks + to].
-using CountTable = std::vector<std::size_t>;
-
-// Returns the exchange of a gather, a scatter or an all_to_all. `table`: for an all_to_all_v; else
-// empty.
-[[nodiscard]] Exchange exchange_of(const Operation& operation,
-                                   int rank,
-                                   int ranks,
-                                   const CountTable& table);
+[[nodiscard]] inline Exchange exchange_of(const Operation& operation,
+                                          int rank,
+                                          int ranks,
+                                          const CountTable& table) {
+  Exchange exchange;
+  exchange.fill(operation, rank, ranks, table);
+  return exchange;
+}
 
 // Exchanges the counts of an all_to_all_v and returns them. If a sender and its receiver differ,
 // all ranks throw the same mismatch. `all_gather` carries out an all_gather of the same call.

@@ -1,11 +1,11 @@
 #include "comm/backend/shared.h"
 
-#include <cstring>
 #include <utility>
 
 #include "base/check.h"
 #include "comm/backend/algorithms.h"
 #include "comm/backend/exchange.h"
+#include "comm/backend/parts.h"
 #include "comm/backend/shared_algorithms.h"
 
 namespace bp {
@@ -27,24 +27,15 @@ void SharedBackend::reduce_scatter(CollectiveCall& call,
 void SharedBackend::all_gather(CollectiveCall& call,
                                View data,
                                std::span<const std::size_t> counts) {
-  shared_all_gather(vectors_, call, data, counts);
-}
-
-void SharedBackend::all_gather(const Operation& operation, CollectiveCall& call) {
-  const View& output = operation.output;
-  const Block own = gathered_block(operation.counts, vectors_.rank());
-  const std::size_t offset = own.offset * size_of(output.type);
-  if (operation.input.data != output.data + offset && operation.input.bytes() > 0) {
-    std::memmove(output.data + offset, operation.input.data, operation.input.bytes());
-  }
-  all_gather(call, output, operation.counts);
+  const View own = part_of(data, gathered_block(counts, vectors_.rank()));
+  shared_all_gather(vectors_, call, own, data, counts);
 }
 
 void SharedBackend::exchange(const Operation& operation,
                              CollectiveCall& call,
                              const CountTable& table) {
-  shared_exchange(vectors_, call, exchange_of(operation, vectors_.rank(), vectors_.size(), table),
-                  operation.input.bytes());
+  exchange_.fill(operation, vectors_.rank(), vectors_.size(), table);
+  shared_exchange(vectors_, call, exchange_, operation.input.bytes());
 }
 
 void SharedBackend::run(const Operation& operation, CollectiveCall& call) {
@@ -60,7 +51,7 @@ void SharedBackend::run(const Operation& operation, CollectiveCall& call) {
       reduce_scatter(call, operation.input, output, operation.counts, operation.reduce);
       return;
     case Operation::Kind::all_gather:
-      all_gather(operation, call);
+      shared_all_gather(vectors_, call, operation.input, output, operation.counts);
       return;
     case Operation::Kind::barrier:
       call.use("flags");

@@ -37,10 +37,10 @@ class SharedBackend : public Backend {
   void all_gather(CollectiveCall& call, View data, std::span<const std::size_t> counts);
 
  private:
-  void all_gather(const Operation& operation, CollectiveCall& call);
   void exchange(const Operation& operation, CollectiveCall& call, const CountTable& table);
 
   SharedVectors vectors_;
+  Exchange exchange_;  // of the present call, in memory of the calls before
 };
 
 }  // namespace bp

@@ -28,9 +28,11 @@ void shared_reduce_scatter(SharedVectors& vectors,
                            View output,
                            std::span<const std::size_t> counts,
                            ReduceOp op);
-// counts[r] elements of rank r, which lie in its `data` already.
+// counts[r] elements of rank r, which are its `input`. In place: `input` may be its block of
+// `data`.
 void shared_all_gather(SharedVectors& vectors,
                        CollectiveCall& call,
+                       ConstView input,
                        View data,
                        std::span<const std::size_t> counts);
 void shared_broadcast(SharedVectors& vectors, CollectiveCall& call, View data, int root);

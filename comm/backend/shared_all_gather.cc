@@ -7,21 +7,28 @@
 
 namespace bp {
 
-// Each rank copies all others' blocks.
+// Each rank copies all others' blocks out of their inputs, and its own.
 void shared_all_gather(SharedVectors& vectors,
                        CollectiveCall& call,
+                       ConstView input,
                        View data,
                        std::span<const std::size_t> counts) {
   const int rank = vectors.rank();
   const std::size_t element = size_of(data.type);
   const auto begin_of = [&](int r) { return gathered_block(counts, r).offset * element; };
   const auto bytes_of = [&](int r) { return counts[static_cast<std::size_t>(r)] * element; };
-  std::byte* const own = data.data + begin_of(rank);
+  const std::byte* const own = input.data;
   const std::size_t own_bytes = bytes_of(rank);
+  const auto copy_own = [&] {
+    if (own_bytes > 0 && own != data.data + begin_of(rank)) {
+      copy_bytes(data.data + begin_of(rank), own, own_bytes);
+    }
+  };
   const std::size_t longest = std::ranges::max(counts) * element;
   call.expect(data.bytes() - own_bytes);
   if (longest <= PhaseBarrier::kInlineBytes) {
     vectors.pass_inline_barrier(call, {own, own_bytes});
+    copy_own();
     for (int peer = 0; peer < vectors.size(); ++peer) {
       if (peer != rank)
         copy_bytes(data.data + begin_of(peer), vectors.inline_bytes(peer), bytes_of(peer));
@@ -38,6 +45,7 @@ void shared_all_gather(SharedVectors& vectors,
   };
   bring(0);
   vectors.announce(call, own, own_bytes, bytes_of);
+  copy_own();
   const bool all_direct = vectors.are_all_direct();
   const std::size_t a_step = all_direct ? std::max(longest, std::size_t{1}) : chunk;
   const std::size_t steps = steps_of(longest, a_step);
