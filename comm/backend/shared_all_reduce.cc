@@ -16,8 +16,6 @@
 namespace bp {
 namespace {
 
-// Up to this size a second barrier costs more than it saves.
-constexpr std::size_t kAtOnce = std::size_t{8} << 10;
 // The same for two ranks of which each would convert and round the same halves.
 constexpr std::size_t kHalvesAtOnce = std::size_t{64} << 10;
 // The bytes of all ranks' vectors on the stages at a time: more would not stay in the caches.

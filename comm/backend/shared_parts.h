@@ -11,6 +11,9 @@
 namespace bp {
 
 inline constexpr std::size_t kCacheLine = 64;
+// Up to this size a reduction needs one barrier only, since a second one would cost more than
+// sharing the work saves.
+inline constexpr std::size_t kAtOnce = std::size_t{8} << 10;
 
 // Ranks get whole cache lines, so that no two write into one.
 [[nodiscard]] constexpr std::size_t whole_lines(std::size_t bytes) {

@@ -182,31 +182,30 @@ std::string check_main_operations(Communicator& comm, std::size_t segment_bytes)
   return wrong.empty() ? check_operations_on<double>(comm, segment_bytes) : wrong;
 }
 
-std::string check_allocated(Communicator& comm, int own) {
-  constexpr std::size_t kCount = 3000;
+std::string check_allocated(Communicator& comm, int own, std::size_t count) {
   const auto ranks = static_cast<std::size_t>(comm.size());
-  const auto bytes = kCount * ranks * sizeof(std::int32_t);
+  const auto bytes = count * ranks * sizeof(std::int32_t);
   Buffer buffer = comm.allocate(bytes);
-  std::vector<std::int32_t> elsewhere(kCount * ranks);
+  std::vector<std::int32_t> elsewhere(count * ranks);
   const std::span<std::int32_t> input =
-      comm.rank() < own ? std::span(reinterpret_cast<std::int32_t*>(buffer.data()), kCount * ranks)
+      comm.rank() < own ? std::span(reinterpret_cast<std::int32_t*>(buffer.data()), count * ranks)
                         : std::span(elsewhere);
   for (int root = 0; root < comm.size(); ++root) {
     std::vector<std::int32_t> wanted;
     for (int to = 0; to < comm.size(); ++to) {
-      std::ranges::copy(block<std::int32_t>(comm.rank(), to, kCount),
-                        input.begin() + static_cast<std::ptrdiff_t>(kCount) * to);
-      append(wanted, block<std::int32_t>(to, comm.rank(), kCount));
+      std::ranges::copy(block<std::int32_t>(comm.rank(), to, count),
+                        input.begin() + static_cast<std::ptrdiff_t>(count) * to);
+      append(wanted, block<std::int32_t>(to, comm.rank(), count));
     }
-    std::vector<std::int32_t> output(kCount * ranks);
+    std::vector<std::int32_t> output(count * ranks);
     all_to_all(comm, view(input), view(output));
     if (output != wanted) return "all_to_all";
-    std::vector<std::int32_t> part(kCount);
+    std::vector<std::int32_t> part(count);
     scatter(comm, view(input), view(part), {.root = root});
-    if (part != block<std::int32_t>(root, comm.rank(), kCount)) return "scatter";
-    const View sum = view(input.first(kCount));
+    if (part != block<std::int32_t>(root, comm.rank(), count)) return "scatter";
+    const View sum = view(input.first(count));
     reduce(comm, sum, {.op = ReduceOp::max, .root = root});
-    for (std::size_t j = 0; comm.rank() == root && j < kCount; ++j) {
+    for (std::size_t j = 0; comm.rank() == root && j < count; ++j) {
       std::int32_t most = 0;
       for (int r = 0; r < comm.size(); ++r) {
         most = std::max(most, static_cast<std::int32_t>(value_at(r, j, ReduceOp::max)));

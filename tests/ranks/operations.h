@@ -15,7 +15,8 @@ namespace bp::test {
 // The same for two types only.
 [[nodiscard]] std::string check_main_operations(Communicator& comm, std::size_t segment_bytes);
 
-// The same with buffers of Communicator::allocate() on the first `own` ranks.
-[[nodiscard]] std::string check_allocated(Communicator& comm, int own);
+// The same with buffers of Communicator::allocate() on the first `own` ranks, for `count` elements
+// for each rank.
+[[nodiscard]] std::string check_allocated(Communicator& comm, int own, std::size_t count);
 
 }  // namespace bp::test

@@ -100,6 +100,15 @@ TEST_P(ShortVectors, KeepTheirValuesThoughTheirCallersWriteAgain) {
                         std::ssize(theirs));
             }
 
+            std::ranges::fill(one_out, given(round, comm.rank(), 2));
+            reduce(comm, view(one_out), {.root = root});
+            std::int32_t sum_at_root = 0;
+            for (int r = 0; r < ranks; ++r) sum_at_root += given(round, r, 2);
+            if (comm.rank() == root) {
+              ASSERT_EQ(std::ranges::count(one_out, sum_at_root), std::ssize(one_out));
+            }
+            spoil(one_out);
+
             reduce_scatter(comm, const_view(all_in), view(one_out));
             spoil(all_in);
             std::int32_t sum = 0;
