@@ -84,6 +84,17 @@ class Judging(unittest.TestCase):
             self.assertEqual(verdicts(tables.halves_against_f32(results, half, CASE)), [verdict] * 2)
 
 
+class Comparing(unittest.TestCase):
+    def verdict(self, now, before):
+        return checks.against_before("x", now, before, str).verdict()
+
+    def test_a_build_is_slower_if_both_its_best_and_its_median_are(self):
+        self.assertEqual(self.verdict([11, 22, 33], [10, 20, 30]), "PASS")
+        self.assertEqual(self.verdict([12, 22, 33], [10, 20, 30]), "PASS")
+        self.assertEqual(self.verdict([11, 23, 33], [10, 20, 30]), "PASS")
+        self.assertEqual(self.verdict([12, 23, 33], [10, 20, 30]), "FAIL")
+
+
 class Stealing(unittest.TestCase):
     def measure(self, stolen):
         """(times, repeated) of starts of which these ticks of a hundred were stolen."""

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import pathlib
+import statistics
 
 NOTHING_MEASURED = 77
 
@@ -25,11 +26,13 @@ SLOWER = 1.10  # times as long as the older build: less is noise
 
 
 def against_before(what, now, before, show):
-    """This build's best figure over that of an older one, which ran by turns with it. The median would also compare
-    how often the system started two ranks on one core, where every size takes ten times as long."""
-    now, before = min(now), min(before)
-    return Check(f"{what}, against the older build", f"{show(now)}, was {show(before)}: {now / before:.2f}",
-                 f"at most {SLOWER:.2f}", now <= SLOWER * before)
+    """This build's figures over those of an older one, which ran by turns with it: the best and the median. If one of
+    them is not slower, the build is not. The best compares how often a machine had its fast state, such as 27 ms
+    instead of 39 for the same copies, and the median how often it had a slow one."""
+    best, median = min(now) / min(before), statistics.median(now) / statistics.median(before)
+    return Check(f"{what}, against the older build",
+                 f"best {show(min(now))}, was {show(min(before))}: {best:.2f}; median {median:.2f}",
+                 f"one of them at most {SLOWER:.2f}", min(best, median) <= SLOWER)
 
 
 def finish(checks, json_file=None):
