@@ -116,8 +116,8 @@ TEST_F(LoraRuns, AFolderOfAdaptersIsScoredExportedAndMerged) {
   const std::vector<double> whole = numbers_in("whole.csv");
   ASSERT_EQ(adapted.size(), whole.size());
   ASSERT_GT(adapted.size(), 300U);
-  for (std::size_t i = 0; i < whole.size(); ++i)
-    EXPECT_NEAR(adapted[i], whole[i], 1.5e-6);  // of 6 digits
+  // The merged weights are rounded once more, and the numbers have 6 digits.
+  for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(adapted[i], whole[i], 4.5e-6);
   EXPECT_GT(
       test::largest_difference(path("merged/model.safetensors"), path("r/model/model.safetensors")),
       1e-3);
