@@ -18,12 +18,22 @@
 
 namespace bp::trainer {
 
+// A bp::Figure whose sum, a number in double precision, may lie on a device: a step does not wait
+// for it.
+struct LossFigure {
+  std::string name;
+  at::Tensor sum;
+  double weight = 0;
+};
+// Returns the figures as numbers. Waits once for the device on which sums lie.
+[[nodiscard]] std::vector<Figure> read_figures(const std::vector<LossFigure>& figures);
+
 // The mean loss of a batch, a scalar, and the number of things that the mean is over, such as
 // samples or masked tokens. The gradient of a step is the mean over these things of all ranks.
 struct Loss {
   at::Tensor mean;
   double weight = 0;
-  std::vector<Figure> figures = {};  // of this batch, for people; training does not depend on them
+  std::vector<LossFigure> figures = {};  // of this batch, for people, not for training
 };
 
 class OnnxGraph;

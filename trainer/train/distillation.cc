@@ -96,13 +96,14 @@ Loss Distillation::operator()(const Bert& model,
   Loss loss = task_loss;
   const Loss soft = soft_loss(model, wanted.outputs, student.outputs, batch, options_.temperature);
   loss.mean = (1 - options_.weight) * task_loss.mean + options_.weight * soft.mean;
-  loss.figures.push_back({kSoftFigure, soft.mean.item<double>() * soft.weight, soft.weight});
+  loss.figures.push_back(
+      {kSoftFigure, soft.mean.detach().to(at::kDouble) * soft.weight, soft.weight});
   if (!reads_states()) return loss;
   // The mean over all ranks' samples, whatever their labels weigh.
   const Tensor difference =
       hidden_difference(*student.layout, student.states, wanted.states, model.projection());
   loss.figures.push_back(
-      {kHiddenFigure, difference.item<double>(), static_cast<double>(batch.rows)});
+      {kHiddenFigure, difference.detach().to(at::kDouble), static_cast<double>(batch.rows)});
   loss.mean = loss.mean + difference * (options_.hidden / loss.weight);
   return loss;
 }

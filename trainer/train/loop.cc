@@ -101,6 +101,7 @@ class Loop {
   GradualUnfreezing unfreezing_;
   TrainLog log_;
   FigureSums figures_;
+  std::vector<LossFigure> unread_;  // figures of the present step
   MachineWatch machine_;
   GpuMemoryHistory gpu_memory_;
   Trace trace_;
@@ -204,6 +205,7 @@ void Loop::make_step() {
 
   const auto computed = Clock::now();
   optimizer_.reduce();
+  figures_.add(read_figures(std::exchange(unread_, {})));  // reduce() has waited for the device
   const auto reduced = Clock::now();
   examine_step(world_, options_, watch,
                {options_.run, "", model_, batches, drawn, optimizer_.loss_scale(),
@@ -253,7 +255,7 @@ void Loop::compute_gradient(const StepBatches& batches, const TrainingStep& step
       optimizer_.backward(at::zeros({}), 0);
     } else {
       const Loss loss = loss_of(batch, step);
-      figures_.add(loss.figures);
+      unread_.insert(unread_.end(), loss.figures.begin(), loss.figures.end());
       optimizer_.backward(loss.mean, loss.weight);
     }
   }

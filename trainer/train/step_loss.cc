@@ -33,7 +33,7 @@ Loss step_loss(const Bert& model,
   const at::Tensor& outputs = student.outputs;
   Loss loss = model.loss(outputs, batch);
   const auto report = [&loss](const char* name, const at::Tensor& mean) {
-    loss.figures.push_back({name, mean.item<double>() * loss.weight, loss.weight});
+    loss.figures.push_back({name, mean.detach().to(at::kDouble) * loss.weight, loss.weight});
   };
   at::Tensor added;
   if (regularization.r_drop > 0) {

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -43,6 +44,12 @@ TEST(OnDeviceOf, CopiesWhatLiesElsewhere) {
   EXPECT_EQ(on_device_of(device, at::empty({0, 3})).sizes(), (std::vector<std::int64_t>{0, 3}));
 }
 
+std::ptrdiff_t copies_to_host() {
+  if (bp::test::runs_on_gpu()) return 0;  // which does not tell its copies
+  const auto copies = bp::test::last_copies(1'000'000);
+  return std::ranges::count(copies, true, &FakeCudaCopy::to_host);
+}
+
 // A head, with its own copy of the parameters on each side.
 class OnBoth {
  public:
@@ -69,16 +76,23 @@ class OnBoth {
     }
   }
 
-  void expect_same_loss(const Tensor& outputs, const Batch& batch) const {
+  // `waits`: how often the host waits for the device.
+  void expect_same_loss(const Tensor& outputs, const Batch& batch, int waits = 0) const {
     const Tensor here = outputs.clone().requires_grad_(true);
     const Tensor there = on_device(outputs).requires_grad_(true);
     const Loss right = here_.head->loss(here, batch);
+    const auto before = copies_to_host();
     const Loss got = there_.head->loss(there, batch);
+    if (!bp::test::runs_on_gpu()) {
+      EXPECT_EQ(copies_to_host() - before, waits);
+    }
     expect_same({got, there}, {right, here});
-    ASSERT_EQ(got.figures.size(), right.figures.size());
-    for (std::size_t i = 0; i < got.figures.size(); ++i) {
-      EXPECT_EQ(got.figures[i].sum, right.figures[i].sum);
-      EXPECT_EQ(got.figures[i].weight, right.figures[i].weight);
+    const std::vector<Figure> figures = read_figures(got.figures);
+    const std::vector<Figure> expected = read_figures(right.figures);
+    ASSERT_EQ(figures.size(), expected.size());
+    for (std::size_t i = 0; i < figures.size(); ++i) {
+      EXPECT_EQ(figures[i].sum, expected[i].sum);
+      EXPECT_EQ(figures[i].weight, expected[i].weight);
     }
   }
 
@@ -233,7 +247,7 @@ TEST(HeadsOnDevice, OfPrograms) {
   head.expect_same_outputs(small_batch());
   Batch batch = small_batch();
   batch.arrays = {{.reals = {0.5, 1}}, {.reals = {2, -1}}};
-  head.expect_same_loss(numbers({2, 2}), batch);
+  head.expect_same_loss(numbers({2, 2}), batch, /*waits=*/1);  // for the figure that it counts
 }
 
 }  // namespace

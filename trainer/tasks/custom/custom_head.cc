@@ -4,6 +4,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/index_select.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 
 #include <cstddef>
@@ -83,7 +84,12 @@ class CustomHead : public Head {
     if (losses.dim() != 1 || losses.size(0) != batch.rows) {
       refuse(concat("losses() of the task ", task_->name(), " did not return [", batch.rows, "]"));
     }
-    return {losses.mean(), static_cast<double>(batch.rows), std::move(figures)};
+    Loss loss{losses.mean(), static_cast<double>(batch.rows)};
+    for (const Figure& figure : figures) {
+      loss.figures.push_back(
+          {figure.name, at::scalar_tensor(figure.sum, at::kDouble), figure.weight});
+    }
+    return loss;
   }
   [[nodiscard]] std::vector<std::string> figures() const override { return task_->figures(); }
 

@@ -73,10 +73,10 @@ Tensor scored(const Tensor& logits, const std::vector<std::int64_t>& ids) {
   return at::stack({losses, at::argmax(logits.detach(), 1).to(at::kFloat)}, 1);
 }
 
-// Returns the figure of how many of the `guesses`, which lie on the CPU, are the right id.
-Figure guessed(const char* name, const Tensor& guesses, const std::vector<std::int64_t>& ids) {
-  const Tensor right = guesses.to(at::kLong).eq(numbers_of(ids));
-  return {name, right.sum().item<double>(), static_cast<double>(ids.size())};
+// Returns the figure of how many of the `guesses` are the right id.
+LossFigure guessed(const char* name, const Tensor& guesses, const std::vector<std::int64_t>& ids) {
+  const Tensor right = guesses.to(at::kLong).eq(on_device_of(guesses, numbers_of(ids)));
+  return {name, right.sum().to(at::kDouble), static_cast<double>(ids.size())};
 }
 
 constexpr const char* kMaskedFigure = "masked_accuracy";
@@ -129,9 +129,8 @@ class PretrainHead : public Head {
     const Tensor losses = outputs.select(1, 0);
     const Tensor of_tokens = losses.slice(0, 0, masked).sum();
     const auto tokens = static_cast<double>(masked);
-    // Both figures wait once for the device, before the backward pass is queued.
-    const Tensor guesses = outputs.detach().select(1, 1).cpu();
-    std::vector<Figure> figures = {
+    const Tensor guesses = outputs.detach().select(1, 1);
+    std::vector<LossFigure> figures = {
         guessed(kMaskedFigure, guesses.slice(0, 0, masked), targets.ids)};
     if (!next_sentence_) {
       return {masked > 0 ? of_tokens / tokens : of_tokens, tokens, std::move(figures)};
