@@ -23,10 +23,7 @@ std::filesystem::path own_library() {
 }
 
 // They are relative to the library or the program, so that an installed tree can be moved.
-std::vector<std::filesystem::path> plugin_folders() {
-  if (const char* const asked = std::getenv("BP_PLUGIN_DIR"); asked != nullptr && *asked != '\0') {
-    return {asked};
-  }
+std::vector<std::filesystem::path> own_folders() {
   if (const auto library = own_library(); !library.empty()) {
     return {library.parent_path()};
   }
@@ -36,11 +33,9 @@ std::vector<std::filesystem::path> plugin_folders() {
           BP_INSTALLED_LIBRARIES};
 }
 
-}  // namespace
-
-FoundPlugin find_plugin(const char* name) {
+FoundPlugin find_in(const std::vector<std::filesystem::path>& folders, const char* name) {
   FoundPlugin found;
-  for (const auto& folder : plugin_folders()) {
+  for (const auto& folder : folders) {
     std::error_code ignored;
     if (std::filesystem::exists(folder / name, ignored)) {
       found.path = (folder / name).string();
@@ -50,6 +45,17 @@ FoundPlugin find_plugin(const char* name) {
   }
   return found;
 }
+
+}  // namespace
+
+FoundPlugin find_plugin(const char* name) {
+  if (const char* const asked = std::getenv("BP_PLUGIN_DIR"); asked != nullptr && *asked != '\0') {
+    return find_in({asked}, name);
+  }
+  return find_library(name);
+}
+
+FoundPlugin find_library(const char* name) { return find_in(own_folders(), name); }
 
 OpenedPlugin open_plugin(const std::string& path, const char* entry) {
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

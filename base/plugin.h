@@ -10,9 +10,11 @@ struct FoundPlugin {
   std::string tried = {};  // the folders that lack it: "/usr/lib, /usr/bin"
 };
 
-// Searches the folder that BP_PLUGIN_DIR names, or else the folder of the library that contains
-// this code, or those around the program. `name` is the file's, such as "libbp_gloo.so".
+// Searches the folder that BP_PLUGIN_DIR names, or else as find_library(). `name` is the file's,
+// such as "libbp_gloo.so".
 [[nodiscard]] FoundPlugin find_plugin(const char* name);
+// Searches the folder of the library that contains this code, or those around the program.
+[[nodiscard]] FoundPlugin find_library(const char* name);
 
 struct OpenedPlugin {
   void* entry = nullptr;     // the address of the function; null: there is none

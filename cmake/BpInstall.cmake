@@ -54,20 +54,20 @@ if(BP_TORCH)
   target_link_options(bp_torch_shared PRIVATE -fopenmp)
   bp_shared_library(bp_torch_shared torch)
   set_target_properties(bp_torch_shared PROPERTIES INSTALL_RPATH "\$ORIGIN;${LibTorch_ROOT_DIR}/lib")
-  set_target_properties(bert_train PROPERTIES INSTALL_RPATH ${LibTorch_ROOT_DIR}/lib)
   install(DIRECTORY include/bp/torch DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bp COMPONENT torch)
   install(FILES cmake/FindLibTorch.cmake DESTINATION ${BP_CMAKE_DIR} COMPONENT torch)
 
-  # All of bert_train. It has its own copies of bp::comm and bp::torch, and exports nothing of them.
-  add_library(bp_trainer_shared SHARED $<TARGET_OBJECTS:bp_program>)
-  target_link_libraries(bp_trainer_shared PRIVATE bp_flags bp_train PUBLIC LibTorch::torch)
+  # It exports nothing of bp::comm and bp::torch.
   bp_shared_library(bp_trainer_shared trainer)
   target_link_options(bp_trainer_shared PRIVATE -Wl,--exclude-libs,ALL)
   set_target_properties(bp_trainer_shared PROPERTIES INSTALL_RPATH "\$ORIGIN;${LibTorch_ROOT_DIR}/lib")
   install(DIRECTORY include/bp/trainer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bp COMPONENT trainer)
 endif()
 
-# The programs need the plugins, but not libbp_comm.so.
+# The programs need the plugins, and bert_train needs libbp_trainer.so, but not libbp_comm.so.
+if(TARGET bp_trainer_shared)
+  install(TARGETS bp_trainer_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT programs)
+endif()
 foreach(component comm programs)
   install(TARGETS bp_gloo LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component})
   if(TARGET bp_cuda)

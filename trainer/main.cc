@@ -1,4 +1,44 @@
 // bert_train: see docs/bert_train.md, or bert_train --help.
-#include "bp/trainer/run.h"
+//
+// LibTorch takes 0.15 s to load, so this program prints the help, and what is wrong with its
+// arguments, without it. For all else it opens libbp_trainer.so.
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
 
-int main(int argc, char** argv) { bp::run_bert_train(argc, argv); }
+#include "base/plugin.h"
+#include "base/text.h"
+#include "bp/trainer/run.h"
+#include "trainer/commands/answer.h"
+
+namespace {
+
+constexpr int kExitUnavailable = 69;
+constexpr const char* kRun = "_ZN2bp14run_bert_trainEiPPcRKNS_10ExtensionsE";  // in the library
+
+// Returns the library's run_bert_train(), or null, and then why in `problem`.
+decltype(&bp::run_bert_train) open_trainer(std::string& problem) {
+  const bp::FoundPlugin library = bp::find_library("libbp_trainer.so");
+  if (library.path.empty()) {
+    problem = bp::concat("libbp_trainer.so was not found in: ", library.tried);
+    return nullptr;
+  }
+  const bp::OpenedPlugin opened = bp::open_plugin(library.path, kRun);
+  problem = opened.entry != nullptr || !opened.problem.empty()
+                ? opened.problem
+                : bp::concat(library.path, " belongs to another version of bp");
+  return reinterpret_cast<decltype(&bp::run_bert_train)>(opened.entry);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bp::trainer::CommandLine line;
+  const std::optional<int> code = bp::trainer::answer({argv + 1, argv + argc}, {}, line);
+  if (code) return *code;
+  std::string problem;
+  if (const auto run = open_trainer(problem)) run(argc, argv, {});
+  bp::trainer::print_problem(problem, "install bp again as a whole");
+  return kExitUnavailable;
+}

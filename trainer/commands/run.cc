@@ -16,12 +16,11 @@
 
 #include "base/text.h"
 #include "bp/communicator.h"
-#include "bp/environment.h"
 #include "bp/error.h"
 #include "bp/store.h"
+#include "trainer/commands/answer.h"
 #include "trainer/commands/command_line.h"
 #include "trainer/commands/commands.h"
-#include "trainer/commands/extension_check.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/gpu/use_gpu.h"
@@ -64,9 +63,7 @@ bool is_first_to_print(Communicator* world, const std::string& text) {
 }
 
 void print_error(Communicator* world, const std::string& text, const std::string& hint) {
-  if (!is_first_to_print(world, text)) return;
-  std::fprintf(stderr, "bert_train: %s\n", text.c_str());
-  if (!hint.empty()) std::fprintf(stderr, "hint: %s\n", hint.c_str());
+  if (is_first_to_print(world, text)) print_problem(text, hint);
 }
 
 int run(Communicator& world, const Options& options) {
@@ -144,35 +141,12 @@ int guarded(std::optional<Communicator>& world, const Body& body) {
   return code;
 }
 
-// Before the rendezvous all ranks have the same error to print, and rank 0 prints it.
-bool prints_before_rendezvous() {
-  try {
-    return Environment::current().topology.rank == 0;
-  } catch (const Error&) {
-    return true;  // Communicator::create() will report the error
-  }
-}
-
 int run(const std::vector<std::string>& arguments, const Extensions& extensions) {
   keep_large_blocks();
   // A file that grows beyond `ulimit -f` then becomes an error with a text, as a full disk does.
   std::signal(SIGXFSZ, SIG_IGN);
-  const bool prints = prints_before_rendezvous();
   CommandLine line;
-  try {
-    check(extensions);
-    line = parse_command_line(arguments, extensions);
-  } catch (const InputError& error) {
-    if (prints) print_error(nullptr, error.what(), error.hint());
-    return error.exit_code();
-  } catch (const Error& error) {
-    if (prints) print_error(nullptr, error.what(), "");
-    return kExitInternal;
-  }
-  if (!line.instead.empty()) {
-    if (prints) std::fputs(line.instead.c_str(), stdout);
-    return 0;
-  }
+  if (const std::optional<int> code = answer(arguments, extensions, line)) return *code;
   std::optional<StopSignals> signals;  // after the rendezvous; guarded() asks for the signal
   std::optional<Communicator> world;
   if (line.options.action == Action::sweep) {

@@ -1,0 +1,21 @@
+// What bert_train can say without LibTorch: its help, and what is wrong with its arguments.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainer/commands/command_line.h"
+
+namespace bp::trainer {
+
+// Parses the arguments into `line`. If they ask for a text, or are wrong, this prints what there is
+// to say, on one rank of a job, and returns the exit code of the program.
+[[nodiscard]] std::optional<int> answer(const std::vector<std::string>& arguments,
+                                        const Extensions& extensions,
+                                        CommandLine& line);
+
+// Prints "bert_train: TEXT" and, unless `hint` is empty, "hint: HINT".
+void print_problem(const std::string& text, const std::string& hint);
+
+}  // namespace bp::trainer
