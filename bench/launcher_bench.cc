@@ -1,7 +1,9 @@
 // A rank for bench/run_launcher, which times the launcher around it:
 //
 //   barrier        runs one barrier; rank 0 then prints the time of day in seconds
-//   victim         the same; then rank 1 prints the time and kills itself, and the others wait
+//   victim         the same; then rank 1 prints the time and kills itself, and the others go on
+//   with
+//                  barriers, in which they notice it
 //   lines COUNT    writes COUNT lines, and to stderr the CPU time that this process used
 //   sleep          prints the time and sleeps
 #include <signal.h>
@@ -37,7 +39,7 @@ int meet(bool with_victim) {
     ::raise(SIGKILL);
   }
   while (with_victim) {
-    ::pause();
+    barrier(world);
   }
   world.finish();
   return 0;

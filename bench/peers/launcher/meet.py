@@ -29,5 +29,5 @@ if what == "victim":
         print_time("killed")
         os.kill(os.getpid(), signal.SIGKILL)
     while True:
-        signal.pause()
+        barrier()
 leave()
