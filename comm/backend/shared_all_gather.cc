@@ -30,8 +30,8 @@ void shared_all_gather(SharedVectors& vectors,
     vectors.pass_inline_barrier(call, {own, own_bytes});
     copy_own();
     for (int peer = 0; peer < vectors.size(); ++peer) {
-      if (peer != rank)
-        copy_bytes(data.data + begin_of(peer), vectors.inline_bytes(peer), bytes_of(peer));
+      if (peer == rank) continue;
+      copy_bytes(data.data + begin_of(peer), vectors.inline_bytes(peer), bytes_of(peer));
     }
     return;
   }

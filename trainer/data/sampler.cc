@@ -189,8 +189,8 @@ std::vector<std::int64_t> Sampler::rows(const Place& place) const {
   BP_CHECK(place.rank >= 0 && place.rank < options_.ranks, "a rank outside the world");
   BP_CHECK(place.micro_batch >= 0 && place.micro_batch < micro_batches,
            "a micro-batch outside the step");
-  const auto part = static_cast<std::size_t>(place.rank * micro_batches + place.micro_batch);
-  return step(place.position)[part];
+  const std::int64_t part = std::int64_t{place.rank} * micro_batches + place.micro_batch;
+  return step(place.position)[static_cast<std::size_t>(part)];
 }
 
 }  // namespace bp::trainer

@@ -43,7 +43,7 @@ struct EpochPosition {
   std::int64_t epoch = 0;
   std::int64_t used = 0;
   bool operator==(const EpochPosition&) const = default;
-  auto operator<=>(const EpochPosition&) const = default;
+  auto operator<=>(const EpochPosition&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // Threads: only one thread may use an object, which remembers what it has counted.
