@@ -1,9 +1,8 @@
 // A rank for bench/run_launcher, which times the launcher around it:
 //
 //   barrier        runs one barrier; rank 0 then prints the time of day in seconds
-//   victim         the same; then rank 1 prints the time and kills itself, and the others go on
-//   with
-//                  barriers, in which they notice it
+//   victim         the same; then rank 1 prints the time and kills itself, and the others run
+//                  barriers until they fail
 //   lines COUNT    writes COUNT lines, and to stderr the CPU time that this process used
 //   sleep          prints the time and sleeps
 #include <signal.h>
@@ -38,8 +37,8 @@ int meet(bool with_victim) {
     print_time("killed");
     ::raise(SIGKILL);
   }
-  while (with_victim) {
-    barrier(world);
+  if (with_victim) {
+    for (;;) barrier(world);  // until one throws
   }
   world.finish();
   return 0;

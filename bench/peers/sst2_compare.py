@@ -1,11 +1,11 @@
 """bert_train on sentences of SST-2, which have 13 tokens on average and up to 64, beside what people train it with: a
 hand-written PyTorch loop whose batches have texts of similar length (torch_loop.py), and the Trainer of transformers;
 and two ranks of bert_train with half of the cores each beside one rank with all of them, on the same steps.
-One process each otherwise, all cores, the same precision (bf16 by autocast in the other two), shape, batch, dropout and clipping,
-the same token ids, and the settings of malloc that bert_train gives itself. Padding is not
-computed by bert_train, and by the others up to the longest text of a batch. The loop runs in whichever form is the
-fastest here. Runs take turns. That both sides compute the same losses and accuracies is shown elsewhere
-(same_losses.py, tests/oracle/trainer). Exit code 1 if a target is missed."""
+One process each otherwise, all cores, the same precision (bf16 by autocast in the other two), shape, batch, dropout and
+clipping, the same token ids, and the settings of malloc that bert_train gives itself. Padding is not computed by
+bert_train, and by the others up to the longest text of a batch. The loop runs in whichever form is the fastest here.
+Runs take turns. That both sides compute the same losses and accuracies is shown elsewhere (same_losses.py,
+tests/oracle/trainer). Exit code 1 if a target is missed."""
 
 import argparse
 import json

@@ -59,7 +59,8 @@ peers::Collective Mpi::collective(const std::string& op, std::size_t count) {
   const int size = size_;
   const auto ranks = static_cast<std::size_t>(size);
   const std::size_t share = std::max<std::size_t>(count / ranks, 1);
-  const auto all = static_cast<int>(std::max<std::size_t>(count, 1));
+  const std::size_t whole = std::max<std::size_t>(count, 1);
+  const auto all = static_cast<int>(whole);
   const auto one = static_cast<int>(share);
   const std::size_t before =
       share * static_cast<std::size_t>(rank);  // of the ranks before this one
@@ -70,8 +71,7 @@ peers::Collective Mpi::collective(const std::string& op, std::size_t count) {
   };
   if (op == "barrier") return {1, 0, [=](float*, float*) { MPI_Barrier(world); }, own};
   if (op == "broadcast") {
-    return {std::max<std::size_t>(count, 1), 0,
-            [=](float* in, float*) { MPI_Bcast(in, all, MPI_FLOAT, 0, world); },
+    return {whole, 0, [=](float* in, float*) { MPI_Bcast(in, all, MPI_FLOAT, 0, world); },
             [](std::size_t i) { return element(0, i); }};
   }
   if (op == "reduce") {  // by the maximum, which any number of calls leaves as it is
@@ -80,7 +80,7 @@ peers::Collective Mpi::collective(const std::string& op, std::size_t count) {
       for (int r = 0; rank == 0 && r < size; ++r) most = std::max(most, element(r, i));
       return most;
     };
-    return {std::max<std::size_t>(count, 1), 0,
+    return {whole, 0,
             [=](float* in, float*) {
               MPI_Reduce(rank == 0 ? MPI_IN_PLACE : in, in, all, MPI_FLOAT, MPI_MAX, 0, world);
             },

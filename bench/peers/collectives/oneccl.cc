@@ -72,7 +72,9 @@ ccl::shared_ptr_class<ccl::kvs> meet(int rank, const std::filesystem::path& meet
     std::filesystem::rename(part, meeting);
     return kvs;
   }
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!std::filesystem::exists(meeting)) {
+    if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("no rank 0");
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   Address address{};
