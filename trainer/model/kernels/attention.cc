@@ -36,28 +36,22 @@ struct Left {
 };
 
 // c[i, j] = or += the sum over k < depth of a(i, k) * b[k, j], for i < rows and the columns of
-// `columns` registers.
+// `columns` registers. Rows of b and of c are `row` numbers apart.
 template <int rows, int columns>
-void tile(const Left& a,
-          const float* b,
-          std::int64_t b_row,
-          float* c,
-          std::int64_t c_row,
-          int depth,
-          bool adds) {
+void tile(const Left& a, const float* b, float* c, std::int64_t row, int depth, bool adds) {
   Vector sums[rows][columns];
 #pragma GCC unroll 8
   for (int i = 0; i < rows; ++i) {
 #pragma GCC unroll 2
     for (int j = 0; j < columns; ++j) {
-      sums[i][j] = adds ? *reinterpret_cast<const Vector*>(c + i * c_row + j * kWidth) : Vector{};
+      sums[i][j] = adds ? *reinterpret_cast<const Vector*>(c + i * row + j * kWidth) : Vector{};
     }
   }
   for (int k = 0; k < depth; ++k) {
     Vector right[columns];
 #pragma GCC unroll 2
     for (int j = 0; j < columns; ++j) {
-      right[j] = *reinterpret_cast<const Vector*>(b + k * b_row + j * kWidth);
+      right[j] = *reinterpret_cast<const Vector*>(b + k * row + j * kWidth);
     }
 #pragma GCC unroll 8
     for (int i = 0; i < rows; ++i) {
@@ -70,43 +64,30 @@ void tile(const Left& a,
   for (int i = 0; i < rows; ++i) {
 #pragma GCC unroll 2
     for (int j = 0; j < columns; ++j) {
-      *reinterpret_cast<Vector*>(c + i * c_row + j * kWidth) = sums[i][j];
+      *reinterpret_cast<Vector*>(c + i * row + j * kWidth) = sums[i][j];
     }
   }
 }
 
 // The same for the last rows of a matrix, which are fewer than kRows.
 template <int rows, int columns>
-void last_tile(int left,
-               const Left& a,
-               const float* b,
-               std::int64_t b_row,
-               float* c,
-               std::int64_t c_row,
-               int depth,
-               bool adds) {
+void last_tile(
+    int left, const Left& a, const float* b, float* c, std::int64_t row, int depth, bool adds) {
   if constexpr (rows > 0) {
-    if (left == rows) return tile<rows, columns>(a, b, b_row, c, c_row, depth, adds);
-    last_tile<rows - 1, columns>(left, a, b, b_row, c, c_row, depth, adds);
+    if (left == rows) return tile<rows, columns>(a, b, c, row, depth, adds);
+    last_tile<rows - 1, columns>(left, a, b, c, row, depth, adds);
   }
 }
 
 template <int columns>
-void column_of_tiles(int rows,
-                     const Left& a,
-                     const float* b,
-                     std::int64_t b_row,
-                     float* c,
-                     std::int64_t c_row,
-                     int depth,
-                     bool adds) {
+void column_of_tiles(
+    int rows, const Left& a, const float* b, float* c, std::int64_t row, int depth, bool adds) {
   int i = 0;
   for (; i + kRows <= rows; i += kRows) {
-    tile<kRows, columns>({a.data + i * a.row, a.row, a.column}, b, b_row, c + i * c_row, c_row,
-                         depth, adds);
+    tile<kRows, columns>({a.data + i * a.row, a.row, a.column}, b, c + i * row, row, depth, adds);
   }
-  last_tile<kRows - 1, columns>(rows - i, {a.data + i * a.row, a.row, a.column}, b, b_row,
-                                c + i * c_row, c_row, depth, adds);
+  last_tile<kRows - 1, columns>(rows - i, {a.data + i * a.row, a.row, a.column}, b, c + i * row,
+                                row, depth, adds);
 }
 
 // C = or += A B, with C [rows, columns] and B [depth, columns]. `columns` is also the length of
@@ -115,9 +96,9 @@ void product(
     int rows, std::int64_t columns, int depth, const Left& a, const float* b, float* c, bool adds) {
   std::int64_t j = 0;
   for (; j + 2 * kWidth <= columns; j += 2 * kWidth) {
-    column_of_tiles<2>(rows, a, b + j, columns, c + j, columns, depth, adds);
+    column_of_tiles<2>(rows, a, b + j, c + j, columns, depth, adds);
   }
-  if (j < columns) column_of_tiles<1>(rows, a, b + j, columns, c + j, columns, depth, adds);
+  if (j < columns) column_of_tiles<1>(rows, a, b + j, c + j, columns, depth, adds);
 }
 
 // Copies rows of `size` numbers, plus the bias unless that is null, to rows of `width` floats.
