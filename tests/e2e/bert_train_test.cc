@@ -259,6 +259,23 @@ TEST_F(BertTrain, AMissingBackendHasItsOwnExitCode) {
   EXPECT_THAT(ended.output, HasSubstr("libbp_gloo.so was not found in: /nowhere"));
 }
 
+// A copy of the program elsewhere does not find libbp_trainer.so, which brings LibTorch.
+TEST_F(BertTrain, TheHelpAndErrorsInArgumentsNeedNoLibTorch) {
+  std::filesystem::create_directory(path("alone"));
+  std::filesystem::copy(BP_BIN_DIR "/bert_train", path("alone/bert_train"));
+  const auto alone = [this](const std::string& arguments) {
+    return shell(concat(path("alone/bert_train "), arguments));
+  };
+  const Ended help = alone("--help");
+  EXPECT_EQ(help.code, 0);
+  EXPECT_THAT(help.output, HasSubstr("Usage: bert_train [OPTIONS] DATA"));
+  EXPECT_EQ(alone("--nonsense").code, 2);
+  const Ended training = alone("data.csv --text text --label label");
+  EXPECT_EQ(training.code, 69);
+  EXPECT_THAT(training.output, StartsWith("bert_train: libbp_trainer.so was not found in: "));
+  EXPECT_THAT(training.output, HasSubstr("\nhint: install bp again as a whole\n"));
+}
+
 TEST_F(BertTrain, TellsHowItMultipliesBf16) {
   const std::string processor = read("/proc/cpuinfo");
   const bool x86 = processor.find("GenuineIntel") != std::string::npos ||

@@ -1,4 +1,4 @@
-// What bert_train can say without LibTorch: its help, and what is wrong with its arguments.
+// Prints what needs no LibTorch: bert_train's help, and errors in its arguments.
 #pragma once
 
 #include <optional>
