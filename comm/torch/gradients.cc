@@ -187,7 +187,7 @@ void Gradients::scale(double factor) {
 }
 
 // Also remembers which gradients it is the norm of, to see changes that the program makes.
-void Gradients::remember_norm(std::optional<double> norm) {
+void Gradients::remember_norm(double norm) {
   norm_ = norm;
   for (Entry& entry : entries_) {
     entry.measured = entry.grad().unsafeGetTensorImpl();

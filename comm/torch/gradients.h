@@ -131,7 +131,7 @@ class Gradients {
   // Returns few tensors that together hold every reduced gradient once, also one by which the
   // program has replaced another.
   [[nodiscard]] std::vector<at::Tensor> memory() const;
-  void remember_norm(std::optional<double> norm);
+  void remember_norm(double norm);
   [[nodiscard]] bool is_norm_known() const;
   static void require_layout(const Entry& entry);
   void require_untouched_in_flight() const;

@@ -206,7 +206,7 @@ Totals Gradients::finish() {
       entry.grad() = entry.is_sparse ? no_rows(parameter) : at::zeros_like(parameter);
     }
   }
-  remember_norm(norm_);
+  if (norm_) remember_norm(*norm_);
   return all;
 }
 

@@ -1,8 +1,6 @@
 #include "trainer/train/gpu_memory.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include <c10/core/CachingDeviceAllocator.h>
 
@@ -79,11 +77,11 @@ std::string GpuMemoryHistory::json(const std::string& error) const {
 
 void GpuMemoryHistory::fail(const std::exception& error) {
   if (options_.run.empty() || is_of_another_rank(error)) return;
-  const std::string path = concat(options_.run, "/bug/gpu-memory-", world_.rank(), ".json");
+  const std::string folder = options_.run + "/bug";
+  const std::string path = concat(folder, "/gpu-memory-", world_.rank(), ".json");
   try {
     end();
-    std::error_code ignored;  // writing the file will tell
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+    make_folders(folder);
     write_whole_file(path, json(error.what()));
     log(LogLevel::warn, concat("the GPU memory of the last ", uses_.size(), " steps is in ", path));
   } catch (const std::exception& problem) {

@@ -42,7 +42,7 @@ class GpuMemoryHistory {
   void computes(const StepBatches& batches);
 
  private:
-  // Of one step, in bytes.
+  // The memory of one step. All sizes are in bytes.
   struct Use {
     std::int64_t step = 0;  // of the run, from 1
     std::int64_t rows = 0;

@@ -36,13 +36,6 @@ class DeviceOption : public test::GpuRuns<DeviceOption> {
   static std::string training(const std::string& device) {
     return concat(kData, "--steps 2 --batch 8 --run r --device ", device);
   }
-  // A program that runs bert_train after shell commands.
-  static std::string with(const std::string& commands) {
-    std::ofstream(path("wrapped")) << "#!/bin/sh\n"
-                                   << commands << "\nexec " BP_BIN_DIR "/bert_train \"$@\"\n";
-    fs::permissions(path("wrapped"), fs::perms::owner_all);
-    return "./wrapped ";
-  }
   // Returns whether one rank alone has printed an error.
   static bool is_said_once(const std::string& output) {
     const std::size_t at = output.find("] bert_train: ");

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -123,6 +124,13 @@ class GpuRuns : public FolderSuite<Suite> {
   }
   static std::string bprun(const std::string& placing, const std::string& arguments) {
     return concat(BP_BIN_DIR "/bprun ", placing, " bert_train ", arguments);
+  }
+  // Makes a program that runs bert_train after shell commands. Returns the beginning of a command.
+  static std::string with(const std::string& commands) {
+    std::ofstream(path("wrapped")) << "#!/bin/sh\n"
+                                   << commands << "\nexec " BP_BIN_DIR "/bert_train \"$@\"\n";
+    std::filesystem::permissions(path("wrapped"), std::filesystem::perms::owner_all);
+    return "./wrapped ";
   }
   // Runs the commands at the same time. All must succeed.
   template <class... Commands>

@@ -1,4 +1,4 @@
-// What a run says and leaves when its GPU has too little memory.
+// Tests what a run prints and writes when its GPU has too little memory.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -14,7 +14,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using test::Ended;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class GpuMemory : public test::GpuRuns<GpuMemory> {
  protected:
@@ -22,7 +21,10 @@ class GpuMemory : public test::GpuRuns<GpuMemory> {
   void SetUp() override {
     if (test::runs_on_gpu()) GTEST_SKIP() << "this machine has a real driver: its memory is large";
   }
-  void TearDown() override { ::unsetenv("FAKE_CUDA_MEMORY"); }
+  void TearDown() override {
+    ::unsetenv("FAKE_CUDA_MEMORY");
+    ::unsetenv("FAKE_CUDA_DEVICES");
+  }
 
   static std::string training(const std::string& run) {
     return concat(kData, "--batch 8 --steps 6 --device cuda --run ", run);
@@ -48,8 +50,7 @@ TEST_F(GpuMemory, AStepThatNeedsTooMuchLeavesTheMemoryOfAll) {
     const json& steps = found.at("steps");
     ASSERT_FALSE(steps.empty());
     EXPECT_THAT(ended.output, HasSubstr(concat("out of memory at step ", steps.size(),
-                                               ", in a "
-                                               "batch of 8 samples")));
+                                               ", in a batch of 8 samples")));
     EXPECT_THAT(ended.output, HasSubstr(concat("the GPU memory of the last ", steps.size(),
                                                " steps is in ", run, "/bug/gpu-memory-0.json")));
     EXPECT_THAT(found.at("error").get<std::string>(), HasSubstr("out of memory at step"));
@@ -72,14 +73,9 @@ TEST_F(GpuMemory, AStepThatNeedsTooMuchLeavesTheMemoryOfAll) {
 }
 
 TEST_F(GpuMemory, OnlyTheRankThatFailsLeavesAFile) {
-  const std::string fails = concat(
-      "[ $RANK = 1 ] && export FAKE_CUDA_FAIL=cudaMalloc:600:2; "
-      "exec ",
-      BP_BIN_DIR "/bert_train \"$@\"");
-  std::ofstream(path("wrapped")) << "#!/bin/sh\n" << fails << '\n';
-  fs::permissions(path("wrapped"), fs::perms::owner_all);
+  const std::string program = with("[ $RANK = 1 ] && export FAKE_CUDA_FAIL=cudaMalloc:600:2");
   ::setenv("FAKE_CUDA_DEVICES", "2", 1);
-  const Ended ended = in_folder(concat(BP_BIN_DIR "/bprun -n 2 ./wrapped ", training("two")));
+  const Ended ended = in_folder(concat(BP_BIN_DIR "/bprun -n 2 ", program, training("two")));
   EXPECT_EQ(ended.code, 70) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("out of memory at step "));
   EXPECT_TRUE(history("two", 0).is_null()) << history("two", 0).at("error");

@@ -25,6 +25,7 @@
 namespace bp {
 namespace {
 
+using test::copies_to_host;
 using test::GivenGradients;
 using test::make_rows;
 using test::Mlp;
@@ -151,11 +152,6 @@ TEST(OnDeviceToo, TheNormIsComputedInDoublePrecision) {
       EXPECT_EQ(rank.gradient()[999], -0x1.99999ap99F);
     });
   }
-}
-
-std::ptrdiff_t copies_to_host() {
-  const auto copies = test::last_copies(1'000'000);
-  return std::ranges::count(copies, true, &FakeCudaCopy::to_host);
 }
 
 // The loss, the sum of the weights and the norm come together.

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -27,6 +28,14 @@ inline std::vector<FakeCudaCopy> last_copies(std::size_t most) {
   copies.resize(
       reinterpret_cast<FakeCudaCopies*>(::dlsym(library, kFakeCudaCopies))(copies.data(), most));
   return copies;
+}
+
+// Returns how many copies from devices to the host are done; 0 on a real GPU, which does not tell.
+inline std::ptrdiff_t copies_to_host() {
+  if (runs_on_gpu()) return 0;
+  const std::vector<FakeCudaCopy> copies = last_copies(1'000'000);
+  return std::count_if(copies.begin(), copies.end(),
+                       [](const FakeCudaCopy& copy) { return copy.to_host; });
 }
 
 // Returns how many bytes of host memory are pinned; 0 on a real GPU, which does not tell.

@@ -38,7 +38,8 @@ void try_to_wait(const c10::Stream& stream, const c10::Stream& other) noexcept t
 } catch (const c10::Error&) {
 }
 
-// What tensors hold of each device. The fake keeps no freed memory, so it reserves as much.
+// Counts the memory that tensors hold on each device. The fake does not keep freed memory, so it
+// reserves no more than that.
 class Statistics {
  public:
   void allocated(c10::DeviceIndex device, std::size_t bytes) {
@@ -104,7 +105,7 @@ class DeviceAllocator final : public c10::DeviceAllocator {
     bp::CudaRuntime::Code code = cuda_runtime().allocate(&memory, bytes);
     if (code == bp::CudaRuntime::kOutOfMemory) {
       statistics().refused(device.index());
-      finish(device);  // frees the ends of tensors
+      finish(device);  // what tensors that have ended held is free then
       code = cuda_runtime().allocate(&memory, bytes);
     }
     TORCH_CHECK_WITH(OutOfMemoryError, code != bp::CudaRuntime::kOutOfMemory,

@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -44,12 +43,6 @@ TEST(OnDeviceOf, CopiesWhatLiesElsewhere) {
   EXPECT_EQ(on_device_of(device, at::empty({0, 3})).sizes(), (std::vector<std::int64_t>{0, 3}));
 }
 
-std::ptrdiff_t copies_to_host() {
-  if (bp::test::runs_on_gpu()) return 0;  // which does not tell its copies
-  const auto copies = bp::test::last_copies(1'000'000);
-  return std::ranges::count(copies, true, &FakeCudaCopy::to_host);
-}
-
 // A head, with its own copy of the parameters on each side.
 class OnBoth {
  public:
@@ -81,10 +74,10 @@ class OnBoth {
     const Tensor here = outputs.clone().requires_grad_(true);
     const Tensor there = on_device(outputs).requires_grad_(true);
     const Loss right = here_.head->loss(here, batch);
-    const auto before = copies_to_host();
+    const auto before = bp::test::copies_to_host();
     const Loss got = there_.head->loss(there, batch);
     if (!bp::test::runs_on_gpu()) {
-      EXPECT_EQ(copies_to_host() - before, waits);
+      EXPECT_EQ(bp::test::copies_to_host() - before, waits);
     }
     expect_same({got, there}, {right, here});
     const std::vector<Figure> figures = read_figures(got.figures);
