@@ -83,9 +83,10 @@ void GpuMemoryHistory::fail(const std::exception& error) {
     end();
     make_folders(folder);
     write_whole_file(path, json(error.what()));
-    log(LogLevel::warn, concat("the GPU memory of the last ", uses_.size(), " steps is in ", path));
+    log(LogLevel::warn, concat("the memory of the GPU, step by step, is in ", path));
   } catch (const std::exception& problem) {
-    log(LogLevel::warn, concat("the GPU memory of the last steps is not known: ", problem.what()));
+    log(LogLevel::warn,
+        concat("cannot write the memory of the GPU to ", path, ": ", problem.what()));
   }
 }
 

@@ -51,8 +51,8 @@ TEST_F(GpuMemory, AStepThatNeedsTooMuchLeavesTheMemoryOfAll) {
     ASSERT_FALSE(steps.empty());
     EXPECT_THAT(ended.output, HasSubstr(concat("out of memory at step ", steps.size(),
                                                ", in a batch of 8 samples")));
-    EXPECT_THAT(ended.output, HasSubstr(concat("the GPU memory of the last ", steps.size(),
-                                               " steps is in ", run, "/bug/gpu-memory-0.json")));
+    EXPECT_THAT(ended.output, HasSubstr(concat("the memory of the GPU, step by step, is in ", run,
+                                               "/bug/gpu-memory-0.json")));
     EXPECT_THAT(found.at("error").get<std::string>(), HasSubstr("out of memory at step"));
     EXPECT_EQ(found.at("total"), bytes);
     EXPECT_EQ(found.at("gpu"), concat("fake GPU (", size_text(bytes), ")"));
