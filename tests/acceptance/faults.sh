@@ -135,6 +135,14 @@ attacked_job() {  # attacked_job KIND, in the repository's root
   esac
 }
 
+# Runs tests whose processes are stopped at random moments, as a hypervisor stops them. No time may decide them.
+stolen_time() {
+  local status=0
+  tests/acceptance/stolen_time.py build '^(unit|ranks|launcher)_' >"$work/stolen.log" || status=$?
+  ((status)) && cat "$work/stolen.log"
+  verdict stolen_time "$status" "$(tail -1 "$work/stolen.log")"
+}
+
 # Runs four ranks, bprun and its agents with another malloc.
 allocators() {
   local library name status=0 done_with=
