@@ -43,8 +43,9 @@ constexpr std::uint32_t kMeasureEvery = 16;  // phases; before that, every phase
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kRarestMoves{10'000};
 constexpr std::chrono::milliseconds kHelpsLong{1'000};
-// A sleeper notices a stop or the end of another process within this time.
-constexpr std::chrono::milliseconds kSlice{50};
+// A sleeper notices a stop or the end of another process within this time. Each look takes a few
+// microseconds.
+constexpr std::chrono::milliseconds kSlice{5};
 
 }  // namespace
 

@@ -61,6 +61,39 @@ class OnDeviceThread : public tcp::Handler {
   std::exception_ptr thrown_;
 };
 
+// While it exists, the thread of a device does not sleep. It takes one turn after another.
+class BusyDevice : public tcp::Handler {
+ public:
+  explicit BusyDevice(tcp::Device& device) : device_(device), event_(::eventfd(1, EFD_CLOEXEC)) {
+    if (event_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+    device_.registerDescriptor(event_, EPOLLIN, this);
+  }
+  BusyDevice(const BusyDevice&) = delete;
+  BusyDevice& operator=(const BusyDevice&) = delete;
+  ~BusyDevice() override {
+    std::unique_lock lock(mutex_);
+    is_leaving_ = true;
+    changed_.wait(lock, [this] { return has_left_; });
+    ::close(event_);
+  }
+
+  void handleEvents(int) override {
+    const std::lock_guard lock(mutex_);
+    if (!is_leaving_) return;
+    device_.unregisterDescriptor(event_, this);
+    has_left_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  tcp::Device& device_;
+  const int event_;
+  std::mutex mutex_;  // guards the following
+  std::condition_variable changed_;
+  bool is_leaving_ = false;
+  bool has_left_ = false;
+};
+
 // Must be constructed on the thread of its device.
 class AdoptedPair : public tcp::Pair {
  public:
@@ -119,6 +152,15 @@ std::shared_ptr<gloo::transport::Context> adopt_connections(
   });
   adoption.run();
   return context;
+}
+
+void close_connections(gloo::transport::Device& device,
+                       gloo::transport::Context& context,
+                       int rank) {
+  const BusyDevice busy(dynamic_cast<tcp::Device&>(device));
+  for (int peer = 0; peer < context.size; ++peer) {
+    if (const auto& pair = context.getPair(peer); peer != rank && pair) pair->close();
+  }
 }
 
 }  // namespace bp::gloo_plugin

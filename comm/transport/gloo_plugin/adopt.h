@@ -40,4 +40,11 @@ class Connections {
     Connections& connections,
     std::chrono::milliseconds timeout);
 
+// Closes all connections of `rank`. Gloo waits for the end of a turn of the device's thread after
+// each one, since the thread may be about to handle an event of the connection. A turn takes up to
+// 10 ms if there are no events, and microseconds here.
+void close_connections(gloo::transport::Device& device,
+                       gloo::transport::Context& context,
+                       int rank);
+
 }  // namespace bp::gloo_plugin

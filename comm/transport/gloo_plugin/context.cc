@@ -79,6 +79,14 @@ void Mesh::connect(const std::shared_ptr<gloo::transport::Device>& device,
   transportContext_ = buffers_;
 }
 
+Mesh::~Mesh() {
+  if (!buffers_) return;
+  try {
+    close_connections(*device_, *buffers_, rank);
+  } catch (const std::exception&) {  // no descriptor is left, so each connection closes by itself
+  }
+}
+
 Context::Context(const ConnectOptions& options)
     : gloo_(connect(options)), waits_([this] {
         break_connections(*gloo_);

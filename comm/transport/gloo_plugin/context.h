@@ -35,6 +35,9 @@ class SignalsBlocked {
 class Mesh : public gloo::Context {
  public:
   using gloo::Context::Context;
+  ~Mesh() override;
+  Mesh(const Mesh&) = delete;
+  Mesh& operator=(const Mesh&) = delete;
   void connect(const std::shared_ptr<gloo::transport::Device>& device, Connections& connections);
   // The transport from which Gloo's collectives create their buffers.
   [[nodiscard]] BufferList& buffers() { return *buffers_; }
