@@ -32,8 +32,12 @@ class Waiting {
 
 }  // namespace
 
-CollectiveCall::CollectiveCall(const CallContext& context)
-    : context_(context), timeout_(context_.timeout, context_.begin) {}
+CollectiveCall::CollectiveCall(const CallContext& context) : context_(context) {}
+
+PausableTimeout& CollectiveCall::timeout() {
+  if (!timeout_) timeout_.emplace(context_.timeout);
+  return *timeout_;
+}
 
 std::uint64_t CollectiveCall::next_slot(Posted& posted, int peer, Lane lane) const {
   const auto index = static_cast<std::size_t>(lane);
@@ -100,14 +104,15 @@ void CollectiveCall::wait_for_member(int peer, const Wait& wait) {
 void CollectiveCall::wait_in_slices(int peer, const Wait& wait) {
   CallSupervisor& supervisor = *context_.supervisor;
   const Waiting waiting(supervisor, peer);
-  timeout_.look(waiting.begin());
+  if (!timeout_) timeout_.emplace(context_.timeout, waiting.begin());
+  timeout_->look(waiting.begin());
   if (!stall_) stall_.emplace(std::min(context_.stall_after, context_.timeout / 2));
   for (;;) {
-    const Deadline slice = timeout_.slice();
+    const Deadline slice = timeout_->slice();
     if (wait(stall_->at() < slice.at() ? *stall_ : slice, supervisor.stop())) return;
     if (supervisor.stop().load(std::memory_order_acquire)) throw supervisor.stopped(*this);
-    timeout_.look();
-    if (timeout_.over()) throw supervisor.timed_out(*this, peer);
+    timeout_->look();
+    if (timeout_->over()) throw supervisor.timed_out(*this, peer);
     if (stall_->passed()) {
       supervisor.stalled(*this);
       stall_.emplace(context_.stall_after);
@@ -129,10 +134,10 @@ void CollectiveCall::ends_at(std::shared_ptr<const DeviceEvent> end) const {
   if (context_.tell_end != nullptr) (*context_.tell_end)(std::move(end));
 }
 
-bool CollectiveCall::hand_over(std::shared_ptr<const DeviceEvent> end) const {
+bool CollectiveCall::hand_over(std::shared_ptr<const DeviceEvent> end) {
   if (context_.handover == nullptr) return false;
   context_.handover->end = std::move(end);
-  context_.handover->timeout = timeout_;
+  context_.handover->timeout = timeout();
   return true;
 }
 
@@ -146,8 +151,8 @@ void CollectiveCall::disagree(int peer) {
   for (;; std::this_thread::sleep_for(kLookAgain)) {
     supervisor.stalled(*this);  // throws once the peer has shown what it asked for
     if (stop().load(std::memory_order_acquire)) throw supervisor.stopped(*this);
-    timeout_.look();
-    if (timeout_.over()) throw supervisor.timed_out(*this, in_communicator(peer));
+    timeout().look();
+    if (timeout().over()) throw supervisor.timed_out(*this, in_communicator(peer));
   }
 }
 

@@ -77,8 +77,7 @@ struct CallContext {
   std::uint64_t slot = 0;        // the first slot of this collective
   std::uint64_t sequence = 0;    // the number of collectives before this one
   const Operation* operation = nullptr;
-  Deadline::Clock::time_point begin;
-  std::chrono::milliseconds timeout{0};      // from `begin`, not counting stops of this process
+  std::chrono::milliseconds timeout{0};      // from the first wait; see PausableTimeout
   std::chrono::milliseconds stall_after{0};  // when, and how often, a wait calls stalled()
   // Gets the end of an operation that is on its device; see CollectiveCall::ends_at().
   const std::function<void(std::shared_ptr<const DeviceEvent>)>* tell_end = nullptr;
@@ -145,14 +144,14 @@ class CollectiveCall {
   void ends_at(std::shared_ptr<const DeviceEvent> end) const;
   // Lets the engine wait for the end of the operation: until end->reached() returns true, or throws
   // what went wrong. Returns false if the caller must wait itself.
-  [[nodiscard]] bool hand_over(std::shared_ptr<const DeviceEvent> end) const;
+  [[nodiscard]] bool hand_over(std::shared_ptr<const DeviceEvent> end);
   // Keeps `memory` alive until the operation has ended.
   void keep(std::shared_ptr<const void> memory) const;
   // Says that the operation is not over when the backend's part of it is.
   void more_follows() { more_follows_ = true; }
   [[nodiscard]] bool does_more_follow() const { return more_follows_; }
   // Starts the timeout again from its beginning.
-  void restart_timeout() { timeout_ = PausableTimeout(context_.timeout); }
+  void restart_timeout() { timeout_.emplace(context_.timeout); }
 
   // `peer` is in another operation. Throws what all ranks throw.
   [[noreturn]] void disagree(int peer);
@@ -189,7 +188,9 @@ class CollectiveCall {
     return context_.scratch->at_least(bytes);
   }
   [[nodiscard]] const CallContext& context() const { return context_; }
-  [[nodiscard]] std::chrono::milliseconds time_left() const { return timeout_.left(); }
+  [[nodiscard]] std::chrono::milliseconds time_left() const {
+    return timeout_ ? timeout_->left() : context_.timeout;
+  }
   // The rank in the transport of a rank of the communicator; -1 for -1.
   [[nodiscard]] int world_rank(int peer) const {
     return peer < 0 ? -1 : context_.members[static_cast<std::size_t>(peer)];
@@ -204,15 +205,17 @@ class CollectiveCall {
   // Here and below `peer` is a rank of the communicator.
   void wait_for_member(int peer, const Wait& wait);
   void wait_in_slices(int peer, const Wait& wait);
+  // Of this call, which begins with the first wait: most calls end without one.
+  [[nodiscard]] PausableTimeout& timeout();
   // [peer][lane]: the number of posted messages
   using Posted = std::vector<std::array<std::uint64_t, kLanes>>;
   [[nodiscard]] std::uint64_t next_slot(Posted& posted, int peer, Lane lane) const;
 
   const CallContext& context_;
   const Team* team_ = nullptr;
-  PausableTimeout timeout_;
-  std::optional<Deadline> stall_;  // from the first wait on
-  Posted sends_;                   // empty until a message is posted
+  std::optional<PausableTimeout> timeout_;  // from the first wait on, as the next
+  std::optional<Deadline> stall_;
+  Posted sends_;  // empty until a message is posted
   Posted receives_;
   std::size_t received_ = 0;
   std::size_t wanted_ = 0;

@@ -75,7 +75,7 @@ void Engine::enter(const Operation& operation, TaskState* state) {
   is_busy_ = true;
   // Each field by itself. A copy of a temporary would load several fields at once, before the
   // processor has stored them: a stall of 10 ns.
-  in_progress_.begin = Clock::now();
+  in_progress_.begin = TickClock::now();
   in_progress_.entry_id = state_.recorder().begin(operation, sequence_, in_progress_.begin);
   in_progress_.record.algorithm = {};
   in_progress_.record.waited = {};
@@ -83,15 +83,19 @@ void Engine::enter(const Operation& operation, TaskState* state) {
 }
 
 void Engine::leave(const Operation& operation, bool good) {
-  const auto now = Clock::now();
   const InProgress& ended = in_progress_;
-  state_.recorder().end(ended.entry_id, good, ended.record, now);
+  state_.recorder().end(ended.entry_id, good, ended.record, TickClock::now());
   if (trace_.is_on()) {
-    trace_.add_collective(operation, supervisor_.sequence(), ended.record, ended.begin, now);
+    trace_.add_collective(operation, supervisor_.sequence(), ended.record, steady_begin(),
+                          Clock::now());
   }
   is_busy_ = false;
   if (!good) state_.set_failure_is_known();
   changed_.notify_all();
+}
+
+Engine::Clock::time_point Engine::steady_begin() const {
+  return Clock::now() - TickClock::between(in_progress_.begin, TickClock::now());
 }
 
 std::shared_ptr<Work::State> Engine::start(Operation operation) {
@@ -207,14 +211,13 @@ Error Engine::failed_alone(const Operation& operation, const std::exception& why
 
 void Engine::carry_out(const Operation& operation) {
   if (setup().joinable && size() > 1) {
-    join_protocol_.run(operation,
-                       [this](const Operation& one) { carry_out_one(one, Clock::now()); });
+    join_protocol_.run(operation, [this](const Operation& one) { carry_out_one(one); });
   } else if (operation.kind != Operation::Kind::join) {
-    carry_out_one(operation, in_progress_.begin);
+    carry_out_one(operation);
   }
 }
 
-void Engine::carry_out_one(const Operation& operation, Clock::time_point begin) {
+void Engine::carry_out_one(const Operation& operation) {
   // Only the operation that has the token counts, so nothing needs an atomic increment.
   const std::uint64_t sequence = sequence_.load(std::memory_order_relaxed);
   sequence_.store(sequence + 1, std::memory_order_relaxed);
@@ -230,7 +233,6 @@ void Engine::carry_out_one(const Operation& operation, Clock::time_point begin) 
   context.slot = header.slot();
   context.sequence = header.sequence;
   context.operation = &operation;
-  context.begin = begin;
   context.timeout = setup().timeout_of(operation);
   context.stall_after = stall_after_;
   context.handover = may_hand_over_;

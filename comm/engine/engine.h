@@ -72,7 +72,7 @@ class Engine {
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
 
  private:
-  using Clock = FlightRecorder::Clock;
+  using Clock = std::chrono::steady_clock;
   struct Task {
     Operation operation;
     std::shared_ptr<TaskState> state;
@@ -81,7 +81,7 @@ class Engine {
   // The operation that has the token. It is one collective, or several where ranks may join.
   struct InProgress {
     FlightRecorder::EntryId entry_id = 0;
-    Clock::time_point begin = {};
+    TickClock::Ticks begin = 0;
     CallRecord record = {};
     TaskState* state = nullptr;  // null: run() carries it out
   };
@@ -95,7 +95,9 @@ class Engine {
   void leave(const Operation& operation, bool good);
   void execute(const Operation& operation);
   void carry_out(const Operation& operation);
-  void carry_out_one(const Operation& operation, Clock::time_point begin);
+  void carry_out_one(const Operation& operation);
+  // When the operation in progress began.
+  [[nodiscard]] Clock::time_point steady_begin() const;
   [[nodiscard]] Error failed_alone(const Operation& operation, const std::exception& why);
   // Of the operations that run on their device (engine_running.cc):
   using Judge = std::function<Error(CollectiveSupervisor&, const CollectiveCall&)>;

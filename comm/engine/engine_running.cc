@@ -38,7 +38,7 @@ void Engine::leave_running(Task task) {
                       .record = in_progress_.record,
                       .sequence = supervisor_.sequence(),
                       .started = task.started,
-                      .begin = in_progress_.begin,
+                      .begin = steady_begin(),
                       .handover = std::exchange(handover_, {})});
 }
 
@@ -129,7 +129,6 @@ Error Engine::judged(const RunningOperation& running, const Judge& judge) {
   context.rank = setup().rank;
   context.sequence = header.sequence;
   context.operation = &running.operation;
-  context.begin = running.begin;
   context.timeout = setup().timeout_of(running.operation);
   context.stall_after = setup().stall_after;
   const CollectiveCall call(context);
@@ -160,7 +159,7 @@ void Engine::end_first_running(const std::exception_ptr& error) {
     const auto timeout = setup().timeout_of(running_.front().operation);
     running_.front().handover.timeout.emplace(timeout, now);
   }
-  state_.recorder().end(first.entry_id, !error, first.record, now);
+  state_.recorder().end(first.entry_id, !error, first.record, TickClock::now());
   if (trace_.is_on()) {
     trace_.add_collective(first.operation, first.sequence, first.record, first.begin, now);
     trace_.add_async(first.operation, first.started, now);

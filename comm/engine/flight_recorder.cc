@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kKinds = 32;  // more sums than a program is likely to have
 
-double seconds_of(FlightRecorder::Clock::duration duration) {
+double seconds_of(TickClock::Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
@@ -21,7 +21,7 @@ FlightRecorder::FlightRecorder() : ring_(kKept) {
 
 FlightRecorder::EntryId FlightRecorder::begin(const Operation& operation,
                                               std::uint64_t sequence,
-                                              Clock::time_point now) {
+                                              Ticks now) {
   const EntryId entry_id = begun_++;
   Entry& entry = ring_[entry_id % kKept];
   entry.id = entry_id;
@@ -33,10 +33,7 @@ FlightRecorder::EntryId FlightRecorder::begin(const Operation& operation,
   return entry_id;
 }
 
-void FlightRecorder::end(EntryId entry_id,
-                         bool good,
-                         const CallRecord& call,
-                         Clock::time_point now) {
+void FlightRecorder::end(EntryId entry_id, bool good, const CallRecord& call, Ticks now) {
   Entry& entry = ring_[entry_id % kKept];
   if (entry.id != entry_id) return;  // kKept others have begun since this message did
   entry.state = good ? RecordedOperation::State::done : RecordedOperation::State::failed;
@@ -56,12 +53,12 @@ void FlightRecorder::count(const Entry& entry) {
   }
   ++sum->operations;
   sum->bytes += entry.operation.bytes();
-  sum->busy += entry.end - entry.begin;
+  sum->busy += entry.end > entry.begin ? entry.end - entry.begin : 0;
   sum->waiting += entry.call.waited;
 }
 
 std::vector<RecordedOperation> FlightRecorder::recent() const {
-  const auto now = Clock::now();
+  const Ticks now = TickClock::now();
   const auto now_of_day = std::chrono::system_clock::now();
   std::vector<RecordedOperation> operations;
   for (std::uint64_t i = begun_ - std::min<std::uint64_t>(begun_, kKept); i < begun_; ++i) {
@@ -74,8 +71,8 @@ std::vector<RecordedOperation> FlightRecorder::recent() const {
          .algorithm = std::string(entry.call.algorithm),
          .bytes = entry.operation.bytes(),
          .begun = std::chrono::time_point_cast<std::chrono::system_clock::duration>(
-             now_of_day - (now - entry.begin)),
-         .took = (in_flight ? now : entry.end) - entry.begin,
+             now_of_day - TickClock::between(entry.begin, now)),
+         .took = TickClock::between(entry.begin, in_flight ? now : entry.end),
          .waited = entry.call.waited});
   }
   return operations;
@@ -88,11 +85,11 @@ Counters FlightRecorder::counters() const {
                               .algorithm = std::string(sum.algorithm),
                               .operations = sum.operations,
                               .bytes = sum.bytes,
-                              .seconds_busy = seconds_of(sum.busy),
+                              .seconds_busy = seconds_of(TickClock::between(0, sum.busy)),
                               .seconds_waiting = seconds_of(sum.waiting)});
     counters.operations += sum.operations;
     counters.bytes += sum.bytes;
-    counters.seconds_busy += seconds_of(sum.busy);
+    counters.seconds_busy += counters.kinds.back().seconds_busy;
     counters.seconds_waiting += seconds_of(sum.waiting);
   }
   return counters;

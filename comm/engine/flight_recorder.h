@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/tick_clock.h"
 #include "bp/activity.h"
 #include "comm/backend/collective_call.h"
 #include "comm/backend/operation.h"
@@ -18,7 +19,7 @@ namespace bp {
 
 class FlightRecorder {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Ticks = TickClock::Ticks;
 
   static constexpr std::size_t kKept = 1024;
   // A longer name costs one allocation in each entry of the ring.
@@ -28,9 +29,9 @@ class FlightRecorder {
 
   // An operation begins, with the number `sequence`. Several may be in flight at a time.
   using EntryId = std::uint64_t;
-  EntryId begin(const Operation& operation, std::uint64_t sequence, Clock::time_point now);
+  EntryId begin(const Operation& operation, std::uint64_t sequence, Ticks now);
   // The operation with this id ends.
-  void end(EntryId entry_id, bool good, const CallRecord& call, Clock::time_point now);
+  void end(EntryId entry_id, bool good, const CallRecord& call, Ticks now);
 
   [[nodiscard]] std::vector<RecordedOperation> recent() const;  // oldest first
   [[nodiscard]] Counters counters() const;
@@ -42,15 +43,15 @@ class FlightRecorder {
     EntryId id = 0;
     Operation operation;  // its views are not dereferenced
     CallRecord call;
-    Clock::time_point begin;
-    Clock::time_point end;
+    Ticks begin = 0;
+    Ticks end = 0;
   };
   struct Sum {
     Operation::Kind kind = Operation::Kind::barrier;
     std::string_view algorithm;
     std::uint64_t operations = 0;
     std::uint64_t bytes = 0;
-    Clock::duration busy{0};
+    Ticks busy = 0;
     std::chrono::nanoseconds waiting{0};
   };
   void count(const Entry& entry);

@@ -27,20 +27,20 @@ MessageSupervisor::MessageSupervisor(EngineState& state,
       notes_(notes),
       collectives_asked_for_(std::move(collectives_asked_for)) {}
 
-FlightRecorder::EntryId MessageSupervisor::record_begin(const Operation& operation,
-                                                        FlightRecorder::Clock::time_point now) {
+FlightRecorder::EntryId MessageSupervisor::record_begin(const Operation& operation) {
   const std::lock_guard lock(state_.mutex());
-  return state_.recorder().begin(operation, begun_++, now);
+  return state_.recorder().begin(operation, begun_++, TickClock::now());
 }
 
 void MessageSupervisor::record_end(const MessageWork& work, bool good) {
-  const auto now = FlightRecorder::Clock::now();
   {
     const std::lock_guard lock(state_.mutex());
     state_.recorder().end(work.entry_id, good, {.algorithm = "message", .waited = work.waited},
-                          now);
+                          TickClock::now());
   }
-  if (trace_.is_on()) trace_.add_message(work.operation, work.begun, now);
+  if (trace_.is_on()) {
+    trace_.add_message(work.operation, work.begun, std::chrono::steady_clock::now());
+  }
 }
 
 void MessageSupervisor::disagree(const std::string& text) {

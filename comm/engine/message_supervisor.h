@@ -31,8 +31,7 @@ class MessageSupervisor {
   [[nodiscard]] EngineState& state() { return state_; }
   [[nodiscard]] WaitNotes& notes() { return notes_; }
 
-  [[nodiscard]] FlightRecorder::EntryId record_begin(const Operation& operation,
-                                                     FlightRecorder::Clock::time_point now);
+  [[nodiscard]] FlightRecorder::EntryId record_begin(const Operation& operation);
   void record_end(const MessageWork& work, bool good);
 
   // A message and its receive do not fit.

@@ -42,7 +42,7 @@ struct MessageWork final : Work::State {
   MessageStatus* report = nullptr;  // the caller's
   std::uint64_t number = 0;         // of the message that it sends
   FlightRecorder::EntryId entry_id = 0;
-  FlightRecorder::Clock::time_point begun;
+  std::chrono::steady_clock::time_point begun;
   // Guarded by the core's mutex:
   Phase phase = Phase::posted;
   MessageStatus received;

@@ -101,8 +101,8 @@ std::shared_ptr<MessageWork> Messages::start(const std::shared_ptr<MessageWork>&
   Disagreement disagreement;
   {
     const Lock lock(core_->mutex);
-    work->begun = FlightRecorder::Clock::now();
-    work->entry_id = supervisor_.record_begin(work->operation, work->begun);
+    work->begun = std::chrono::steady_clock::now();
+    work->entry_id = supervisor_.record_begin(work->operation);
     in_flight_.insert(work);
     disagreement = work->sends ? send(work) : post(work);
   }

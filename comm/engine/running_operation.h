@@ -22,8 +22,8 @@ struct RunningOperation {
   FlightRecorder::EntryId entry_id = 0;
   CallRecord record = {};
   std::uint64_t sequence = 0;
-  FlightRecorder::Clock::time_point started = {};  // when the program called
-  FlightRecorder::Clock::time_point begin = {};    // when the operation before it ended
+  std::chrono::steady_clock::time_point started = {};  // when the program called
+  std::chrono::steady_clock::time_point begin = {};    // when the operation before it ended
   // Its timeout begins to count when no operation before it runs.
   Handover handover = {};
 };
