@@ -1,5 +1,8 @@
 #include "launcher/failure/host_texts.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -146,7 +149,10 @@ Failure lost_after_hello(const std::string& host, const LinkLoss& loss, const Ag
                      : concat("its agent ended without a message, and ", starter_of(start), " "),
                  describe_status(loss.status));
   }
-  Failure failure{.exit_code = start.local ? kExitInternal : kExitTemporary,
+  // On bprun's own machine the agent is a child of bprun. If it ends by itself, bprun has a bug.
+  const bool has_bug =
+      start.local && !(WIFSIGNALED(loss.status) && WTERMSIG(loss.status) == SIGKILL);
+  Failure failure{.exit_code = has_bug ? kExitInternal : kExitTemporary,
                   .headline = concat("host ", host, " was lost (", why, ")"),
                   .hint = std::string(hint)};
   if (loss.silent) {

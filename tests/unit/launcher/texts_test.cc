@@ -295,6 +295,10 @@ TEST(Texts, SayWhatIsKnownOfALostHost) {
               ElementsAre("nothing came from it over ssh, nor over a connection of its "
                           "own to the job's store"));
   EXPECT_THAT(failure.hint, HasSubstr("--lost-after 30s waits longer"));
+  AgentStart local = by_ssh;
+  local.local = true;
+  EXPECT_EQ(lost_after_hello("b", {.before_hello = false, .status = SIGKILL}, local).exit_code, 75);
+  EXPECT_EQ(lost_after_hello("b", {.before_hello = false, .status = SIGSEGV}, local).exit_code, 70);
 }
 
 TEST(Texts, HintAtALimitThatStopsAStart) {
