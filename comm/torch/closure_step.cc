@@ -15,19 +15,29 @@ constexpr std::string_view kEvaluate = "step(closure)";
 
 }  // namespace
 
-void ClosureStep::require_no_closure_needed() const {
+void ClosureStep::require_step_possible() const {
   if (in_closure_) {
     refuse("step() inside the closure of step(closure): leave it out, the optimizer steps itself");
   }
+  require_no_closure_needed("step()");
+}
+
+void ClosureStep::require_backward_possible() const {
+  if (!in_closure_) {
+    require_no_closure_needed("backward()");
+  }
+}
+
+void ClosureStep::require_no_closure_needed(std::string_view call) const {
   if (state_is_on_rank_0_) {
-    refuse(
-        "step() after step(closure), which keeps the wrapped optimizer's state on rank 0: call "
-        "broadcast_parameters() in between");
+    refuse(call,
+           " after step(closure), which keeps the wrapped optimizer's state on rank 0: call "
+           "broadcast_parameters() in between");
   }
   if (dynamic_cast<const torch::optim::LBFGS*>(&optimizer_) != nullptr) {
-    refuse(
-        "step() of LBFGS, which evaluates the loss several times: call step(closure), with a "
-        "closure that calls backward(loss, weight)");
+    refuse(call,
+           " with LBFGS, which evaluates the loss several times: call step(closure), with a "
+           "closure that calls backward(loss, weight)");
   }
 }
 

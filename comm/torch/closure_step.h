@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "bp/communicator.h"
 #include "comm/torch/gradient_window.h"
@@ -26,8 +27,10 @@ class ClosureStep {
               GradientWindow& window)
       : comm_(comm), parameters_(parameters), optimizer_(optimizer), window_(window) {}
 
-  // Throws invalid_argument if a step without a closure is impossible now.
-  void require_no_closure_needed() const;
+  // Throw invalid_argument if a step without a closure is impossible now. A backward() outside of a
+  // closure would begin a window that no such step can end.
+  void require_step_possible() const;
+  void require_backward_possible() const;
   // Throws invalid_argument if a step with this closure is impossible now.
   void require_possible(const std::function<void()>& closure) const;
   // Collective. Leaves a reduced window, which the caller must end.
@@ -36,6 +39,7 @@ class ClosureStep {
   void state_was_broadcast() { state_is_on_rank_0_ = false; }
 
  private:
+  void require_no_closure_needed(std::string_view call) const;
   void lead(const std::function<void()>& closure);
   void follow(const std::function<void()>& closure);
   double evaluate(const std::function<void()>& closure);

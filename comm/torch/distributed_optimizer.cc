@@ -2,6 +2,7 @@
 
 #include <torch/optim/optimizer.h>
 
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -17,6 +18,17 @@
 #include "comm/torch/state_broadcast.h"
 
 namespace bp {
+namespace {
+
+std::unique_ptr<torch::optim::Optimizer> required(
+    std::unique_ptr<torch::optim::Optimizer> optimizer) {
+  if (!optimizer) {
+    refuse("there is no optimizer to wrap: make one of torch::optim with the same parameters");
+  }
+  return optimizer;
+}
+
+}  // namespace
 
 // The wrapped optimizer, its parameters, and the window that fills their gradients.
 class DistributedOptimizer::Impl {
@@ -27,6 +39,7 @@ class DistributedOptimizer::Impl {
        const DistributedOptimizerOptions& options);
 
   void broadcast_parameters(int root);
+  void backward(const at::Tensor& loss, double weight, bool retain_graph);
   void zero_grad() const;
   bool step();
   bool step(const std::function<void()>& closure);
@@ -58,7 +71,7 @@ DistributedOptimizer::Impl::Impl(Communicator& comm,
     : comm_(comm),
       options_(checked(options)),
       parameters_(sort_parameters(parameters)),
-      optimizer_(std::move(optimizer)),
+      optimizer_(required(std::move(optimizer))),
       window_(comm, parameters_, options_, latch_),
       closure_step_(comm, parameters_, *optimizer_, window_) {
   require_known(options_.sparse_gradients, parameters_);
@@ -89,6 +102,13 @@ void DistributedOptimizer::Impl::share_buffers(int root) {
   }
 }
 
+void DistributedOptimizer::Impl::backward(const at::Tensor& loss,
+                                          double weight,
+                                          bool retain_graph) {
+  closure_step_.require_backward_possible();
+  window_.backward(loss, weight, retain_graph);
+}
+
 void DistributedOptimizer::Impl::zero_grad() const {
   latch_.require_usable();
   window_.require_empty("zero_grad");
@@ -114,7 +134,7 @@ void DistributedOptimizer::Impl::broadcast_parameters(int root) {
 
 bool DistributedOptimizer::Impl::step() {
   latch_.require_usable();
-  closure_step_.require_no_closure_needed();
+  closure_step_.require_step_possible();
   window_.reduce();
   const bool steps = window_.can_step();
   latch_.run([&] {
@@ -172,7 +192,7 @@ DistributedOptimizer::~DistributedOptimizer() = default;
 
 void DistributedOptimizer::broadcast_parameters(int root) { impl_->broadcast_parameters(root); }
 void DistributedOptimizer::backward(const at::Tensor& loss, double weight, bool retain_graph) {
-  impl_->window().backward(loss, weight, retain_graph);
+  impl_->backward(loss, weight, retain_graph);
 }
 void DistributedOptimizer::zero_grad() { impl_->zero_grad(); }
 void DistributedOptimizer::reduce() { impl_->window().reduce(); }

@@ -96,7 +96,17 @@ void GradientWindow::require_backward_makes_sense(const at::Tensor& loss, double
              "first, freeze afterwards");
     }
   }
-  gradients_.require_untouched();
+  require_untouched();
+}
+
+// The gradients of this window are lost, so no later call can be right.
+void GradientWindow::require_untouched() const {
+  try {
+    gradients_.require_untouched();
+  } catch (const Error& error) {
+    latch_.set(error.what());
+    throw;
+  }
 }
 
 void GradientWindow::backward(const at::Tensor& loss, double weight, bool retain_graph) {
@@ -183,7 +193,7 @@ void GradientWindow::finish_reduction() {
     return;
   }
   if (phase_ == Phase::accumulating) {
-    gradients_.require_untouched();
+    require_untouched();
   }
   latch_.run([&] {
     agree_on_nominal_weight(0);

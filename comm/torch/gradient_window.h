@@ -63,6 +63,7 @@ class GradientWindow {
   enum class Phase : std::uint8_t { accumulating, reducing, reduced };
 
   void gradient_arrived(std::size_t i);
+  void require_untouched() const;
   void require_backward_makes_sense(const at::Tensor& loss, double weight) const;
   void agree_on_nominal_weight(double first_weight);
   void add_loss(const at::Tensor& loss, double weight);

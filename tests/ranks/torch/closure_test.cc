@@ -11,6 +11,7 @@
 
 #include "bp/error.h"
 #include "bp/torch/distributed_optimizer.h"
+#include "tests/support/refusal.h"
 #include "tests/support/run_ranks.h"
 #include "tests/support/torch_model.h"
 #include "tests/support/torch_ranks.h"
@@ -141,15 +142,16 @@ TEST(Closure, StateStaysOnRankZeroUntilItIsBroadcast) {
                                    test::make_optimizer("adam", model.parameters(), 0.1));
     const Rows rows = share_of(make_rows(kClosureRows, 3), world);
     optimizer.step([&] { optimizer.backward(model.loss(rows), rows.weight()); });
-    optimizer.backward(model.loss(rows), rows.weight());
     try {
-      optimizer.step();
-      ADD_FAILURE() << "step() accepted state that only rank 0 has";
+      optimizer.backward(model.loss(rows), rows.weight());
+      ADD_FAILURE() << "backward() began a window for state that only rank 0 has";
     } catch (const Error& error) {
       EXPECT_STREQ(error.what(),
-                   "DistributedOptimizer: step() after step(closure), which keeps the wrapped "
+                   "DistributedOptimizer: backward() after step(closure), which keeps the wrapped "
                    "optimizer's state on rank 0: call broadcast_parameters() in between");
     }
+    optimizer.step([&] { optimizer.backward(model.loss(rows), rows.weight()); });
+    optimizer.broadcast_parameters();
   });
   test::run_ranks(2, [](Communicator& world) {
     const Mlp model;
@@ -181,13 +183,12 @@ TEST(Closure, ErrorsNameTheMisuse) {
   const auto backward = [&](DistributedOptimizer& optimizer) {
     optimizer.backward(model.loss(rows), 4);
   };
-  EXPECT_EQ(text({},
-                 [&](auto& optimizer) {
-                   backward(optimizer);
-                   optimizer.step();
-                 }),
-            "DistributedOptimizer: step() of LBFGS, which evaluates the loss several times: call "
-            "step(closure), with a closure that calls backward(loss, weight)");
+  const std::string needs_closure =
+      " with LBFGS, which evaluates the loss several times: call step(closure), with a closure "
+      "that calls backward(loss, weight)";
+  EXPECT_EQ(text({}, [](auto& optimizer) { optimizer.step(); }),
+            "DistributedOptimizer: step()" + needs_closure);
+  EXPECT_EQ(text({}, backward), "DistributedOptimizer: backward()" + needs_closure);
   EXPECT_EQ(text({}, [](auto& optimizer) { optimizer.step([] {}); }),
             "DistributedOptimizer: step(closure): the closure made no backward(loss, weight) with "
             "a weight on any rank");
@@ -196,12 +197,12 @@ TEST(Closure, ErrorsNameTheMisuse) {
             "backward(loss, weight)");
   EXPECT_THAT(text({}, [&](auto& optimizer) { optimizer.step([&] { optimizer.step(); }); }),
               HasSubstr("step() inside the closure of step(closure): leave it out"));
-  EXPECT_THAT(text({.micro_batches = 2},
-                   [&](auto& optimizer) {
-                     backward(optimizer);
-                     optimizer.step([&] { backward(optimizer); });
-                   }),
-              HasSubstr("step(closure) in the middle of a window: call step() first"));
+  DistributedOptimizer adam(world, model.named_parameters(),
+                            test::make_optimizer("adam", model.parameters(), 0.1),
+                            {.micro_batches = 2});
+  backward(adam);
+  EXPECT_EQ(test::refusal_of([&] { adam.step([&] { backward(adam); }); }),
+            "DistributedOptimizer: step(closure) in the middle of a window: call step() first");
   EXPECT_THAT(text({.loss_scaling = {.initial = 4}},
                    [&](auto& optimizer) { optimizer.step([&] { backward(optimizer); }); }),
               HasSubstr("step(closure) cannot skip a window that overflows: leave out"));

@@ -96,7 +96,16 @@ TEST_F(Misuse, ZeroGradInsideTheWindow) {
       "DistributedOptimizer: the gradient of layer0.weight was cleared or replaced inside the "
       "window: leave out zero_grad(), step() empties the window itself";
   EXPECT_EQ(text_of([&] { backward(*optimizer); }), text);
-  EXPECT_EQ(text_of([&] { optimizer->step(); }), text);
+  EXPECT_EQ(text_of([&] { optimizer->step(); }, ErrorCode::aborted),
+            "DistributedOptimizer: unusable since an earlier call failed: " + text);
+}
+
+TEST_F(Misuse, NoOptimizerToWrap) {
+  EXPECT_EQ(text_of([&] {
+              const DistributedOptimizer nothing(world, model.named_parameters(), nullptr);
+            }),
+            "DistributedOptimizer: there is no optimizer to wrap: make one of torch::optim with "
+            "the same parameters");
 }
 
 TEST_F(Misuse, ZeroGradIsAllowedOnlyAtTheBeginningOfAWindow) {
