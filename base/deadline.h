@@ -6,6 +6,12 @@
 
 namespace bp {
 
+// A timeout may be milliseconds::max(), for "as long as it takes". It ends after ten years, so that
+// points in time do not overflow.
+[[nodiscard]] constexpr std::chrono::milliseconds bounded(std::chrono::milliseconds timeout) {
+  return std::min<std::chrono::milliseconds>(timeout, std::chrono::years(10));
+}
+
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
@@ -13,7 +19,8 @@ class Deadline {
   explicit Deadline(std::chrono::milliseconds from_now) : Deadline(Clock::now(), from_now) {}
   // For a caller that has already read the clock: one read takes half as long as a barrier of two
   // ranks in shared memory.
-  Deadline(Clock::time_point begin, std::chrono::milliseconds after) : at_(begin + after) {}
+  Deadline(Clock::time_point begin, std::chrono::milliseconds after)
+      : at_(begin + bounded(after)) {}
 
   [[nodiscard]] bool passed() const { return Clock::now() >= at_; }
   [[nodiscard]] Clock::time_point at() const { return at_; }

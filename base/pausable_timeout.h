@@ -20,7 +20,7 @@ class PausableTimeout {
   using Clock = Deadline::Clock;
 
   explicit PausableTimeout(std::chrono::milliseconds limit, Clock::time_point begin = Clock::now())
-      : limit_(limit),
+      : limit_(bounded(limit)),
         most_(std::clamp<Clock::duration>(limit_ / 4, kLeastCounted, kMostCounted)),
         looked_(begin) {}
 

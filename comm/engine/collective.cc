@@ -30,6 +30,7 @@ Request grouped_request(Communicator& comm,
     request.check_memory(concat("tensor ", i).c_str(), tensors[i]);
     request.check_reducible(tensors[i].type);
   }
+  request.check_apart(tensors);
   request.operation.group.assign(tensors.begin(), tensors.end());
   return request;
 }

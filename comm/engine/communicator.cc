@@ -32,7 +32,7 @@ EngineSetup setup_of(const CommunicatorOptions& options, const SelectionTable& m
     setup.algorithm = concat("selection ", measured.hash());
   }
   setup.measured = measured;
-  setup.timeout = options.timeout;
+  setup.timeout = bounded(options.timeout);
   setup.max_in_flight = options.max_in_flight;
   setup.joinable = options.joinable;
   setup.output = options.output;
@@ -81,33 +81,47 @@ Communicator make_world(Topology topology,
 
 Communicator::Communicator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Communicator::Communicator(Communicator&&) noexcept = default;
-Communicator& Communicator::operator=(Communicator&&) noexcept = default;
-Communicator::~Communicator() = default;
-
-int Communicator::rank() const { return impl_->topology().rank; }
-int Communicator::size() const { return impl_->engine().size(); }
-const Topology& Communicator::topology() const { return impl_->topology(); }
-std::string_view Communicator::backend() const {
-  return impl_->engine().setup().backends.host().name();
+Communicator& Communicator::operator=(Communicator&& other) noexcept {
+  if (this != &other) {
+    const Communicator previous = std::move(*this);
+    impl_ = std::move(other.impl_);
+  }
+  return *this;
 }
-std::string_view Communicator::algorithm() const { return impl_->engine().setup().algorithm; }
-Store* Communicator::store() const { return impl_->job() ? &impl_->job()->store() : nullptr; }
-Trace* Communicator::trace() const { return impl_->engine().setup().trace.get(); }
-Counters Communicator::counters() const { return impl_->engine().counters(); }
-std::vector<RecordedOperation> Communicator::recent() const { return impl_->engine().recent(); }
-void Communicator::abort(const std::string& why) { impl_->engine().abort(why); }
+Communicator::~Communicator() {
+  if (impl_ && impl_->is_of_another_process()) static_cast<void>(impl_.release());
+}
+
+void Communicator::refuse_moved_from() {
+  throw Error(ErrorCode::invalid_argument,
+              "another communicator was moved from this one: use that one");
+}
+
+int Communicator::rank() const { return impl().topology().rank; }
+int Communicator::size() const { return impl().engine().size(); }
+const Topology& Communicator::topology() const { return impl().topology(); }
+std::string_view Communicator::backend() const {
+  return impl().engine().setup().backends.host().name();
+}
+std::string_view Communicator::algorithm() const { return impl().engine().setup().algorithm; }
+Store* Communicator::store() const { return impl().job() ? &impl().job()->store() : nullptr; }
+Trace* Communicator::trace() const { return impl().engine().setup().trace.get(); }
+Counters Communicator::counters() const { return impl().engine().counters(); }
+std::vector<RecordedOperation> Communicator::recent() const { return impl().engine().recent(); }
+void Communicator::abort(const std::string& why) { impl().engine().abort(why); }
 
 void Communicator::finish() {
-  impl_->engine().finish();
-  if (!impl_->job() || !impl_->engine().setup().is_world) return;
-  impl_->job()->store().goodbye();
-  StoreHost* const host = impl_->host();
-  if (host != nullptr && !host->wait_until_left(impl_->options().timeout)) {
+  impl().engine().finish();
+  if (!impl().job() || !impl().engine().setup().is_world) return;
+  impl().job()->leave();
+  impl().job()->store().goodbye();
+  StoreHost* const host = impl().host();
+  if (host != nullptr && !host->wait_until_left(impl().options().timeout)) {
     log(LogLevel::warn, "rank 0 ends, and the job's store with it, while other ranks still run");
   }
 }
 
-Communicator Communicator::split(int color) { return split_with(*this, color, impl_->options()); }
+Communicator Communicator::split(int color) { return split_with(*this, color, impl().options()); }
 
 struct Buffer::State {
   std::byte* data = nullptr;
@@ -130,14 +144,14 @@ Buffer Communicator::allocate(std::size_t bytes, Device device) {
   state.size = bytes;
   state.device = device;
   const bool on_host = device.kind == Device::Kind::host;
-  if (const auto shared = on_host && impl_->job() ? impl_->job()->shared() : nullptr) {
+  if (const auto shared = on_host && impl().job() ? impl().job()->shared() : nullptr) {
     const std::size_t offset = shared->own().allocate(bytes);
     state.data = shared->own().at(offset);
     state.keeper = std::shared_ptr<std::byte>(
         state.data, [shared, offset](std::byte*) { shared->own().release(offset); });
   } else {
     const Memory& memory = memory_of(device);
-    Backend* const backend = impl_->engine().setup().backends.find(device.kind);
+    Backend* const backend = impl().engine().setup().backends.find(device.kind);
     state.keeper = backend == nullptr ? memory.allocate(bytes) : backend->allocate(bytes, device);
     state.data = state.keeper.get();
     memory.fill(state.data, std::byte{0}, bytes);

@@ -51,6 +51,12 @@ void Engine::refuse_if_over(const Operation* next) {
                 concat("this communicator has already failed: ", state_.failure().get()->what()));
   }
   if (has_finished_) throw Error(ErrorCode::aborted, "this communicator has finished");
+  if (setup().job && setup().job->has_left()) {
+    throw Error(ErrorCode::aborted,
+                concat(setup().group,
+                       " ended when this rank finished the world: call finish() of "
+                       "groups first"));
+  }
 }
 
 void Engine::run(const Operation& operation) {
@@ -257,9 +263,10 @@ std::shared_ptr<Store> Engine::give_up_store() {
                        " cannot recover: only a world of several ranks can, and its groups are "
                        "split again afterwards"));
   }
-  if (!state_.has_failed()) {
+  if (!state_.has_failed() || has_finished_) {
     throw Error(ErrorCode::invalid_argument,
-                concat(setup().group, " has nothing to recover from: it has not failed"));
+                concat(setup().group, " has nothing to recover from: it has ",
+                       has_finished_ ? "finished" : "not failed"));
   }
   std::unique_lock lock(state_.mutex());
   wait_until_idle(lock);

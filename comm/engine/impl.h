@@ -1,6 +1,9 @@
 // The implementation of Communicator, and how to make one over any transport.
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <memory>
 #include <string>
@@ -27,10 +30,13 @@ class Communicator::Impl {
   // waits until the other ranks have left it.
   [[nodiscard]] StoreHost* host() const { return host_.get(); }
   void serves(std::shared_ptr<StoreHost> host) { host_ = std::move(host); }
+  // True in a process that was forked from the one that made it.
+  [[nodiscard]] bool is_of_another_process() const { return ::getpid() != process_; }
 
  private:
   const Topology topology_;
   const CommunicatorOptions options_;
+  const pid_t process_ = ::getpid();
   std::shared_ptr<StoreHost> host_;
   Engine engine_;
 };

@@ -31,6 +31,9 @@ class Job {
   [[nodiscard]] Store& store() { return *store_; }
   // Another Job takes over the store. This one has failed, and reports no further failure to it.
   [[nodiscard]] std::shared_ptr<Store> hand_over_store();
+  // This rank has finished the world, and its groups with it.
+  void leave() { has_left_ = true; }
+  [[nodiscard]] bool has_left() const { return has_left_; }
   [[nodiscard]] int launcher_rank(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] Transport& transport() { return *transport_; }
   [[nodiscard]] Messenger& messenger() { return messenger_; }
@@ -55,6 +58,7 @@ class Job {
   const std::shared_ptr<SharedHost> shared_;
   const std::vector<int> ranks_;
   std::atomic<bool> handed_over_{false};
+  std::atomic<bool> has_left_{false};
   std::mutex mutex_;
   std::vector<Failure*> failures_;  // guarded by mutex_
 };

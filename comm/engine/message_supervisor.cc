@@ -1,6 +1,7 @@
 #include "comm/engine/message_supervisor.h"
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 #include <utility>
 #include <vector>

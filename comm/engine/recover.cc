@@ -27,7 +27,7 @@ WorldPlan plan_of(const Engine& engine, const Topology& world, const std::vector
 }  // namespace
 
 Communicator Communicator::recover() {
-  Engine& engine = impl_->engine();
+  Engine& engine = impl().engine();
   const std::shared_ptr<Store> store = engine.give_up_store();
   const Environment environment = Environment::current();
   if (!environment.store) {
@@ -35,12 +35,12 @@ Communicator Communicator::recover() {
                 concat("recover() under the engine ", environment.launcher,
                        ": only bprun --on-failure continue lets the other ranks continue"));
   }
-  const CommunicatorOptions& options = impl_->options();
+  const CommunicatorOptions& options = impl().options();
   const Deadline deadline(options.start_timeout);
   const ListenOn listen = listen_on(options.interface, *environment.store, deadline);
   for (;;) {
     const Survivors left = store->join_survivors();
-    WorldPlan plan = plan_of(engine, impl_->topology(), left.ranks);
+    WorldPlan plan = plan_of(engine, impl().topology(), left.ranks);
     plan.name = concat("world@", left.generation);
     plan.options = options;
     if (!can_run(options.algorithm, plan.topology.local_sizes)) plan.options.algorithm = "auto";

@@ -24,7 +24,7 @@ Request::Request(Communicator& comm,
   operation.kind = kind;
   operation.reduce = options.op;
   operation.name = options.name;
-  operation.timeout = options.timeout;
+  operation.timeout = bounded(options.timeout);
   operation.prescale = options.prescale;
   operation.postscale = options.postscale;
   if (options.timeout.count() < 0) {
@@ -140,6 +140,15 @@ void Request::check_rank(const char* what, int rank) const {
 
 void Request::check_apart(const ConstView& input, const View& output) const {
   if (overlap(input, output)) refuse("input and output overlap");
+}
+
+void Request::check_apart(std::span<const View> tensors) const {
+  std::vector<View> sorted(tensors.begin(), tensors.end());
+  std::erase_if(sorted, [](const View& tensor) { return tensor.count == 0; });
+  std::ranges::sort(sorted, std::ranges::less(), &View::data);
+  const auto overlapping = std::ranges::adjacent_find(
+      sorted, [](const View& a, const View& b) { return overlap(a, b); });
+  if (overlapping != sorted.end()) refuse("two tensors overlap, and each would be reduced twice");
 }
 
 void Request::run() {

@@ -37,6 +37,7 @@ class Request {
                     const ConstView& memory) const;
   void check_rank(const char* what, int rank) const;
   void check_apart(const ConstView& input, const View& output) const;
+  void check_apart(std::span<const View> tensors) const;
   [[noreturn]] void refuse(const std::string& why) const;
 
   [[nodiscard]] int rank() const { return comm_.rank(); }

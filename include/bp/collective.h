@@ -224,7 +224,8 @@ void all_to_all_v(Communicator& comm,
 // wait at the receiver. A longer message waits for its receive. So if two ranks both call send and
 // then receive, with long messages, each waits for the other. Use send_async or receive_async on
 // one of them. Ranks that wait for each other in a circle throw a `mismatch` Error that names each
-// of them.
+// of them. A receive from any source belongs to no circle, since another thread of any rank may
+// still send to it: it ends at its timeout.
 //
 // Device memory goes through pinned host memory of the same length. Both calls then wait for the
 // work that options.stream had before; what has been received lies on the device once the Work is

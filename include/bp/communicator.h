@@ -143,9 +143,14 @@ class Communicator {
   // A process may call create() again after finish().
   static Communicator create(const CommunicatorOptions& options = {});
 
+  // A communicator from which another one was moved may only be destroyed or assigned to. Other
+  // calls with it throw invalid_argument.
   Communicator(Communicator&&) noexcept;
   Communicator& operator=(Communicator&&) noexcept;
-  ~Communicator();  // does not use the network; see finish()
+  // Does not use the network; see finish(). In a process that was forked from the one that made the
+  // communicator it does nothing at all: its threads exist only there. Such a process must not use
+  // the communicator.
+  ~Communicator();
 
   [[nodiscard]] int rank() const;
   [[nodiscard]] int size() const;
@@ -183,14 +188,19 @@ class Communicator {
   // Ends this rank's part in the communicator and, if it is the world, in the job. Waits for
   // pending operations and until this rank's messages have been received, and throws their Error. A
   // process that exits without it while other ranks still work counts as failed. Later calls throw
-  // `aborted`.
+  // `aborted`, also those of groups if this is the world, so groups finish first.
   void finish();
 
   class BP_HIDDEN Impl;
   explicit Communicator(std::unique_ptr<Impl> impl);
-  [[nodiscard]] Impl& impl() const { return *impl_; }
+  [[nodiscard]] Impl& impl() const {
+    if (!impl_) refuse_moved_from();
+    return *impl_;
+  }
 
  private:
+  [[noreturn]] BP_HIDDEN static void refuse_moved_from();
+
   std::unique_ptr<Impl> impl_;
 };
 

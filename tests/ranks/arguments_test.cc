@@ -6,6 +6,8 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -48,6 +50,53 @@ TEST(Arguments, AllGatherInputIsApartFromOutputOrInItsOwnBlock) {
               refused);
     all_gather_v(comm, const_view(there), view(all), counts);
     EXPECT_THAT(all, ElementsAre(1, 20, 20));
+  });
+}
+
+TEST(Arguments, TensorsOfAGroupDoNotOverlap) {
+  run_ranks(2, [](Communicator& comm) {
+    std::vector<float> six(6, 1);
+    const auto part = [&](std::size_t first, std::size_t count) {
+      return view(std::span(six).subspan(first, count));
+    };
+    const std::string refused =
+        "all_reduce_grouped: two tensors overlap, and each would be reduced twice";
+    std::vector<View> tensors = {part(4, 2), part(0, 3), part(2, 2)};
+    EXPECT_EQ(refusal_of([&] { all_reduce_grouped(comm, tensors); }), refused);
+    tensors = {part(0, 2), part(0, 2)};
+    EXPECT_EQ(refusal_of([&] { all_reduce_grouped(comm, tensors); }), refused);
+    tensors = {part(4, 2), part(0, 2), part(2, 2), part(2, 0)};
+    all_reduce_grouped(comm, tensors);
+    EXPECT_THAT(six, testing::Each(2));
+  });
+}
+
+TEST(Arguments, ATimeoutMayBeForEver) {
+  RanksOptions options;
+  options.wire = Wire::gloo;
+  options.communicator.timeout = std::chrono::milliseconds::max();
+  run_ranks(
+      2,
+      [](Communicator& comm) {
+        if (comm.rank() == 1) std::this_thread::sleep_for(50ms);
+        barrier(comm);
+        if (comm.rank() == 0) std::this_thread::sleep_for(50ms);
+        barrier(comm, {.timeout = std::chrono::milliseconds::max()});
+      },
+      options);
+}
+
+TEST(Arguments, ACommunicatorThatWasMovedFromIsRefused) {
+  run_ranks(2, [](Communicator& comm) {
+    Communicator group = comm.split(0);
+    Communicator other = std::move(group);
+    const std::string refused = "another communicator was moved from this one: use that one";
+    // NOLINTBEGIN(bugprone-use-after-move): what this test is about
+    EXPECT_EQ(refusal_of([&] { barrier(group); }), refused);
+    EXPECT_EQ(refusal_of([&] { static_cast<void>(group.rank()); }), refused);
+    group = std::move(other);
+    // NOLINTEND(bugprone-use-after-move)
+    barrier(group);
   });
 }
 
