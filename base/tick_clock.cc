@@ -11,7 +11,7 @@ namespace {
 
 // "Invariant TSC" (Intel SDM 3B, 18.17; AMD64 APM 3, CPUID Fn8000_0007_EDX): the counter runs at
 // one rate in all states of the processor.
-bool counter_has_constant_rate() {
+bool has_counter_of_constant_rate() {
 #if defined(__x86_64__)
   constexpr unsigned kPowerManagement = 0x8000'0007;
   constexpr unsigned kInvariant = 1U << 8;
@@ -25,26 +25,18 @@ bool counter_has_constant_rate() {
 #endif
 }
 
-struct Moment {
-  std::chrono::steady_clock::time_point steady = std::chrono::steady_clock::now();
-  TickClock::Ticks ticks = TickClock::now();
-};
-
 }  // namespace
 
-const bool TickClock::kConstantRate = counter_has_constant_rate();
-namespace {
-const Moment kStart;  // after the above, which it uses
-}
+TickClock::Start::Start() : has_counter(has_counter_of_constant_rate()) {}
 
-double TickClock::ticks_per_tick() {
-  if (!kConstantRate) return 1;
-  // After so long, the time between the two readings of a moment does not matter.
+double TickClock::steady_per_tick() {
+  const Start& first = start();
+  if (!first.has_counter) return 1;
+  // After so long, the time between a reading of one clock and of the other does not matter.
   constexpr std::chrono::milliseconds kLongEnough{1};
-  while (std::chrono::steady_clock::now() < kStart.steady + kLongEnough) std::this_thread::yield();
-  const Moment now;
-  return static_cast<double>((now.steady - kStart.steady).count()) /
-         static_cast<double>(now.ticks - kStart.ticks);
+  while (std::chrono::steady_clock::now() < first.steady + kLongEnough) std::this_thread::yield();
+  const auto steady = std::chrono::steady_clock::now() - first.steady;
+  return static_cast<double>(steady.count()) / static_cast<double>(counter() - first.ticks);
 }
 
 }  // namespace bp
