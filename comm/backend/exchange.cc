@@ -87,10 +87,17 @@ std::size_t Exchange::received_bytes(int rank) const {
   return bytes - receive[at(rank)].count;
 }
 
+std::size_t Exchange::output_bytes() const {
+  std::size_t bytes = 0;
+  for (const Block& block : receive) bytes = std::max(bytes, block.offset + block.count);
+  return bytes;
+}
+
 void Exchange::fill(const Operation& operation, int rank, int ranks, const CountTable& table) {
   input = operation.input.data;
   output = operation.output.data;
-  pieces = operation.kind == Kind::gather ? 1 : ranks;
+  root = operation.kind == Kind::gather ? operation.root : -1;
+  pieces = root >= 0 ? 1 : ranks;
   const std::size_t element = size_of(operation.whole().type);
   const auto longest_of = [&](std::span<const std::size_t> counts) {
     return *std::ranges::max_element(counts) * element;
@@ -101,7 +108,9 @@ void Exchange::fill(const Operation& operation, int rank, int ranks, const Count
   for (std::vector<Block>* blocks : {&send, &receive, &source}) blocks->assign(at(ranks), {});
   switch (operation.kind) {
     case Kind::gather:
-      send[at(operation.root)] = {0, counts[at(rank)] * element};
+      gives[at(operation.root)] = false;
+      gathered = block_in(counts, element, rank);
+      send[at(operation.root)] = {0, gathered.count};
       if (rank == operation.root) set_blocks(receive, counts, element);
       break;
     case Kind::scatter:

@@ -27,12 +27,15 @@ struct Exchange {
   // Known without a message:
   std::vector<Block> source;  // by sender: the block for this rank, in the sender's input
   std::vector<bool> gives;    // by sender: whether any block of its input has bytes
+  int root = -1;              // of a gather
+  Block gathered;             // of a gather: this rank's block in the root's output
   int pieces = 1;             // blocks in a sender's input: one for each rank, or one for the root
   std::size_t longest = 0;    // the longest block of all ranks
 
   // Makes this the exchange of a gather, a scatter or an all_to_all. `table`: for an all_to_all_v;
   // else empty.
   void fill(const Operation& operation, int rank, int ranks, const CountTable& table);
+  [[nodiscard]] std::size_t output_bytes() const;
   // Returns the bytes that come from other ranks.
   [[nodiscard]] std::size_t received_bytes(int rank) const;
 };

@@ -33,7 +33,9 @@ void exchange_inline(SharedVectors& vectors, CollectiveCall& call, const Exchang
 }  // namespace
 
 // Each rank copies the blocks that are for it out of the others' inputs. The stage holds the same
-// piece of every block, one after another.
+// piece of every block, one after another. If the root of a gather has its output in its arena,
+// the other ranks copy their blocks there, all at the same time; only a short block that is staged
+// already waits for the root.
 void shared_exchange(SharedVectors& vectors,
                      CollectiveCall& call,
                      const Exchange& exchange,
@@ -61,17 +63,31 @@ void shared_exchange(SharedVectors& vectors,
     }
   };
   bring(0);
-  vectors.announce(call, exchange.input, input_bytes, [&exchange](int peer) {
-    const auto index = static_cast<std::size_t>(peer);
-    return exchange.source[index].offset + exchange.receive[index].count;
-  });
+  const bool is_root = rank == exchange.root;
+  vectors.announce(call, is_root ? exchange.output : exchange.input,
+                   is_root ? exchange.output_bytes() : input_bytes, [&](int peer) {
+                     if (peer == exchange.root) {
+                       return exchange.gathered.offset + exchange.gathered.count;
+                     }
+                     const auto index = static_cast<std::size_t>(peer);
+                     return exchange.source[index].offset + exchange.receive[index].count;
+                   });
+  const bool into_root = exchange.root >= 0 && vectors.is_direct(exchange.root);
+  const auto copies_to_root = [&](int peer, std::size_t bytes) {
+    return into_root && peer != exchange.root && (vectors.is_direct(peer) || bytes > room);
+  };
+  if (copies_to_root(rank, exchange.gathered.count)) {
+    copy_bytes(vectors.direct(exchange.root, exchange.gathered.offset), exchange.input,
+               exchange.gathered.count);
+  }
   copy_own_block(exchange, rank);
   bool all_direct = true;  // the inputs of all ranks that give something
   for (int peer = 0; peer < ranks; ++peer) {
     const bool gives = exchange.gives[static_cast<std::size_t>(peer)];
     all_direct = all_direct && (vectors.is_direct(peer) || !gives);
   }
-  const std::size_t a_step = all_direct ? std::max(exchange.longest, std::size_t{1}) : room;
+  const bool is_one_step = all_direct || into_root;
+  const std::size_t a_step = is_one_step ? std::max(exchange.longest, std::size_t{1}) : room;
   const std::size_t steps = steps_of(exchange.longest, a_step);
   for (std::size_t step = 0; step < steps; ++step) {
     const std::size_t begin = step * a_step;
@@ -79,6 +95,10 @@ void shared_exchange(SharedVectors& vectors,
       const Block& block = exchange.receive[static_cast<std::size_t>(peer)];
       if (peer == rank || begin >= block.count) continue;
       const std::size_t length = std::min(a_step, block.count - begin);
+      if (copies_to_root(peer, block.count)) {
+        call.count(length);
+        continue;
+      }
       const std::size_t source = exchange.source[static_cast<std::size_t>(peer)].offset;
       copy_bytes(
           exchange.output + block.offset + begin,
@@ -86,7 +106,7 @@ void shared_exchange(SharedVectors& vectors,
           length);
       call.count(length);
     }
-    bring(step + 1);
+    if (step + 1 < steps) bring(step + 1);
     vectors.pass_barrier_after(step, steps, call);
   }
   if (!all_direct) vectors.leave_stage(steps);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <semaphore>
 #include <span>
@@ -229,6 +230,48 @@ TEST_P(ThreadsShm, MemoryOfTheCommunicatorIsUsedInPlace) {
             broadcast(comm, view(data), {.root = ranks - 1});
             ASSERT_EQ(std::ranges::count(data, static_cast<float>(ranks - 1)),
                       static_cast<std::ptrdiff_t>(count));
+          }
+        }
+      },
+      options());
+}
+
+// Each vector of a gather lies in the communicator's memory or in any: that of the root's output
+// and that of each input. Blocks are empty, short, and longer than a chunk of the stage.
+TEST_P(ThreadsShm, AGatherTakesMemoryOfEachKind) {
+  run_ranks(
+      GetParam(),
+      [](Communicator& comm) {
+        const auto ranks = static_cast<std::size_t>(comm.size());
+        const auto rank = static_cast<std::size_t>(comm.rank());
+        for (std::size_t choice = 0; choice < std::size_t{2} << ranks; ++choice) {
+          for (std::size_t root = 0; root < ranks; ++root) {
+            std::vector<std::size_t> counts(ranks);
+            for (std::size_t i = 0; i < ranks; ++i) counts[i] = (i + choice) % 4 * 350;
+            const std::size_t all = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+            Buffer own_input = comm.allocate(counts[rank] * sizeof(std::int32_t));
+            Buffer own_output = comm.allocate(all * sizeof(std::int32_t));
+            std::vector<std::int32_t> any_input(counts[rank]);
+            std::vector<std::int32_t> any_output(all);
+            const std::span<std::int32_t> input =
+                (choice >> rank & 1) != 0
+                    ? std::span(reinterpret_cast<std::int32_t*>(own_input.data()), counts[rank])
+                    : std::span(any_input);
+            const std::span<std::int32_t> output =
+                choice >> ranks != 0
+                    ? std::span(reinterpret_cast<std::int32_t*>(own_output.data()), all)
+                    : std::span(any_output);
+            std::iota(input.begin(), input.end(), static_cast<std::int32_t>(10'000 * rank));
+            gather_v(comm, const_view(input), rank == root ? view(output) : View{}, counts,
+                     {.root = static_cast<int>(root)});
+            if (rank != root) continue;
+            std::vector<std::int32_t> expected;
+            for (std::size_t i = 0; i < ranks; ++i) {
+              for (std::size_t k = 0; k < counts[i]; ++k) {
+                expected.push_back(static_cast<std::int32_t>(10'000 * i + k));
+              }
+            }
+            ASSERT_TRUE(std::ranges::equal(output, expected)) << choice << ", root " << root;
           }
         }
       },
