@@ -106,6 +106,33 @@ TEST_F(ReportCommand, MistakesHaveOneLineAndAHint) {
   EXPECT_EQ(bert_train("report").code, 2);
 }
 
+// A rename to the name would replace the link, the pipe or the device.
+TEST_F(ReportCommand, OutputsGoThroughLinksPipesAndDevices) {
+  std::filesystem::create_directory(path("kept"));
+  const Ended ended = in_folder(
+      "ln -s kept/page.html link && mkfifo pipe && " BP_BIN_DIR
+      "/bert_train report r --out link >/dev/null && test -L link && grep -q DOCTYPE "
+      "kept/page.html "
+      "&& { timeout 60 cat pipe > read & } && " BP_BIN_DIR
+      "/bert_train eval r other.csv --out pipe >/dev/null; code=$?; wait; test -p pipe && "
+      "wc -l < read; rm -r link pipe kept; exit $code");
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_EQ(ended.output, "201\n");
+  const Ended out = in_folder(BP_BIN_DIR
+                              "/bert_train predict r other.csv --out /dev/stdout > rows; code=$?; "
+                              "wc -l < rows; rm rows; exit $code");
+  EXPECT_EQ(out.code, 0) << out.output;
+  EXPECT_EQ(out.output, "202\n") << "the rows and what predict says of them";
+  const Ended unread =
+      in_folder("mkfifo pipe; timeout --preserve-status -k 60 -s TERM 3 " BP_BIN_DIR
+                "/bert_train predict r other.csv --out pipe; code=$?; rm pipe; exit $code");
+  EXPECT_EQ(unread.code, 75) << unread.output;
+  EXPECT_THAT(unread.output, HasSubstr("stopped on request while waiting for a reader of pipe\n"));
+  const Ended folder = bert_train("export r --out tmp");
+  EXPECT_EQ(folder.code, 2);
+  EXPECT_THAT(folder.output, StartsWith("bert_train: --out: cannot write tmp: it is a folder\n"));
+}
+
 TEST_F(ReportCommand, ARunIsAddedToADatabaseAndNeverLostByIt) {
   const std::string options = "data.csv --model tiny --steps 4 --batch 8 --max-length 32 ";
   ASSERT_EQ(bert_train(options + "--run d --runs-db runs.db").code, 0);

@@ -11,6 +11,7 @@ namespace bp::trainer {
 
 int run_export(Communicator& world, const Options& options) {
   if (world.rank() != 0) return 0;
+  require_writable(options.out);
   const ModelSource source = find_model(options.scored, *options.task, options.extensions);
   const auto model = load_model(source);
   model->merge_adapters();

@@ -1,14 +1,11 @@
 #include "trainer/commands/results.h"
 
-#include <unistd.h>
-
 #include <cstdio>
-#include <filesystem>
 
 #include "base/nearest.h"
+#include "base/output_place.h"
 #include "base/text.h"
 #include "trainer/data/input_error.h"
-#include "trainer/data/look_up.h"
 
 namespace bp::trainer {
 
@@ -35,18 +32,8 @@ Split chosen_split(const std::string& name, const SampleStore& store) {
 
 void require_writable(const std::string& file, const std::string& option) {
   if (file.empty()) return;
-  namespace fs = std::filesystem;
-  const fs::path parent = fs::path(file).parent_path();
-  const std::string folder = parent.empty() ? "." : parent.string();
-  const char* problem = nullptr;
-  if (!folder_exists(folder)) {
-    problem = "its folder does not exist";
-  } else if (folder_exists(file)) {
-    problem = "it is a folder";
-  } else if (::access(folder.c_str(), W_OK) != 0) {
-    problem = "you may not write into its folder";
-  }
-  if (problem == nullptr) return;
+  const std::string problem = output_problem(file);
+  if (problem.empty()) return;
   throw InputError(2, concat(option, ": cannot write ", file, ": ", problem),
                    "name a file in a folder that exists and that you may write to");
 }

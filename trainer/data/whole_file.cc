@@ -4,14 +4,18 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/data/disk_space.h"
+#include "trainer/data/stop_signals.h"
 
 namespace bp::trainer {
 namespace {
@@ -32,6 +36,21 @@ void put_on_disk(const std::string& path, int flags) {
   }
 }
 
+// Opens what exists at `path`. An ordinary open() of a named pipe would wait for its reader through
+// every request to stop.
+Fd open_existing(const std::string& path, const OutputPlace& place) {
+  std::error_code ignored;
+  if (place.descriptor >= 0 || !fs::is_fifo(path, ignored)) return open_directly(path, place);
+  constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
+  for (;;) {
+    Fd pipe(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    if (pipe && ::fcntl(pipe.get(), F_SETFL, O_WRONLY) == 0) return pipe;
+    if (errno != ENXIO) return {};  // ENXIO: no process reads it
+    throw_if_stopping("waiting for a reader of", path);
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
 }  // namespace
 
 void fail_to_write(const std::string& path, int error_number, std::uint64_t needed) {
@@ -42,15 +61,19 @@ void fail_to_write(const std::string& path, int error_number, std::uint64_t need
 
 PartFile::PartFile(std::string path)
     : path_(std::move(path)),
-      part_(path_ + ".part"),
-      file_(::open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode)) {
-  if (!file_) {
-    throw Error(ErrorCode::io, concat("cannot create ", part_, ": ", error_text(errno)));
-  }
+      place_(output_place(path_)),
+      part_(place_.file.empty() ? "" : place_.file + ".part"),
+      file_(part_.empty()
+                ? open_existing(path_, place_)
+                : Fd(::open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode))) {
+  if (file_) return;
+  throw Error(ErrorCode::io, part_.empty()
+                                 ? concat("cannot write ", path_, ": ", error_text(errno))
+                                 : concat("cannot create ", part_, ": ", error_text(errno)));
 }
 
 PartFile::~PartFile() {
-  if (!kept_) {
+  if (!kept_ && !part_.empty()) {
     ::unlink(part_.c_str());
   }
 }
@@ -65,7 +88,7 @@ void PartFile::write(std::string_view content) {
 void PartFile::flush() {
   const std::size_t written = write_all(file_.get(), buffer_.data(), buffer_.size());
   if (written < buffer_.size()) {
-    fail_to_write(path_, errno, buffer_.size() - written);
+    fail(buffer_.size() - written);
   }
   buffer_.clear();
 }
@@ -73,11 +96,19 @@ void PartFile::flush() {
 void PartFile::keep() {
   const std::size_t last = buffer_.size();
   flush();
-  if (::fsync(file_.get()) != 0 || std::rename(part_.c_str(), path_.c_str()) != 0) {
-    fail_to_write(path_, errno, last);
+  if (part_.empty()) return;
+  if (::fsync(file_.get()) != 0 || std::rename(part_.c_str(), place_.file.c_str()) != 0) {
+    fail(last);
   }
   kept_ = true;
-  sync_folder_of(path_);
+  sync_folder_of(place_.file);
+}
+
+// The space that is free in the folder of a device or a pipe says nothing about it.
+void PartFile::fail(std::size_t missing) const {
+  const int error = errno;
+  if (!part_.empty()) fail_to_write(path_, error, missing);
+  throw Error(ErrorCode::io, concat("cannot write ", path_, ": ", error_text(error)));
 }
 
 void write_whole_file(const std::string& path, std::string_view content) {

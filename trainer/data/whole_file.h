@@ -1,19 +1,24 @@
 // Writes files that are either complete or absent, and that survive a power cut.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "base/fd.h"
+#include "base/output_place.h"
 
 namespace bp::trainer {
 
-// Writes a file at `path`.part, which keep() moves to `path`. Every function throws io naming the
-// path, the reason and, if the disk is full, the missing space. After an error `path` is unchanged,
-// except if only its folder could not be synced.
+// Writes a file at `path`.part, which keep() moves to `path`. If `path` is a symbolic link, the
+// file that it leads to is replaced in this way. A device, a pipe or a descriptor (/dev/stdout) is
+// written directly instead. Every function throws io naming the path, the reason and, if the disk
+// is full, the missing space. After an error a file at `path` is unchanged, except if only its
+// folder could not be synced.
 class PartFile {
  public:
+  // Blocks for a named pipe until a process reads it; throws Interrupted if asked to stop first.
   explicit PartFile(std::string path);
   PartFile(const PartFile&) = delete;
   PartFile& operator=(const PartFile&) = delete;
@@ -26,9 +31,11 @@ class PartFile {
 
  private:
   void flush();
+  [[noreturn]] void fail(std::size_t missing) const;
 
   std::string path_;
-  std::string part_;
+  OutputPlace place_;
+  std::string part_;  // empty: what exists at `path` is written directly
   Fd file_;
   std::string buffer_;
   bool kept_ = false;

@@ -1,14 +1,15 @@
 #include "launcher/sweep/commands/write_report.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <optional>
-#include <system_error>
+#include <string>
 
+#include "base/fd.h"
+#include "base/output_place.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/sweep/driver/trial_run.h"
@@ -17,6 +18,8 @@
 
 namespace bp::launcher::sweep {
 namespace {
+
+constexpr int kFileMode = 0644;
 
 PageTrial page_trial(const TrialRecord& trial) {
   const bool running = trial.state == TrialState::running;
@@ -52,22 +55,21 @@ PageData page_data_of(SweepReader& sweep) {
 
 std::string write_report(SweepReader& sweep, const std::string& path) {
   const std::string target = path.empty() ? sweep.folder() + "/sweep.html" : path;
-  std::error_code ignored;
-  const auto type = std::filesystem::status(target, ignored).type();
-  if (type != std::filesystem::file_type::not_found &&
-      type != std::filesystem::file_type::regular) {
-    // A rename would replace a device by a file.
-    throw Error(ErrorCode::io, concat("cannot write ", target, ": it is no regular file"));
+  if (const std::string problem = output_problem(target); !problem.empty()) {
+    throw Error(ErrorCode::invalid_argument, concat("cannot write ", target, ": ", problem));
   }
-  const std::string part = concat(target, ".part-", ::getpid());
   const std::string text = sweep_page(page_data_of(sweep));
-  errno = 0;
-  std::ofstream file(part, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file || std::rename(part.c_str(), target.c_str()) != 0) {
+  const OutputPlace place = output_place(target);
+  const std::string part = place.file.empty() ? "" : concat(place.file, ".part-", ::getpid());
+  const Fd file =
+      part.empty() ? open_directly(target, place)
+                   : Fd(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode));
+  if (!file) cannot_write(target, errno);
+  const bool written = write_all(file.get(), text.data(), text.size()) == text.size();
+  if (part.empty() && written) return target;
+  if (!written || std::rename(part.c_str(), place.file.c_str()) != 0) {
     const int error = errno;
-    ::unlink(part.c_str());
+    if (!part.empty()) ::unlink(part.c_str());
     cannot_write(target, error);
   }
   return target;

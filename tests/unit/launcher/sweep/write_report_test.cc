@@ -7,7 +7,9 @@
 
 #include <filesystem>
 #include <string>
+#include <thread>
 
+#include "base/text.h"
 #include "bp/error.h"
 #include "launcher/sweep/state/sweep_reader.h"
 #include "launcher/sweep/state/sweep_state.h"
@@ -60,13 +62,28 @@ TEST_F(SweepReport, IsWrittenIntoTheFolderOrElsewhere) {
   }
 }
 
+TEST_F(SweepReport, IsWrittenThroughLinksAndPipesAndReplacesNone) {
+  SweepReader sweep(scratch_.path());
+  std::filesystem::create_symlink("linked.html", scratch_.path("link"));
+  (void)write_report(sweep, scratch_.path("link"));
+  EXPECT_TRUE(std::filesystem::is_symlink(scratch_.path("link")));
+  EXPECT_TRUE(read_file(scratch_.path("linked.html")).ends_with("</html>\n"));
+  const std::string pipe = scratch_.path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::string read;
+  std::thread reader([&] { read = read_file(pipe); });
+  (void)write_report(sweep, pipe);
+  reader.join();
+  EXPECT_TRUE(read.ends_with("</html>\n"));
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
 TEST_F(SweepReport, NamesTheFileThatItCannotWrite) {
   SweepReader sweep(scratch_.path());
   EXPECT_EQ(bp::test::error_of([&] { return write_report(sweep, "/nowhere/a.html"); }),
-            "io: cannot write /nowhere/a.html: No such file or directory");
-  ASSERT_EQ(::mkfifo(scratch_.path("pipe").c_str(), 0600), 0);
-  EXPECT_THROW((void)write_report(sweep, scratch_.path("pipe")), Error);
-  EXPECT_TRUE(std::filesystem::is_fifo(scratch_.path("pipe"))) << "it was not replaced";
+            "invalid_argument: cannot write /nowhere/a.html: its folder does not exist");
+  EXPECT_EQ(bp::test::error_of([&] { return write_report(sweep, scratch_.path()); }),
+            concat("invalid_argument: cannot write ", scratch_.path(), ": it is a folder"));
   for (const auto& entry : std::filesystem::directory_iterator(scratch_.path())) {
     EXPECT_EQ(entry.path().string().find(".part-"), std::string::npos) << entry.path();
   }
