@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/standard_output.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/agent/agent.h"
@@ -152,30 +153,27 @@ int fail(const std::filesystem::filesystem_error& error) {
   return kExitNoInput;
 }
 
-}  // namespace
-}  // namespace bp::launcher
+int run_command(const std::string& called, const std::vector<std::string>& arguments) {
+  if (arguments == std::vector<std::string>{"--agent"}) {
+    return agent_main();
+  }
+  if (const auto exit = become_sweep(arguments)) {
+    return *exit;
+  }
+  if (const auto exit = run_tool(arguments)) {
+    return *exit;
+  }
+  return launcher_main(called, arguments);
+}
 
-int main(int argc, char** argv) {
-  using namespace bp::launcher;  // NOLINT(google-build-using-namespace)
+int guarded_main(const std::string& called, const std::vector<std::string>& arguments) {
   try {
-    open_standard_streams();
-    keep_freed_memory();
-    const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
-    if (arguments == std::vector<std::string>{"--agent"}) {
-      return agent_main();
-    }
-    if (const auto exit = become_sweep(arguments)) {
-      return *exit;
-    }
-    if (const auto exit = run_tool(arguments)) {
-      return *exit;
-    }
-    return launcher_main(argc > 0 ? argv[0] : "bprun", arguments);
-  } catch (const bp::Error& error) {
+    return run_command(called, arguments);
+  } catch (const Error& error) {
     print_error(error.what());
-    return error.code() == bp::ErrorCode::invalid_argument ? kExitUsage
-           : error.code() == bp::ErrorCode::timeout        ? kExitTemporary
-                                                           : kExitInternal;
+    return error.code() == ErrorCode::invalid_argument ? kExitUsage
+           : error.code() == ErrorCode::timeout        ? kExitTemporary
+                                                       : kExitInternal;
   } catch (const std::filesystem::filesystem_error& error) {
     return fail(error);
   } catch (const std::system_error& error) {  // from Asio, for lack of a descriptor or thread
@@ -185,4 +183,16 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "bprun: internal error: %s\n", error.what());
     return kExitInternal;
   }
+}
+
+}  // namespace
+}  // namespace bp::launcher
+
+int main(int argc, char** argv) {
+  using namespace bp::launcher;  // NOLINT(google-build-using-namespace)
+  bp::hold_closed_output();
+  open_standard_streams();
+  keep_freed_memory();
+  const std::string called = argc > 0 ? argv[0] : "bprun";
+  return bp::end_output("bprun", guarded_main(called, {argv + (argc > 0 ? 1 : 0), argv + argc}));
 }

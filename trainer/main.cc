@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/plugin.h"
+#include "base/standard_output.h"
 #include "base/text.h"
 #include "bp/trainer/run.h"
 #include "trainer/commands/answer.h"
@@ -34,9 +35,10 @@ decltype(&bp::run_bert_train) open_trainer(std::string& problem) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  bp::hold_closed_output();
   bp::trainer::CommandLine line;
   const std::optional<int> code = bp::trainer::answer({argv + 1, argv + argc}, {}, line);
-  if (code) return *code;
+  if (code) return bp::end_output("bert_train", *code);
   std::string problem;
   if (const auto run = open_trainer(problem)) run(argc, argv, {});
   bp::trainer::print_problem(problem, "install bp again as a whole");

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/standard_output.h"
 #include "bp/error.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/report/quoted.h"
@@ -54,18 +55,23 @@ int exit_code_of(const Error& error) {
   }
 }
 
-}  // namespace
-}  // namespace bp::launcher::sweep
-
-int main(int argc, char** argv) {
-  using namespace bp::launcher::sweep;  // NOLINT(google-build-using-namespace)
+int guarded_main(const std::vector<std::string>& arguments) {
   try {
-    return sweep_main({argv + (argc > 0 ? 1 : 0), argv + argc});
-  } catch (const bp::Error& error) {
+    return sweep_main(arguments);
+  } catch (const Error& error) {
     print_sweep_error(error.what());
     return exit_code_of(error);
   } catch (const std::exception& error) {  // from Asio or the file system
     print_sweep_error(error.what());
-    return bp::launcher::kExitInternal;
+    return kExitInternal;
   }
+}
+
+}  // namespace
+}  // namespace bp::launcher::sweep
+
+int main(int argc, char** argv) {
+  bp::hold_closed_output();
+  return bp::end_output(
+      "bprun sweep", bp::launcher::sweep::guarded_main({argv + (argc > 0 ? 1 : 0), argv + argc}));
 }

@@ -106,6 +106,35 @@ TEST_F(ReportCommand, MistakesHaveOneLineAndAHint) {
   EXPECT_EQ(bert_train("report").code, 2);
 }
 
+// Writing to /dev/full fails, and opening it by a redirection changes nothing.
+TEST_F(ReportCommand, OutputThatIsLostIsAnErrorOfItsOwn) {
+  for (const char* const arguments :
+       {"report r", "report r/predictions.csv", "runs .", "eval r", "check data.csv",
+        "estimate data.csv --model tiny --batch 8 --max-length 32 --measured-steps 1", "--help",
+        "--help=json", "--version", "--completion bash", "report --help"}) {
+    const Ended full = bert_train(concat(arguments, " > /dev/full"));
+    EXPECT_EQ(full.code, 74) << arguments;
+    EXPECT_THAT(full.output,  // estimate also shows its progress on stderr
+                ::testing::EndsWith(
+                    "bert_train: cannot write to standard output: No space left on device\n"))
+        << arguments;
+  }
+  for (const char* const arguments : {"--help", "report r", "predict r other.csv"}) {
+    const Ended closed = bert_train(concat(arguments, " >&-"));
+    EXPECT_EQ(closed.code, arguments[0] == 'p' ? 70 : 74) << arguments;
+    EXPECT_THAT(closed.output, MatchesRegex("bert_train: cannot write [a-z ]*to standard output: "
+                                            "Bad file descriptor\n"))
+        << arguments;
+  }
+  const Ended predicted = bert_train("predict r other.csv > /dev/full");
+  EXPECT_EQ(predicted.code, 70);
+  EXPECT_EQ(predicted.output,
+            "bert_train: cannot write the predictions to standard output: No space left on "
+            "device\n");
+  const Ended refused = bert_train("check none.csv > /dev/full");
+  EXPECT_EQ(refused.code, 66) << refused.output;
+}
+
 // A rename to the name would replace the link, the pipe or the device.
 TEST_F(ReportCommand, OutputsGoThroughLinksPipesAndDevices) {
   std::filesystem::create_directory(path("kept"));

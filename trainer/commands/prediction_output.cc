@@ -1,5 +1,7 @@
 #include "trainer/commands/prediction_output.h"
 
+#include <stdio_ext.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <utility>
@@ -11,10 +13,12 @@ namespace bp::trainer {
 namespace {
 
 void check(bool written) {
-  if (!written) {
-    throw Error(ErrorCode::io,
-                concat("cannot write the predictions to standard output: ", error_text(errno)));
-  }
+  if (written) return;
+  const int error = errno;
+  ::__fpurge(stdout);  // this error tells of it, so end_output() must not
+  std::clearerr(stdout);
+  throw Error(ErrorCode::io,
+              concat("cannot write the predictions to standard output: ", error_text(error)));
 }
 
 }  // namespace

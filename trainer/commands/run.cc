@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/standard_output.h"
 #include "base/text.h"
 #include "bp/communicator.h"
 #include "bp/error.h"
@@ -170,8 +171,9 @@ int run(const std::vector<std::string>& arguments, const Extensions& extensions)
 // 0.1 to 0.3 s of processor time. On a busy machine the exit code of a rank that failed came so
 // late that bprun, which waits 1.5 s for it, reported another one.
 [[noreturn]] void exit_now(int code) {
+  const int end = end_output("bert_train", code);
   std::fflush(nullptr);
-  ::_exit(code);
+  ::_exit(end);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <set>
 #include <sstream>
 #include <string>
@@ -31,6 +32,30 @@ std::size_t occurrences(const std::string& text, const std::string& what) {
 }
 
 std::string text_of_file(const std::string& path) { return launcher::read_file(path).text; }
+
+TEST(LostOutput, OfACommandIsAnErrorOfItsOwn) {
+  const auto to = [](const char* redirected, const std::vector<std::string>& arguments) {
+    BprunProcess bprun({.arguments = arguments,
+                        .before = {"/bin/sh", "-c", concat("exec \"$@\" ", redirected), "sh"}});
+    EXPECT_EQ(bprun.finish(), 74) << arguments.front();
+    return bprun.err();
+  };
+  for (const std::vector<std::string>& arguments :
+       std::initializer_list<std::vector<std::string>>{{"--help"},
+                                                       {"--version"},
+                                                       {"--completion", "bash"},
+                                                       {"doctor", "--help"},
+                                                       {"doctor", "--json"},
+                                                       {"-n", "2", "--dry-run", "true"}}) {
+    EXPECT_EQ(to(">/dev/full", arguments),
+              "bprun: cannot write to standard output: No space left on device\n");
+  }
+  EXPECT_EQ(to(">/dev/full", {"sweep", "--help"}),
+            "bprun sweep: cannot write to standard output: No space left on device\n");
+  EXPECT_EQ(to(">&-", {"--help"}), "bprun: cannot write to standard output: Bad file descriptor\n");
+  EXPECT_EQ(to(">&-", {"sweep", "--help"}),
+            "bprun sweep: cannot write to standard output: Bad file descriptor\n");
+}
 
 TEST(LostOutput, AFullDiskDoesNotEndTheJob) {
   const Scratch folder;

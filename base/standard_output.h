@@ -1,0 +1,16 @@
+// Tells a program's user when its standard output was lost.
+#pragma once
+
+namespace bp {
+
+// Call this before any file is opened. If standard output is closed, takes its descriptor, so that
+// no file or socket gets it and what is printed; each write then fails with EBADF, as before.
+void hold_closed_output();
+
+// Call this once, before the program ends. Writes what is left in the buffer of stdout. If that
+// fails, or an earlier write to stdout has failed, prints "PROGRAM: cannot write to standard
+// output: No space left on device" to stderr, and returns `code`, or 74 instead of 0. Otherwise
+// returns `code`. A reader of a pipe that has seen enough (EPIPE) is no failure.
+[[nodiscard]] int end_output(const char* program, int code);
+
+}  // namespace bp
