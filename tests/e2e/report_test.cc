@@ -162,6 +162,23 @@ TEST_F(ReportCommand, OutputsGoThroughLinksPipesAndDevices) {
   EXPECT_THAT(folder.output, StartsWith("bert_train: --out: cannot write tmp: it is a folder\n"));
 }
 
+TEST_F(ReportCommand, ARefusedRunLeavesNoFolder) {
+  const Ended ended =
+      in_folder("mkdir fresh && cd fresh && printf \"a,b\\n1,2\\n\" > odd.csv && " BP_BIN_DIR
+                "/bert_train odd.csv; code=$?; ls; cd .. && rm -r fresh; exit $code");
+  EXPECT_EQ(ended.code, 2) << ended.output;
+  EXPECT_THAT(ended.output, ::testing::EndsWith("\nodd.csv\n"));
+  const Ended large = in_folder("mkdir fresh && cd fresh && cp ../data.csv . && " BP_BIN_DIR
+                                "/bert_train data.csv --model tiny --max-parameters 1000; code=$?; "
+                                "ls -d runs; cd .. && rm -r fresh; exit $code");
+  const Ended empty =
+      in_folder("mkdir -p fresh/runs && cp data.csv fresh && " BP_BIN_DIR
+                "/bert_train check fresh >/dev/null; code=$?; rm -r fresh; exit $code");
+  EXPECT_EQ(empty.code, 0) << empty.output;
+  EXPECT_EQ(large.code, 77) << large.output;
+  EXPECT_THAT(large.output, HasSubstr("No such file"));
+}
+
 TEST_F(ReportCommand, ARunIsAddedToADatabaseAndNeverLostByIt) {
   const std::string options = "data.csv --model tiny --steps 4 --batch 8 --max-length 32 ";
   ASSERT_EQ(bert_train(options + "--run d --runs-db runs.db").code, 0);

@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/text.h"
 #include "trainer/data/input_error.h"
@@ -42,7 +43,9 @@ std::vector<std::string> data_files(const std::string& path, const PrepareOption
   std::vector<std::string> files;
   for (const std::string& name : entries_of(path)) {
     if (name.starts_with('.')) continue;
-    files.push_back(concat(path, path.ends_with('/') ? "" : "/", name));
+    std::string file = concat(path, path.ends_with('/') ? "" : "/", name);
+    if (folder_exists(file) && entries_of(file).empty()) continue;  // such as runs/ before a run
+    files.push_back(std::move(file));
   }
   std::ranges::sort(files);
   for (const std::string& file : files) require_data(file, options);

@@ -127,14 +127,20 @@ void sync_folder_of(const std::string& path) {
   sync_folder(folder);
 }
 
-void make_folders(const std::string& path) {
-  std::vector<fs::path> missing;
+std::vector<std::string> make_folders(const std::string& path) {
+  std::vector<std::string> missing;
   for (fs::path folder = path; !folder.empty() && !fs::exists(folder);
        folder = folder.parent_path()) {
-    missing.push_back(folder);
+    missing.push_back(folder.string());
   }
-  fs::create_directories(path);
-  for (const fs::path& folder : missing) sync_folder_of(folder);
+  try {
+    fs::create_directories(path);
+    for (const std::string& folder : missing) sync_folder_of(folder);
+  } catch (...) {
+    for (const std::string& folder : missing) ::rmdir(folder.c_str());  // if it is empty
+    throw;
+  }
+  return missing;
 }
 
 }  // namespace bp::trainer

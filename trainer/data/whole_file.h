@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/output_place.h"
@@ -51,9 +52,10 @@ void sync_folder(const std::string& path);
 // Syncs the folder of `path`. Skips a folder that this process may write but not read, because such
 // a folder cannot be synced.
 void sync_folder_of(const std::string& path);
-// Creates a folder and its missing parents, and syncs their names. Throws
-// std::filesystem::filesystem_error if one cannot be created, and io as sync_folder() does.
-void make_folders(const std::string& path);
+// Creates a folder and its missing parents, and syncs their names. Returns those that it created,
+// the innermost first. Throws std::filesystem::filesystem_error if one cannot be created, and io as
+// sync_folder() does; those that it created are then removed.
+std::vector<std::string> make_folders(const std::string& path);
 
 // Throws io with a text such as "cannot write runs/a/report.html: No space left on device; about
 // 71.0 KiB more are needed, 4.0 KiB are free there".

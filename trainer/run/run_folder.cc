@@ -55,6 +55,11 @@ std::unique_ptr<Lease> take_lease(const std::string& run, const LeaseTimes& time
   return lease;
 }
 
+// Removes the folders up to the first that is not empty. Begins with the innermost.
+void remove_empty(const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders) ::rmdir(folder.c_str());
+}
+
 [[noreturn]] void refuse_place(const std::string& run, const std::string& text) {
   const std::string name = fs::path(run).filename().string();
   throw InputError(70, text,
@@ -81,8 +86,13 @@ RunFolder RunFolder::open(const std::string& path, IfExists if_exists, const Lea
     }
   }
   try {
-    make_folders(path);
-    return {path, take_lease(path, times)};
+    std::vector<std::string> made = make_folders(path);
+    try {
+      return {path, take_lease(path, times), std::move(made)};
+    } catch (...) {
+      remove_empty(made);
+      throw;
+    }
   } catch (const fs::filesystem_error& problem) {
     refuse_place(path,
                  concat("cannot create the run's folder ", path, ": ", problem.code().message()));
@@ -122,6 +132,7 @@ void RunFolder::require_lease() const {
 void RunFolder::remove_if_empty() {
   lease_.reset();
   ::rmdir(path_.c_str());  // fails if the folder is not empty
+  remove_empty(made_);
 }
 
 std::string stop_file(const std::string& run) { return run + "/stop"; }

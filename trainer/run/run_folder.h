@@ -37,15 +37,16 @@ class RunFolder {
   // Throws Error (aborted) if another process has taken over the folder. It may do so when this
   // process was suspended for longer than the lease lasts.
   void require_lease() const;
-  // Ends the lease, and removes the folder if it is empty: a run that could not start leaves
-  // nothing behind.
+  // Ends the lease, and removes the folder and the parents that open() made, such as runs/, as far
+  // as they are empty: a run that could not start leaves nothing behind.
   void remove_if_empty();
 
  private:
-  RunFolder(std::string path, std::unique_ptr<Lease> lease)
-      : path_(std::move(path)), lease_(std::move(lease)) {}
+  RunFolder(std::string path, std::unique_ptr<Lease> lease, std::vector<std::string> made)
+      : path_(std::move(path)), lease_(std::move(lease)), made_(std::move(made)) {}
   std::string path_;
   std::unique_ptr<Lease> lease_;
+  std::vector<std::string> made_;  // the folders that open() made, the innermost first
 };
 
 // Returns the path of the file that asks the run to save and to end, if it exists.

@@ -48,7 +48,20 @@ TEST_F(RunFolderTest, IsCreatedAndRemovedIfNothingWasWritten) {
   RunFolder folder = RunFolder::open(path("a/run"), IfExists::refuse);
   EXPECT_TRUE(std::filesystem::is_directory(path("a/run")));
   folder.remove_if_empty();
-  EXPECT_FALSE(std::filesystem::exists(path("a/run")));
+  EXPECT_FALSE(std::filesystem::exists(path("a")));
+}
+
+TEST_F(RunFolderTest, ParentsThatWereThereOrAreInUseStay) {
+  write("a/other", "");
+  std::filesystem::create_directory(path("b"));
+  for (const char* const name : {"a/run", "b/run", "b/c/run"}) {
+    RunFolder folder = RunFolder::open(path(name), IfExists::refuse);
+    if (name == std::string("b/c/run")) write("b/c/other", "");
+    folder.remove_if_empty();
+    EXPECT_FALSE(std::filesystem::exists(path(name)));
+  }
+  EXPECT_TRUE(std::filesystem::exists(path("a/other")));
+  EXPECT_TRUE(std::filesystem::exists(path("b/c/other")));
 }
 
 TEST_F(RunFolderTest, RefusesToStartOverInAnExistingRun) {
