@@ -32,6 +32,17 @@ decltype(&bp::run_bert_train) open_trainer(std::string& problem) {
   return reinterpret_cast<decltype(&bp::run_bert_train)>(opened.entry);
 }
 
+// If the loader could not map a library, the library itself is whole.
+std::string hint_for(const std::string& problem) {
+  const std::string text = bp::lower_case(problem);
+  for (const char* const sign : {"failed to map segment", "cannot allocate memory"}) {
+    if (text.find(sign) == std::string::npos) continue;
+    return "too little address space or memory is allowed: try ulimit -v unlimited, or give the "
+           "job or container more memory";
+  }
+  return "install bp again as a whole";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -41,6 +52,6 @@ int main(int argc, char** argv) {
   if (code) return bp::end_output("bert_train", *code);
   std::string problem;
   if (const auto run = open_trainer(problem)) run(argc, argv, {});
-  bp::trainer::print_problem(problem, "install bp again as a whole");
+  bp::trainer::print_problem(problem, hint_for(problem));
   return kExitUnavailable;
 }

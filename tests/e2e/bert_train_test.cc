@@ -276,6 +276,14 @@ TEST_F(BertTrain, TheHelpAndErrorsInArgumentsNeedNoLibTorch) {
   EXPECT_THAT(training.output, HasSubstr("\nhint: install bp again as a whole\n"));
 }
 
+TEST_F(BertTrain, ALimitOfAddressSpaceIsNamedAsTheReason) {
+  const Ended ended = shell("ulimit -v 400000; " BP_BIN_DIR "/bert_train data.csv");
+  EXPECT_EQ(ended.code, 69) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("failed to map segment"));
+  EXPECT_THAT(ended.output,
+              HasSubstr("\nhint: too little address space or memory is allowed: try ulimit -v "));
+}
+
 TEST_F(BertTrain, TellsHowItMultipliesBf16) {
   const std::string processor = read("/proc/cpuinfo");
   const bool x86 = processor.find("GenuineIntel") != std::string::npos ||
