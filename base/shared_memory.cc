@@ -15,8 +15,12 @@ namespace bp {
 namespace {
 
 [[noreturn]] void cannot(const char* doing, int error_number) {
-  throw Error(ErrorCode::io,
-              concat("cannot ", doing, " shared memory: ", error_text(error_number)));
+  throw Error(
+      ErrorCode::io,
+      concat("cannot ", doing, " shared memory: ", error_text(error_number),
+             error_number == EFBIG
+                 ? "; the limit of a file's size is too low for it (try ulimit -f unlimited)"
+                 : ""));
 }
 
 }  // namespace

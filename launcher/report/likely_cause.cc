@@ -32,6 +32,11 @@ constexpr std::array kKnownCauses{
     KnownCause{"cannot allocate memory", kMemory},
     KnownCause{"no space left on device", "the disk is full (df -h shows which)"},
     KnownCause{"disk quota exceeded", "the disk quota is used up"},
+    KnownCause{"file too large",
+               "the limit of a file's size is too low (ulimit -f shows it; ulimit -f unlimited "
+               "lifts it)"},
+    KnownCause{"failed to map segment",
+               "the limit of address space is too low for a library (ulimit -v shows it)"},
     KnownCause{"too many open files", "the limit of open files is too low (ulimit -n)"},
     KnownCause{"address already in use",
                "a port is taken by another program (ss -ltnp shows which)"},

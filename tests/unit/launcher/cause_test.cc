@@ -33,6 +33,8 @@ TEST(LikelyCause, IsReadFromStderr) {
   means("x: error while loading shared libraries: y.so", "a library is missing on that host");
   means("/lib/libc.so.6: version `GLIBC_2.99' not found", "a newer system");
   means("open: Too many open files", "ulimit -n");
+  means("bert_train: cannot make shared memory: File too large", "ulimit -f");
+  means("libx.so: failed to map segment from shared object", "ulimit -v");
 }
 
 TEST(LikelyCause, FindsALossThatIsNaN) {

@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string>
 
 #include "bp/error.h"
 
@@ -29,6 +32,25 @@ TEST(SharedMemory, CannotBeTruncated) {
   const SharedMemory memory = SharedMemory::create("bp test", kPage);
   EXPECT_NE(::ftruncate(memory.file().get(), 0), 0);
   EXPECT_NE(::ftruncate(memory.file().get(), 2 * kPage), 0);
+}
+
+TEST(SharedMemory, ATooLowLimitOfFilesIsNamed) {
+  const auto before = ::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit low{kPage, limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
+  std::string text;
+  try {
+    (void)SharedMemory::create("bp test", 2 * kPage);
+  } catch (const Error& error) {
+    text = error.what();
+  }
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  ::signal(SIGXFSZ, before);
+  EXPECT_EQ(text,
+            "cannot make shared memory: File too large; the limit of a file's size is too low for "
+            "it (try ulimit -f unlimited)");
 }
 
 TEST(SharedMemory, TruncatableMemoryIsRefused) {
