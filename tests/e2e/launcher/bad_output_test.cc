@@ -45,7 +45,6 @@ TEST(LostOutput, OfACommandIsAnErrorOfItsOwn) {
                                                        {"--version"},
                                                        {"--completion", "bash"},
                                                        {"doctor", "--help"},
-                                                       {"doctor", "--json"},
                                                        {"-n", "2", "--dry-run", "true"}}) {
     EXPECT_EQ(to(">/dev/full", arguments),
               "bprun: cannot write to standard output: No space left on device\n");
