@@ -2,13 +2,35 @@
 
 #include <sstream>
 
+#include "base/help_text.h"
+
 namespace bp::trainer {
 namespace {
 
 constexpr std::size_t kIndent = 26;
 constexpr std::size_t kWidth = 80;
 
+// Returns the text with each paragraph on one line. Empty lines and indented ones stay as they are.
+std::string joined_paragraphs(const std::string& text) {
+  std::istringstream lines(text);
+  std::string all;
+  bool open = false;  // a paragraph has begun
+  for (std::string line; std::getline(lines, line);) {
+    const bool of_paragraph = !line.empty() && line.front() != ' ';
+    if (!all.empty()) all += open && of_paragraph ? ' ' : '\n';
+    all += line;
+    open = of_paragraph;
+  }
+  return all;
+}
+
 }  // namespace
+
+// The sources break the text where their own lines end, which may be behind the last column.
+std::string HelpFormat::make_description(const CLI::App* app) const {
+  const std::string text = app->get_description();
+  return text.empty() ? "" : wrap_help(joined_paragraphs(text), kWidth) + '\n';
+}
 
 std::string HelpFormat::make_option(const CLI::Option* option, bool positional) const {
   std::string line = "  " + option->get_name(positional, true);
