@@ -5,7 +5,9 @@
 #include <cctype>
 #include <charconv>
 #include <cstdint>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 
 #include <CLI/CLI.hpp>
@@ -353,9 +355,10 @@ std::string OptionSet::parse(const std::vector<std::string>& arguments) {
   } catch (const CLI::CallForVersion& version) {
     return concat(version.what(), "\n");
   } catch (const CLI::ExtrasError&) {
-    refuse_unknown(app_->remaining(true).front());
+    refuse_extras(app_->remaining(true));
   } catch (const CLI::RequiredError& error) {
     for (const std::string& word : app_->remaining(true)) {
+      if (word == "--") break;
       if (word.starts_with("-")) refuse_unknown(word);  // the likelier mistake: --hlep
     }
     throw InputError(2, concat("an argument is missing: ", error.what()), help_hint());
@@ -381,6 +384,14 @@ void OptionSet::use(const std::string& name, const std::function<void()>& use) c
   }
 }
 
+// The list has -- itself if that ended the options.
+void OptionSet::refuse_extras(const std::vector<std::string>& extras) const {
+  const std::string& first = extras.front();
+  if (first != "--" || extras.size() == 1) refuse_unknown(first);
+  throw InputError(2, concat("unexpected argument '", extras[1], "' after --"),
+                   extras[1].starts_with("-") ? "options stand before --" : help_hint());
+}
+
 void OptionSet::refuse_unknown(const std::string& argument) const {
   if (!argument.starts_with("-")) {
     throw InputError(2, concat("unexpected argument '", argument, "'"),
@@ -391,7 +402,10 @@ void OptionSet::refuse_unknown(const std::string& argument) const {
   for (const Entry& entry : entries_) {
     if (!positional(entry.text.name)) names.push_back(entry.text.name);
   }
-  const std::string hint = hint_for_option(name, names);
+  std::string hint = hint_for_option(name, names);
+  if (std::error_code ignored; std::filesystem::exists(argument, ignored)) {
+    hint = concat("the path of a file or folder that begins with - is written ./", argument);
+  }
   throw InputError(2, concat("unknown option ", name), hint.empty() ? help_hint() : hint);
 }
 

@@ -124,6 +124,7 @@ class OptionSet {
                   const std::vector<std::string>& names,
                   const std::string& now,
                   std::function<void(const std::string&)> set);
+  [[noreturn]] void refuse_extras(const std::vector<std::string>& extras) const;
   [[noreturn]] void refuse_unknown(const std::string& argument) const;
   [[nodiscard]] std::string help_hint() const;
   [[nodiscard]] std::string joined(const std::string& name) const;

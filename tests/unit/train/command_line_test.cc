@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <sstream>
 
 #include "base/text.h"
+#include "tests/support/scratch.h"
 #include "trainer/data/input_error.h"
 #include "trainer/report/json.h"
 #include "trainer/tasks/inputs.h"
@@ -342,6 +344,26 @@ TEST(CommandLine, HelpFitsEightyColumns) {
     }
   }
   EXPECT_GE(commands, 15);
+}
+
+TEST(CommandLine, WordsThatBeginWithADashMayBePaths) {
+  EXPECT_EQ(parse({"--epochs", "2", "--", "-dash.csv"}).data, "-dash.csv");
+  EXPECT_EQ(parse({"report", "--", "-a", "--out"}).sources,
+            (std::vector<std::string>{"-a", "--out"}));
+  EXPECT_EQ(refusal({"stop", "--", "-r", "--out"}),
+            "unexpected argument '--out' after -- | options stand before --");
+  EXPECT_EQ(refusal({"--", "-r", "extra"}),
+            "unexpected argument 'extra' after -- | bert_train --help lists all options");
+  const Scratch scratch;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(scratch.path(""));
+  std::filesystem::create_directory("-dashrun");
+  EXPECT_EQ(refusal({"report", "-dashrun"}),
+            "unknown option -dashrun | the path of a file or folder that begins with - is written "
+            "./-dashrun");
+  std::filesystem::current_path(before);
+  EXPECT_EQ(refusal({"report", "-dashrun"}),
+            "unknown option -dashrun | bert_train report --help lists all options");
 }
 
 TEST(CommandLine, CommandsHaveTheirOwnOptions) {
