@@ -7,10 +7,13 @@
 
 namespace bp {
 
-// Returns the name that the fewest edits make of `wanted`: insert, delete or change a character, or
-// swap two neighbours. Upper and lower case count as the same. Returns "" if even that name needs
-// more edits than a third of the characters of `wanted` (one edit is always allowed). Names of more
-// than 100 bytes are never near.
+// Returns the name that `wanted` probably means. The first of these rules that finds a name
+// decides; upper and lower case count as the same.
+//  - The name is what other programs call `wanted` ("cuda" for "gpu").
+//  - The name begins with `wanted`, which has three characters or more. The shortest name counts.
+//  - The fewest edits make the name of `wanted`: insert, delete or change a character, or swap two
+//    neighbours. It may need as many edits as a third of the characters of `wanted`, or one.
+// Returns "" if no rule finds one. Names of more than 100 bytes need too many edits.
 [[nodiscard]] std::string nearest_name(std::string_view wanted,
                                        const std::vector<std::string>& names);
 

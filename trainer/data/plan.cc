@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <system_error>
 
 #include "base/check.h"
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "trainer/data/data_files.h"
 #include "trainer/data/encoding.h"
@@ -202,9 +204,16 @@ std::string value_in(const Fingerprint& print, const std::string& key) {
 void require_other_place(const Plan& plan) {
   for (const SourceFiles& source : plan.sources) {
     for (const DataFile& file : source.files) {
-      if (file.path != plan.store) continue;
+      std::error_code ignored;
+      if (file.path != plan.store && !std::filesystem::equivalent(file.path, plan.store, ignored)) {
+        continue;
+      }
       refuse_plan(concat("the store ", plan.store, " would replace its source"),
-                  "name it with --store");
+                  plan.options.store.empty()
+                      ? "name it with --store"
+                      : concat("--store names the file that bert_train makes of the data: leave it "
+                               "out, or name another file, such as ",
+                               quote_shell_word(default_store(file.path))));
     }
   }
 }

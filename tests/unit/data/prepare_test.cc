@@ -168,7 +168,8 @@ TEST_F(PrepareTest, NeverOverwritesAFileThatIsNoStore) {
   with.rebuild = true;
   expect_refused(with, 65, "thesis.sqlite is not an SQLite file", "--store");
   with.store = with.source;
-  expect_refused(with, 2, "would replace its source", "--store");
+  expect_refused(with, 2, "would replace its source",
+                 "leave it out, or name another file, such as");
 }
 
 TEST_F(PrepareTest, RefusesBadContentAndLeavesNothingBehind) {
