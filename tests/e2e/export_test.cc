@@ -43,8 +43,9 @@ TEST_F(Export, WritesModelOnnxWithoutAName) {
 TEST_F(Export, RefusesWhatItCannotWrite) {
   const auto before = names();
   const Ended nowhere = bert_train("export r --out no/such/folder/m.onnx");
-  EXPECT_NE(nowhere.code, 0);
-  EXPECT_THAT(nowhere.output, HasSubstr("no/such/folder/m.onnx"));
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_THAT(nowhere.output, HasSubstr("--out: cannot write no/such/folder/m.onnx: its folder "
+                                        "does not exist\nhint: name a file in a folder"));
   const Ended missing = bert_train("export nothing --out m.onnx");
   EXPECT_EQ(missing.code, 66);
   EXPECT_THAT(missing.output, HasSubstr("nothing"));

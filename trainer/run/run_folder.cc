@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/data/input_error.h"
@@ -58,6 +59,17 @@ std::unique_ptr<Lease> take_lease(const std::string& run, const LeaseTimes& time
 // Removes the folders up to the first that is not empty. Begins with the innermost.
 void remove_empty(const std::vector<std::string>& folders) {
   for (const std::string& folder : folders) ::rmdir(folder.c_str());
+}
+
+// Returns whether a process works on the run. Whoever may not write there can only read the lease.
+bool is_active(const std::string& run, const LeaseTimes& times) {
+  Lease lease(lease_path(run), times);
+  try {
+    // try_take() removes the lease of a dead process.
+    return !lease.try_take() && path_exists(lease_path(run));
+  } catch (const Error&) {
+    return lease.seems_held();
+  }
 }
 
 [[noreturn]] void refuse_place(const std::string& run, const std::string& text) {
@@ -145,14 +157,18 @@ void ask_to_stop(const std::string& run, const LeaseTimes& times) {
   if (!folder_exists(run) || !is_run_folder(run)) {
     throw InputError(66, concat(run, " is not a run's folder"), "bert_train stop RUN");
   }
-  Lease lease(lease_path(run), times);
-  // try_take() removes the lease of a dead process.
-  if (lease.try_take() || !path_exists(lease_path(run))) {
+  if (!is_active(run, times)) {
     throw InputError(
         66, concat("no run is active in ", run),
         "a run that has ended needs no stopping; the same command as before resumes it");
   }
-  write_whole_file(stop_file(run), "");
+  try {
+    write_whole_file(stop_file(run), "");
+  } catch (const Error& error) {
+    throw InputError(2, concat("cannot ask the run in ", run, " to stop: ", error.what()),
+                     concat("only who may write there can stop it; ls -ld ", quote_shell_word(run),
+                            " shows who may"));
+  }
 }
 
 std::string model_folder(const std::string& source) {

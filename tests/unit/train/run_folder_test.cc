@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -123,6 +124,39 @@ TEST_F(RunFolderTest, StoppingNeedsARunningRun) {
   const RunFolder running = RunFolder::open(path("run"), IfExists::reuse);
   ask_to_stop(path("run"));
   EXPECT_TRUE(std::filesystem::exists(stop_file(path("run"))));
+}
+
+// Modes of files do not bind root, so a root process becomes the user nobody.
+template <class Body>
+void as_nobody(const Body& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) ::_exit(2);
+    body();
+    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(RunFolderTest, StoppingInAReadOnlyFolderSaysWhetherARunIsActive) {
+  write("run/config.yaml", "");
+  std::filesystem::permissions(path("run"), std::filesystem::perms(0555));
+  const std::string refused = concat("66: no run is active in ", path("run"));
+  as_nobody(
+      [&] { EXPECT_THAT(input_refusal([&] { ask_to_stop(path("run")); }), HasSubstr(refused)); });
+  std::filesystem::permissions(path("run"), std::filesystem::perms(0755));
+  const RunFolder running = RunFolder::open(path("run"), IfExists::reuse);
+  std::filesystem::permissions(path("run"), std::filesystem::perms(0555));
+  as_nobody([&] {
+    EXPECT_EQ(input_refusal([&] { ask_to_stop(path("run")); }),
+              concat("2: cannot ask the run in ", path("run"), " to stop: cannot create ",
+                     stop_file(path("run")), ".part: Permission denied | only who may write there ",
+                     "can stop it; ls -ld ", path("run"), " shows who may"));
+  });
+  std::filesystem::permissions(path("run"), std::filesystem::perms(0755));
 }
 
 TEST_F(RunFolderTest, NamesThatAreTooLongAreErrorsWithAHint) {
