@@ -38,6 +38,22 @@ TEST_F(EvaluateRun, AFileIsScoredWholeAndLeavesNoFiles) {
   EXPECT_EQ(names(), before);
 }
 
+TEST_F(EvaluateRun, WhatARemarkOffersWorksAsItIsPrinted) {
+  in_folder("(cat data.csv; tail -n +2 data.csv) > twice.csv");
+  const std::string options = "twice.csv --model tiny --steps 2 --batch 8 --max-length 32 --run t ";
+  const Ended first = bert_train(options);
+  ASSERT_EQ(first.code, 0) << first.output;
+  const std::string offer = "--dedupe --store twice-2.sqlite --run t-2";
+  EXPECT_THAT(first.output, HasSubstr(concat("; ", offer, " keeps each text once")));
+  const Ended refused = bert_train(options + "--dedupe");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.output, HasSubstr("hint: --store twice-2.sqlite --run t-2 makes another"));
+  const Ended followed = bert_train(options + offer);
+  EXPECT_EQ(followed.code, 0) << followed.output;
+  EXPECT_THAT(followed.output, HasSubstr("--dedupe leaves out 300 of 600 rows"));
+  in_folder("rm -r t t-2 twice*");
+}
+
 TEST_F(EvaluateRun, TheRunsOwnSplitsNeedNoStoreAndLeaveNone) {
   const auto line = [](const std::string& arguments, const std::string& begin) {
     const Ended ended = bert_train("eval " + arguments);

@@ -271,6 +271,22 @@ bool is_store(const std::string& data) {
          application_of(data).value_or(kStoreApplication) == kStoreApplication;
 }
 
+std::string another_place(const Plan& plan) {
+  namespace fs = std::filesystem;
+  const auto free_name = [](const std::string& path, const std::string& suffix) {
+    const bool has_suffix = path.ends_with(suffix);
+    const std::string stem = path.substr(0, path.size() - (has_suffix ? suffix.size() : 0));
+    std::error_code ignored;
+    for (int number = 2;; ++number) {
+      std::string name = concat(stem, "-", number, has_suffix ? suffix : "");
+      if (!fs::exists(name, ignored)) return name;
+    }
+  };
+  const std::string& run = plan.options.run;
+  return concat("--store ", quote_shell_word(free_name(plan.store, kStoreSuffix)),
+                run.empty() ? "" : " --run " + quote_shell_word(free_name(run, "")));
+}
+
 std::string store_path(const PrepareOptions& options) {
   return options.store.empty() ? default_store(options.source) : options.store;
 }

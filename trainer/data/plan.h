@@ -63,6 +63,10 @@ void require_split(const std::array<double, 3>& split);
 // Throws InputError (2, 65, 66) for options that cannot be right and for files that are not tables.
 [[nodiscard]] Plan make_plan(const PrepareOptions& options);
 
+// Returns options that make another store, "--store reviews-2.sqlite", and another run if the
+// options name one: the first names with a number that are free.
+[[nodiscard]] std::string another_place(const Plan& plan);
+
 // Returns whether the data file itself divided the rows of a store with this fingerprint.
 [[nodiscard]] bool is_divided_by_data(const Fingerprint& stored);
 

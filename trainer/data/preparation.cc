@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <numeric>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -52,6 +53,15 @@ std::size_t encoding_threads(const PrepareOptions& options) {
   constexpr unsigned kMost = 8;
   if (options.threads > 0) return static_cast<std::size_t>(options.threads);
   return std::clamp(std::thread::hardware_concurrency(), 1U, kMost);
+}
+
+// Puts what the user can do now where the remark offers --rebuild, which is refused once a run
+// needs the store.
+std::string remark_for(const Plan& plan, std::string remark) {
+  constexpr std::string_view kRebuild = "--rebuild";
+  const std::size_t at = remark.find(kRebuild);
+  if (at == std::string::npos || plan.options.run.empty()) return remark;
+  return remark.replace(at, kRebuild.size(), another_place(plan));
 }
 
 }  // namespace
@@ -155,7 +165,7 @@ void Preparation::choose_rows(Survey& found) {
 // Tells the user about problems of the data, with the options that help.
 void Preparation::say_remarks(Survey& found) {
   if (!plan_.file_split.remark.empty()) say(plan_.file_split.remark);
-  for (const std::string& remark : found.remarks) say(remark);
+  for (const std::string& remark : found.remarks) say(remark_for(plan_, remark));
   if (plan_.options.dedupe) {
     const std::int64_t repeats = kept_.dropped() - found.left_out.size();
     say(concat("--dedupe leaves out ", with_commas(repeats), " of ", with_commas(found.all_rows),
@@ -167,10 +177,12 @@ void Preparation::say_remarks(Survey& found) {
         return split_of(source, kept_.place(source, row));
       });
   if (repeats.dev_in_train + repeats.test_in_train > 0) {
-    say(concat(with_commas(repeats.dev_in_train), " of dev's texts and ",
+    say(remark_for(
+        plan_,
+        concat(with_commas(repeats.dev_in_train), " of dev's texts and ",
                with_commas(repeats.test_in_train),
                " of test's are in train too, which makes scores too good; --dedupe --rebuild "
-               "keeps each text once"));
+               "keeps each text once")));
   }
 }
 

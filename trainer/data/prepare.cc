@@ -20,6 +20,15 @@ namespace {
 const char* const kRebuildHint = "--rebuild rebuilds it, --store makes another store";
 const char* const kStoreHint = "name another place for the new store with --store";
 
+// Returns what must be added to the command so that it makes a store of its own. The run that needs
+// the present store cannot resume with another one.
+std::string hint_for_place(const Plan& plan) {
+  std::error_code ignored;
+  const std::string& run = plan.options.run;
+  if (run.empty() || !std::filesystem::exists(run + "/config.yaml", ignored)) return kStoreHint;
+  return concat(another_place(plan), " makes another store and another run");
+}
+
 std::string needed_by(const Plan& plan, const SampleStore& store) {
   const auto& ask = plan.options.needed_by;
   return ask ? ask(plan.store, store.identity()) : "";
@@ -37,9 +46,10 @@ bool matches(const Plan& plan, const SampleStore& store) {
     throw InputError(2,
                      concat("--rebuild would replace the store ", plan.store, ", which the run in ",
                             run, " needs to resume and to be scored again"),
-                     kStoreHint);
+                     hint_for_place(plan));
   }
-  const char* const hint = plan.options.may_rebuild && run.empty() ? kRebuildHint : kStoreHint;
+  const bool may_rebuild = plan.options.may_rebuild && run.empty();
+  const std::string hint = may_rebuild ? kRebuildHint : hint_for_place(plan);
   if (const std::string change = changed_source(stored, plan); !change.empty()) {
     throw InputError(65, concat(change, " since the store ", plan.store, " was made"), hint);
   }

@@ -59,6 +59,9 @@ struct PrepareOptions {
   int threads = 0;
   bool rebuild = false;
   bool may_rebuild = true;  // hints may offer --rebuild
+  // The folder of the run that this command begins or resumes with the store, or "". Hints then
+  // offer another store and another run, because a store that a run needs is not rebuilt.
+  std::string run = {};
   // Returns the run that needs the store with this path and identity, or "". A store that a run
   // needs is not replaced.
   std::function<std::string(const std::string& store, const std::string& identity)> needed_by = {};

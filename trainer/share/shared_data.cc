@@ -23,6 +23,7 @@ PrepareOptions prepare_options(const Options& options) {
   result.source = options.data;
   result.seed = options.seed;
   result.needed_by = run_that_needs;
+  if (options.action == Action::train && !options.fast_dev_run) result.run = options.run;
   return result;
 }
 

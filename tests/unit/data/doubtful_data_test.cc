@@ -105,6 +105,25 @@ TEST_F(DoubtfulData, EqualTextsInTrainAndTest) {
   }
 }
 
+TEST_F(DoubtfulData, ARunIsOfferedAnotherStoreAndAnotherRun) {
+  std::string content = "text,label\n";
+  for (int row = 0; row < 200; ++row) content += concat(row % 100, " a,", row % 2, "\n");
+  PrepareOptions with = of(content);
+  with.run = scratch_.path("run");
+  const std::string store = scratch_.path("r-3.sqlite");
+  (void)scratch_.write("r-2.sqlite", "");
+  (void)run(with);
+  EXPECT_THAT(messages_,
+              Contains(HasSubstr(concat("too good; --dedupe --store ", store, " --run ",
+                                        scratch_.path("run-2"), " keeps each text once"))));
+  messages_.clear();
+  with.dedupe = true;
+  with.store = store;
+  with.run = scratch_.path("run-2");
+  (void)run(with);
+  EXPECT_THAT(messages_, Contains(HasSubstr("--dedupe leaves out 100 of 200 rows")));
+}
+
 TEST_F(DoubtfulData, ATextOfTheTestFileIsNotTrainedOn) {
   PrepareOptions with = of("text,label\na,0\nb,1\na,0\nc,1\n");
   with.test_source = scratch_.write("t.csv", "text,label\nd,0\nb,1\nd,1\n");

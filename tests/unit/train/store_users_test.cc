@@ -70,6 +70,14 @@ TEST_F(StoreUsers, AStoreThatARunNeedsIsNotReplacedAndNoHintOffersIt) {
   checkpoint("run", 5, identity);
   EXPECT_THAT(test::input_refusal(run), HasSubstr("was made differently: max length is 128 there"));
   EXPECT_THAT(test::input_refusal(run), Not(HasSubstr("--rebuild")));
+  // A command that trains offers a run of its own if its run exists: that cannot change its data.
+  with.run = path("run");
+  EXPECT_THAT(test::input_refusal(run), HasSubstr("| name another place for the new store"));
+  write("run/config.yaml", "");
+  EXPECT_THAT(test::input_refusal(run),
+              HasSubstr(concat("| --store ", path("r-2.sqlite"), " --run ", path("run-2"),
+                               " makes another store and another run")));
+  with.run.clear();
   with.rebuild = true;
   EXPECT_EQ(
       test::input_refusal(run),
