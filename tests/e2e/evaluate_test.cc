@@ -38,6 +38,26 @@ TEST_F(EvaluateRun, AFileIsScoredWholeAndLeavesNoFiles) {
   EXPECT_EQ(names(), before);
 }
 
+TEST_F(EvaluateRun, ARunIsFoundFromAnyFolder) {
+  const std::string test = line_of(bert_train("eval r").output, "test: ");
+  ASSERT_THAT(test, EndsWith(", 30 samples"));
+  const std::string worst = "not good";  // of the rows whose texts report shows
+  ASSERT_THAT(bert_train("report r").output, HasSubstr(worst));
+  for (const std::string folder : {"/", "r", "tmp"}) {
+    const std::string run = folder == "r" ? "." : path("r");
+    const std::string command = concat("cd ", folder, " && " BP_BIN_DIR "/bert_train ");
+    const Ended scored = in_folder(concat(command, "eval ", run));
+    EXPECT_EQ(scored.code, 0) << scored.output;
+    EXPECT_EQ(line_of(scored.output, "test: "), test) << scored.output;
+    EXPECT_THAT(in_folder(concat(command, "report ", run)).output, HasSubstr(worst));
+  }
+  // A whole project moves.
+  in_folder("mkdir moved && cp -r data.csv r moved && mv data.csv data.sqlite tmp");
+  const Ended moved = in_folder("cd / && " BP_BIN_DIR "/bert_train eval " + path("moved/r"));
+  in_folder("rm -r moved && mv tmp/data.csv tmp/data.sqlite .");
+  EXPECT_EQ(line_of(moved.output, "test: "), test) << moved.output;
+}
+
 TEST_F(EvaluateRun, WhatARemarkOffersWorksAsItIsPrinted) {
   in_folder("(cat data.csv; tail -n +2 data.csv) > twice.csv");
   const std::string options = "twice.csv --model tiny --steps 2 --batch 8 --max-length 32 --run t ";

@@ -14,6 +14,7 @@
 #include "trainer/data/look_up.h"
 #include "trainer/model/byte_source.h"
 #include "trainer/model/weights.h"
+#include "trainer/run/run_paths.h"
 
 namespace bp::trainer {
 namespace {
@@ -21,10 +22,14 @@ namespace {
 namespace fs = std::filesystem;
 
 // Returns the folder of the base model. A relative path is that of the current folder, as PEFT
-// takes it, or of the adapters' folder.
+// takes it, of the adapters' folder, or of the folder in which the run of the adapters was started.
 std::string base_folder(const std::string& folder, const LoraConfig& adapters) {
-  for (const std::string& base : {adapters.base, concat(folder, "/", adapters.base)}) {
-    if (!adapters.base.empty() && folder_exists(base)) return base;
+  if (!adapters.base.empty()) {
+    for (const std::string& base : {adapters.base, concat(folder, "/", adapters.base),
+                                    path_of_run(folder + "/..", adapters.base),
+                                    path_of_run(folder + "/../..", adapters.base)}) {
+      if (folder_exists(base)) return base;
+    }
   }
   throw InputError(66,
                    concat("the base model ", in_quotes(adapters.base), " of the adapters in ",

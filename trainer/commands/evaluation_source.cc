@@ -11,7 +11,7 @@
 #include "trainer/data/plan.h"
 #include "trainer/options/option_set.h"
 #include "trainer/run/run_folder.h"
-#include "trainer/run/run_settings.h"
+#include "trainer/run/run_paths.h"
 #include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {
@@ -26,8 +26,7 @@ bool same_file(const std::string& a, const std::string& b) {
 
 // Returns the options of the run in `folder`, none if it is not a run's folder.
 std::vector<Setting> settings_of_run(const std::string& folder) {
-  const std::string config = folder + "/config.yaml";
-  return path_exists(config) ? read_settings(config) : std::vector<Setting>();
+  return path_exists(folder + "/config.yaml") ? read_run_settings(folder) : std::vector<Setting>();
 }
 
 // Returns the run whose model or checkpoint is in `folder`, or "".

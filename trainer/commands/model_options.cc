@@ -6,6 +6,7 @@
 #include "trainer/commands/training_options.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
+#include "trainer/run/run_paths.h"
 #include "trainer/run/run_settings.h"
 #include "trainer/tasks/task_input.h"
 
@@ -178,6 +179,7 @@ CommandLine parse_replay(const std::vector<std::string>& arguments, const Extens
       parse_train({value_of(read_settings(config), "data"), "--config", config}, extensions, "");
   line.options.action = Action::replay;
   line.options.data.clear();
+  line.options.distill.teacher = path_of_run(folder + "/../..", line.options.distill.teacher);
   line.options.source = folder;
   line.options.settings = set.settings();
   line.options.arguments = arguments;

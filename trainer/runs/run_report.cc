@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "trainer/data/look_up.h"
 #include "trainer/report/shown_text.h"
+#include "trainer/run/run_paths.h"
 #include "trainer/runs/comparison.h"
 #include "trainer/runs/run_texts.h"
 #include "trainer/runs/text_table.h"
@@ -63,7 +64,7 @@ ScoredFile score_predictions(const RunRecord& run) {
   if (!path_exists(path)) return {};
   const bool tested = run.summary && run.summary->test;
   const Split split = tested ? Split::test : Split::dev;
-  RunTexts texts(run.settings, split);
+  RunTexts texts(with_paths_of_run(run.path, run.settings), split);
   const auto text = [&](std::int64_t sample_id, std::int64_t text_id) {
     return texts.of(sample_id, text_id);
   };
