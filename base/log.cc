@@ -9,31 +9,48 @@
 
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 
+#include "base/log_writer.h"
+
 namespace bp {
 namespace {
 
-// Writes each line with one write(2). A short or failed write is not retried, because a log must
-// not block its program.
+// Writes each line with one write(2), unless the program has another writer. A short or failed
+// write is not retried, because a log must not block its program.
 class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  void set_writer(std::function<void(std::string_view)> writer) {
+    const std::lock_guard lock(mutex_);
+    writer_ = std::move(writer);
+  }
+
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
+    if (writer_) {
+      writer_({line.data(), line.size()});
+      return;
+    }
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   }
   void flush_() override {}
+
+ private:
+  std::function<void(std::string_view)> writer_;  // base_sink's mutex_ guards it
 };
 
 struct Logger {
   std::mutex mutex;  // guards sink and context
   std::shared_ptr<std::function<void(LogLevel, std::string_view)>> sink;
   std::string context;
-  spdlog::logger spd{"bp", std::make_shared<StderrSink>()};
+  std::shared_ptr<StderrSink> on_stderr = std::make_shared<StderrSink>();
+  spdlog::logger spd{"bp", on_stderr};
 
   Logger() {
     spd.set_pattern("%H:%M:%S.%e %L %v");
@@ -89,6 +106,10 @@ void set_log_sink(std::function<void(LogLevel, std::string_view)> sink) {
            : nullptr;
   const std::lock_guard lock(logger().mutex);
   logger().sink = std::move(shared);
+}
+
+void set_log_writer(std::function<void(std::string_view)> writer) {
+  logger().on_stderr->set_writer(std::move(writer));
 }
 
 void set_log_context(std::string_view context) {

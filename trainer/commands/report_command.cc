@@ -13,6 +13,7 @@
 #include "trainer/report/page.h"
 #include "trainer/report/report.h"
 #include "trainer/report/shown_text.h"
+#include "trainer/report/terminal_width.h"
 #include "trainer/runs/comparison.h"
 #include "trainer/runs/estimate.h"
 #include "trainer/runs/run_report.h"
@@ -81,7 +82,7 @@ std::string report_runs(const std::vector<std::string>& paths) {
     }
     runs.push_back(read_run(path));
   }
-  print_text(comparison_text(runs));
+  print_text(comparison_text(runs, columns_of_stdout()));
   return comparison_page(runs);
 }
 

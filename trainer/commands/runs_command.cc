@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "trainer/commands/commands.h"
+#include "trainer/report/terminal_width.h"
 #include "trainer/runs/run_list.h"
 
 namespace bp::trainer {
@@ -19,7 +20,8 @@ int run_runs(Communicator& world, const Options& options) {
   } else if (options.list_format == "json") {
     text = runs_json(runs, metric);
   } else {
-    text = runs.empty() ? concat("no runs in ", options.source, "\n") : runs_text(runs, metric);
+    text = runs.empty() ? concat("no runs in ", options.source, "\n")
+                        : runs_text(runs, metric, columns_of_stdout());
   }
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);

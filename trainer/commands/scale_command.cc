@@ -25,6 +25,7 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
+#include "trainer/report/terminal_width.h"
 #include "trainer/runs/estimate.h"
 #include "trainer/runs/scaling.h"
 #include "trainer/runs/text_table.h"
@@ -172,7 +173,7 @@ int run_scale(Communicator& world, const Options& options) {
     measured.push_back(measure_world(name, options, folder.path()));
   }
   const std::vector<ScalingRow> rows = scaling_rows(measured);
-  std::fputs(text_table(scaling_table(rows)).c_str(), stdout);
+  std::fputs(text_table(scaling_table(rows), columns_of_stdout()).c_str(), stdout);
   write_scaling(rows, options);
   return 0;
 }

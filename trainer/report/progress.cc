@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/fd.h"
+#include "base/log_writer.h"
 #include "base/terminal_columns.h"
 #include "base/text.h"
 #include "trainer/report/shown_text.h"
@@ -59,9 +60,14 @@ Progress::Output Progress::stderr_output() {
 }
 
 Progress::Progress(std::int64_t steps, Output output)
-    : steps_(steps), output_(std::move(output)), updated_(output_.now()), shown_(updated_) {}
+    : steps_(steps), output_(std::move(output)), updated_(output_.now()), shown_(updated_) {
+  if (output_.terminal) set_log_writer([this](std::string_view line) { write_above(line); });
+}
 
-Progress::~Progress() { finish(); }
+Progress::~Progress() {
+  if (output_.terminal) set_log_writer({});
+  finish();
+}
 
 void Progress::update(const State& state) {
   const std::scoped_lock lock(mutex_);
@@ -98,10 +104,12 @@ void Progress::resume_clock() {
   updated_ = output_.now();
 }
 
-void Progress::say(std::string_view text) {
+void Progress::say(std::string_view text) { write_above(std::string(text) + '\n'); }
+
+void Progress::write_above(std::string_view line) {
   const std::scoped_lock lock(mutex_);
   erase();
-  output_.write(std::string(text) + '\n');
+  output_.write(line);
 }
 
 void Progress::finish() {

@@ -53,14 +53,15 @@ class Progress {
   // Excludes the time since the last update, which was not training (an evaluation, a checkpoint).
   void resume_clock();
 
-  // Prints a line above the redrawn one. While this object exists, log lines must be printed this
-  // way too.
+  // Prints a line above the redrawn one. On a terminal, the lines of bp::log() are printed this way
+  // too while this object exists, of which a process has one.
   void say(std::string_view text);
 
   // Shows the last state if it has not been shown, and ends the redrawn line.
   void finish();
 
  private:
+  void write_above(std::string_view line);
   void measure(const State& state, Clock::time_point now);
   void show(Clock::time_point now);
   void erase();

@@ -109,10 +109,10 @@ std::vector<TableRow> differing_settings(const std::vector<RunRecord>& runs) {
   return rows;
 }
 
-std::string comparison_text(const std::vector<RunRecord>& runs) {
+std::string comparison_text(const std::vector<RunRecord>& runs, int columns) {
   const std::vector<TableRow> settings = differing_settings(runs);
-  return concat(text_table(compared_runs(runs)), '\n',
-                settings.empty() ? "all settings are the same\n" : text_table(settings));
+  return concat(text_table(compared_runs(runs), columns), '\n',
+                settings.empty() ? "all settings are the same\n" : text_table(settings, columns));
 }
 
 }  // namespace bp::trainer

@@ -16,8 +16,8 @@ namespace bp::trainer {
 // none if there is no such setting.
 [[nodiscard]] std::vector<TableRow> differing_settings(const std::vector<RunRecord>& runs);
 
-// For a terminal.
-[[nodiscard]] std::string comparison_text(const std::vector<RunRecord>& runs);
+// For a terminal of this width; 0: any width.
+[[nodiscard]] std::string comparison_text(const std::vector<RunRecord>& runs, int columns = 0);
 // Needs no other file. At most kMostRunColours runs.
 [[nodiscard]] std::string comparison_page(const std::vector<RunRecord>& runs);
 

@@ -27,6 +27,21 @@ std::string count_text(std::int64_t count) {
   return count < 100 ? concat(count) : rate_text(static_cast<double>(count));
 }
 
+// Breaks a line of facts at blanks so that it fits a terminal, with the rest below the facts.
+std::string wrapped_facts(const std::string& line) {
+  constexpr std::size_t kWidth = 80;
+  constexpr std::size_t kIndent = 10;
+  std::string out;
+  std::string rest = line;
+  for (std::size_t blank = 0; rest.size() > kWidth;) {
+    blank = rest.rfind(' ', kWidth);
+    if (blank == std::string::npos || blank < kIndent) break;
+    out += rest.substr(0, blank) + '\n';
+    rest = std::string(kIndent, ' ') + rest.substr(blank + 1);
+  }
+  return out + rest;
+}
+
 }  // namespace
 
 MeasuredWorld mean_step(const Metrics& metrics, std::int64_t warm_up) {
@@ -97,22 +112,27 @@ std::string estimate_text(const Estimate& e) {
   const double epoch = e.world.seconds * static_cast<double>(e.epoch_steps);
   const double run = e.world.seconds * static_cast<double>(e.steps);
   const double exposed = 100 * e.world.seconds_exposed / e.world.seconds;
-  return concat(
-      "model     ", e.model, "\n", parts_text(e.parts), "memory    ", size_text(memory.peak),
+  const std::string of_memory = concat(
+      "memory    ", size_text(memory.peak),
       e.world.ranks > 1 ? concat(", the most of ", e.world.ranks, " ranks") : "",
       " (measured): weights ", size_text(memory.weights), ", gradients ",
       size_text(memory.gradients), ", optimizer ", size_text(memory.optimizer),
-      ", activations and the program ", size_text(memory.peak - std::min(memory.peak, known)),
-      "\ntime      ", span_text(e.world.seconds), " a step of ", brief(e.world.samples),
-      " samples (mean of ", e.measured, "), ", fixed(exposed, 1),
-      " % of it waiting for other ranks\n          ", counted(e.epoch_steps, "step"),
-      " an epoch: ", span_text(epoch), "; ", counted(e.steps, "step"), " the run: ", span_text(run),
-      "; evaluations come on top\ndisk      ",
+      ", activations and the program ", size_text(memory.peak - std::min(memory.peak, known)));
+  const std::string of_step = concat("time      ", span_text(e.world.seconds), " a step of ",
+                                     brief(e.world.samples), " samples (mean of ", e.measured,
+                                     "), ", fixed(exposed, 1), " % of it waiting for other ranks");
+  const std::string of_run =
+      concat("          ", counted(e.epoch_steps, "step"), " an epoch: ", span_text(epoch), "; ",
+             counted(e.steps, "step"), " the run: ", span_text(run), "; evaluations come on top");
+  const std::string of_disk =
       e.checkpoints == 0
-          ? std::string("no checkpoints")
-          : concat(size_text(e.checkpoint), " a checkpoint, at most ", e.checkpoints,
+          ? std::string("disk      no checkpoints")
+          : concat("disk      ", size_text(e.checkpoint), " a checkpoint, at most ", e.checkpoints,
                    " at a time: ",
-                   size_text(e.checkpoint * static_cast<std::uint64_t>(e.checkpoints))));
+                   size_text(e.checkpoint * static_cast<std::uint64_t>(e.checkpoints)));
+  return concat(wrapped_facts("model     " + e.model), "\n", parts_text(e.parts),
+                wrapped_facts(of_memory), "\n", wrapped_facts(of_step), "\n", wrapped_facts(of_run),
+                "\n", wrapped_facts(of_disk));
 }
 
 std::string to_json(const Estimate& e) {

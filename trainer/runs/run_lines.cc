@@ -41,7 +41,7 @@ std::string shown_date(const std::string& begun) {
 
 }  // namespace
 
-std::string runs_text(const std::vector<ListedRun>& runs, const std::string& metric) {
+std::string runs_text(const std::vector<ListedRun>& runs, const std::string& metric, int columns) {
   std::vector<TableRow> rows = {{"run", "state", "task", "model", "steps", "score", "best dev",
                                  "test", "time", "date (UTC)"}};
   std::string problems;
@@ -58,7 +58,7 @@ std::string runs_text(const std::vector<ListedRun>& runs, const std::string& met
                     shown_date(run.record->begun())});
     if (!run.record->why.empty()) problems += concat(run.name, ": ", run.record->why, '\n');
   }
-  return text_table(rows) + (problems.empty() ? "" : "\n" + problems);
+  return text_table(rows, columns) + (problems.empty() ? "" : "\n" + problems);
 }
 
 std::string runs_csv(const std::vector<ListedRun>& runs, const std::string& metric) {

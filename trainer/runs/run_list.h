@@ -23,8 +23,11 @@ struct ListedRun {
 // value come last. Throws InputError (2) with the nearest name if no run has such a score.
 void sort_runs(std::vector<ListedRun>& runs, const std::string& by);
 
-// Each run has one line. `metric`: the score to show; empty: each run's main score.
-[[nodiscard]] std::string runs_text(const std::vector<ListedRun>& runs, const std::string& metric);
+// Each run has one line. `metric`: the score to show; empty: each run's main score. `columns`: see
+// text_table().
+[[nodiscard]] std::string runs_text(const std::vector<ListedRun>& runs,
+                                    const std::string& metric,
+                                    int columns = 0);
 [[nodiscard]] std::string runs_csv(const std::vector<ListedRun>& runs, const std::string& metric);
 [[nodiscard]] std::string runs_json(const std::vector<ListedRun>& runs, const std::string& metric);
 

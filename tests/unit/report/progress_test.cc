@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/terminal_columns.h"
+#include "bp/log.h"
 
 namespace bp::trainer {
 namespace {
@@ -57,6 +58,26 @@ TEST(Progress, RedrawsOneLineOnATerminal) {
   EXPECT_THAT(last, testing::EndsWith(" samples/s  0:10 left"));
   progress.finish();
   EXPECT_EQ(screen.taken(), "\n");
+}
+
+TEST(Progress, LogLinesAreNotGluedToTheRedrawnLine) {
+  Screen screen;
+  {
+    Progress progress(100, screen.output(true));
+    screen.now += milliseconds(100);
+    progress.update({.step = 1, .samples = 32, .loss = 0.7});
+    (void)screen.taken();
+    log(LogLevel::warn, "other processes use the cores");
+    EXPECT_THAT(screen.taken(),
+                testing::MatchesRegex("\r\x1b\\[K[0-9:.]+ W other processes use the cores\n"));
+    screen.now += milliseconds(100);
+    progress.update({.step = 2, .samples = 64, .loss = 0.7});
+    EXPECT_THAT(screen.taken(), testing::StartsWith("[>                   ] 2/100"));
+  }
+  testing::internal::CaptureStderr();
+  log(LogLevel::warn, "later");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::EndsWith(" W later\n"));
+  (void)screen.taken();
 }
 
 TEST(Progress, CountsSkippedSteps) {

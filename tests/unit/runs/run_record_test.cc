@@ -91,6 +91,9 @@ TEST_F(RunRecordTest, IsComparedWithOthers) {
             "\n"
             "setting    x/a   y/a\n"
             "lr       0.001  0.01\n");
+  EXPECT_EQ(comparison_text(runs, 80),
+            "                best dev                          train\n"
+            "run     state   accuracy  at step  last dev     test     loss  steps  time  rows/s\n");
   const std::string page = comparison_page(runs);
   EXPECT_THAT(page, AllOf(HasSubstr("<h2>dev accuracy</h2>"), HasSubstr("<h2>train loss</h2>"),
                           HasSubstr("run run-1"), HasSubstr("run run-2"), HasSubstr(">0.01<"),
