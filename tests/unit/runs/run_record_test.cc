@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <sstream>
 #include <string>
 
 #include "runs_fixture.h"
@@ -92,8 +93,21 @@ TEST_F(RunRecordTest, IsComparedWithOthers) {
             "setting    x/a   y/a\n"
             "lr       0.001  0.01\n");
   EXPECT_EQ(comparison_text(runs, 80),
-            "                best dev                          train\n"
-            "run     state   accuracy  at step  last dev     test     loss  steps  time  rows/s\n");
+            "               best dev    at    last           train\n"
+            "run     state  accuracy  step     dev    test    loss  steps  time  rows/s\n"
+            "x/a  finished    0.9000    40  0.9000  0.8000  0.2500     40  0:20    64.0\n"
+            "y/a    failed    0.7000    40  0.7000       -  0.2500     40  0:20    64.0\n"
+            "\n"
+            "setting    x/a   y/a\n"
+            "lr       0.001  0.01\n");
+  for (const int columns : {40, 60, 79}) {
+    std::istringstream lines(comparison_text(runs, columns));
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(static_cast<int>(line.size()), columns) << line;
+    }
+  }
+  EXPECT_THAT(comparison_text(runs, 40),
+              HasSubstr("\n\n              train\nrun    test    loss  steps  time  rows/s\n"));
   const std::string page = comparison_page(runs);
   EXPECT_THAT(page, AllOf(HasSubstr("<h2>dev accuracy</h2>"), HasSubstr("<h2>train loss</h2>"),
                           HasSubstr("run run-1"), HasSubstr("run run-2"), HasSubstr(">0.01<"),
