@@ -417,9 +417,9 @@ TEST_F(Files, WholeFileWritesToADeviceAndKeepsIt) {
   constexpr unsigned kFull = 7;
   if (::mknod(path("null").c_str(), S_IFCHR | 0600, ::makedev(kMemory, kNull)) != 0 ||
       ::mknod(path("full").c_str(), S_IFCHR | 0600, ::makedev(kMemory, kFull)) != 0) {
-    GTEST_SKIP() << "only root can make a device";
+    GTEST_SKIP() << "only root can use a device";
   }
-  if (!std::ofstream(path("null"))) GTEST_SKIP() << "this file system has no devices";
+  if (!std::ofstream(path("null"))) GTEST_SKIP() << "only root can use a device, and this file system has none";
   write_whole_file(path("null"), "nothing");
   EXPECT_THAT([&] { write_whole_file(path("full"), "too much"); },
               ThrowsMessage<Error>("cannot write " + path("full") + ": No space left on device"));
