@@ -66,8 +66,8 @@ struct Logger {
 // The only process-wide state in bp: all of a process logs to the same place.
 Logger& logger() {
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-  static auto* const instance = new Logger;  // never destroyed: threads may log until the very end
-  return *instance;
+  static auto* const kLogger = new Logger;  // never destroyed: threads may log until the very end
+  return *kLogger;
 }
 
 spdlog::level::level_enum to_spdlog(LogLevel level) {
