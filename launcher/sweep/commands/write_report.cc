@@ -54,7 +54,7 @@ PageData page_data_of(SweepReader& sweep) {
 }
 
 std::string write_report(SweepReader& sweep, const std::string& path) {
-  const std::string target = path.empty() ? sweep.folder() + "/sweep.html" : path;
+  std::string target = path.empty() ? sweep.folder() + "/sweep.html" : path;
   if (const std::string problem = output_problem(target); !problem.empty()) {
     throw Error(ErrorCode::invalid_argument, concat("cannot write ", target, ": ", problem));
   }
