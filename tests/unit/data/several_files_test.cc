@@ -80,7 +80,8 @@ TEST_F(SeveralFiles, WhatIsNoDataIsRefusedByItsName) {
   expect_refused(of(data, {}), 65, "f/notes.md is not a file of data by its name",
                  "remove it from the folder");
   std::filesystem::remove(scratch_.path("f/notes.md"));
-  std::filesystem::create_directory(scratch_.path("f/sub"));
+  std::filesystem::create_directory(scratch_.path("f/sub"));  // allowed while it is empty
+  (void)scratch_.write("f/sub/c.csv", "text,label\nc,good\n");
   expect_refused(of(data, {}), 65, "f/sub is a folder within a folder of data", "--also");
   std::filesystem::create_directory(scratch_.path("empty"));
   expect_refused(of(scratch_.path("empty"), {}), 66, "empty has no files", "name a file of data");
