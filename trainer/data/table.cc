@@ -78,6 +78,12 @@ void refuse_second(const TableQuestion& question,
                                         field.name, ' ', first + 1, " --header yes"));
 }
 
+// The columns that no field names, one of which a misspelt field may mean.
+TableRow names_left_over(const TableQuestion& question, TableRow names) {
+  for (const Field& field : question.fields) std::erase(names, field.column);
+  return names;
+}
+
 std::size_t find_by_name(const TableQuestion& question, const Field& field, const TableRow& names) {
   const auto found = std::find(names.begin(), names.end(), field.column);
   if (found != names.end()) {
@@ -89,7 +95,7 @@ std::size_t find_by_name(const TableQuestion& question, const Field& field, cons
     return find_by_number(question, *number, names.size());
   }
   if (!is_needed(question, field)) return TableLayout::kNoColumn;
-  const std::string nearest = nearest_name(field.column, names);
+  const std::string nearest = nearest_name(field.column, names_left_over(question, names));
   throw InputError(
       2, concat(question.path, " has no column '", field.column, "': it has ", shown_names(names)),
       !nearest.empty() ? concat("did you mean '", nearest, "'?")
