@@ -197,12 +197,14 @@ TEST(Closure, ErrorsNameTheMisuse) {
             "backward(loss, weight)");
   EXPECT_THAT(text({}, [&](auto& optimizer) { optimizer.step([&] { optimizer.step(); }); }),
               HasSubstr("step() inside the closure of step(closure): leave it out"));
-  DistributedOptimizer adam(world, model.named_parameters(),
-                            test::make_optimizer("adam", model.parameters(), 0.1),
-                            {.micro_batches = 2});
-  backward(adam);
-  EXPECT_EQ(test::refusal_of([&] { adam.step([&] { backward(adam); }); }),
-            "DistributedOptimizer: step(closure) in the middle of a window: call step() first");
+  {
+    DistributedOptimizer adam(world, model.named_parameters(),
+                              test::make_optimizer("adam", model.parameters(), 0.1),
+                              {.micro_batches = 2});
+    backward(adam);
+    EXPECT_EQ(test::refusal_of([&] { adam.step([&] { backward(adam); }); }),
+              "DistributedOptimizer: step(closure) in the middle of a window: call step() first");
+  }
   EXPECT_THAT(text({.loss_scaling = {.initial = 4}},
                    [&](auto& optimizer) { optimizer.step([&] { backward(optimizer); }); }),
               HasSubstr("step(closure) cannot skip a window that overflows: leave out"));
