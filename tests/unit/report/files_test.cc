@@ -419,7 +419,8 @@ TEST_F(Files, WholeFileWritesToADeviceAndKeepsIt) {
       ::mknod(path("full").c_str(), S_IFCHR | 0600, ::makedev(kMemory, kFull)) != 0) {
     GTEST_SKIP() << "only root can use a device";
   }
-  if (!std::ofstream(path("null"))) GTEST_SKIP() << "only root can use a device, and this file system has none";
+  if (!std::ofstream(path("null")))
+    GTEST_SKIP() << "only root can use a device, and this file system has none";
   write_whole_file(path("null"), "nothing");
   EXPECT_THAT([&] { write_whole_file(path("full"), "too much"); },
               ThrowsMessage<Error>("cannot write " + path("full") + ": No space left on device"));
