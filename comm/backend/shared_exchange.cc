@@ -30,12 +30,22 @@ void exchange_inline(SharedVectors& vectors, CollectiveCall& call, const Exchang
   }
 }
 
+// The root's output lies in its arena, so each rank copies its own block there, all at the same
+// time.
+void gather_into_root(SharedVectors& vectors, CollectiveCall& call, const Exchange& exchange) {
+  if (vectors.rank() != exchange.root) {
+    copy_bytes(vectors.direct(exchange.root, exchange.gathered.offset), exchange.input,
+               exchange.gathered.count);
+  }
+  copy_own_block(exchange, vectors.rank());
+  vectors.pass_barrier(call);
+  call.count(exchange.received_bytes(vectors.rank()));
+}
+
 }  // namespace
 
 // Each rank copies the blocks that are for it out of the others' inputs. The stage holds the same
-// piece of every block, one after another. If the root of a gather has its output in its arena,
-// the other ranks copy their blocks there, all at the same time; only a short block that is staged
-// already waits for the root.
+// piece of every block, one after another.
 void shared_exchange(SharedVectors& vectors,
                      CollectiveCall& call,
                      const Exchange& exchange,
@@ -72,22 +82,18 @@ void shared_exchange(SharedVectors& vectors,
                      const auto index = static_cast<std::size_t>(peer);
                      return exchange.source[index].offset + exchange.receive[index].count;
                    });
-  const bool into_root = exchange.root >= 0 && vectors.is_direct(exchange.root);
-  const auto copies_to_root = [&](int peer, std::size_t bytes) {
-    return into_root && peer != exchange.root && (vectors.is_direct(peer) || bytes > room);
-  };
-  if (copies_to_root(rank, exchange.gathered.count)) {
-    copy_bytes(vectors.direct(exchange.root, exchange.gathered.offset), exchange.input,
-               exchange.gathered.count);
-  }
-  copy_own_block(exchange, rank);
   bool all_direct = true;  // the inputs of all ranks that give something
   for (int peer = 0; peer < ranks; ++peer) {
     const bool gives = exchange.gives[static_cast<std::size_t>(peer)];
     all_direct = all_direct && (vectors.is_direct(peer) || !gives);
   }
-  const bool is_one_step = all_direct || into_root;
-  const std::size_t a_step = is_one_step ? std::max(exchange.longest, std::size_t{1}) : room;
+  if (exchange.root >= 0 && vectors.is_direct(exchange.root)) {
+    gather_into_root(vectors, call, exchange);
+    if (!all_direct) vectors.leave_stage(1);
+    return;
+  }
+  copy_own_block(exchange, rank);
+  const std::size_t a_step = all_direct ? std::max(exchange.longest, std::size_t{1}) : room;
   const std::size_t steps = steps_of(exchange.longest, a_step);
   for (std::size_t step = 0; step < steps; ++step) {
     const std::size_t begin = step * a_step;
@@ -95,10 +101,6 @@ void shared_exchange(SharedVectors& vectors,
       const Block& block = exchange.receive[static_cast<std::size_t>(peer)];
       if (peer == rank || begin >= block.count) continue;
       const std::size_t length = std::min(a_step, block.count - begin);
-      if (copies_to_root(peer, block.count)) {
-        call.count(length);
-        continue;
-      }
       const std::size_t source = exchange.source[static_cast<std::size_t>(peer)].offset;
       copy_bytes(
           exchange.output + block.offset + begin,
@@ -106,7 +108,7 @@ void shared_exchange(SharedVectors& vectors,
           length);
       call.count(length);
     }
-    if (step + 1 < steps) bring(step + 1);
+    bring(step + 1);
     vectors.pass_barrier_after(step, steps, call);
   }
   if (!all_direct) vectors.leave_stage(steps);
