@@ -6,8 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -15,6 +13,7 @@
 
 #include "base/text.h"
 #include "input_refusal.h"
+#include "tests/support/as_nobody.h"
 #include "tests/support/scratch.h"
 
 namespace {
@@ -108,16 +107,12 @@ TEST(LookUp, AFolderThatFailsWhileItIsReadIsRefused) {
   }
 }
 
-// The modes of files do not bind root, so root becomes the user nobody.
 TEST(LookUp, AFolderOfAnotherUserIsRefused) {
   const Scratch scratch;
   const std::string folder = scratch.path("theirs");
   ASSERT_EQ(::mkdir(folder.c_str(), 0), 0);
   ASSERT_EQ(::chmod(scratch.path().c_str(), 0755), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    constexpr uid_t kNobody = 65534;
-    if (::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) ::_exit(2);
+  as_nobody([&] {
     const std::string hint = concat(
         " | you need permission to read it and to enter the folders above it: namei -l ", folder);
     EXPECT_EQ(input_refusal([&] { (void)entries_of(folder); }),
@@ -125,11 +120,7 @@ TEST(LookUp, AFolderOfAnotherUserIsRefused) {
     EXPECT_EQ(
         input_refusal([&] { (void)path_exists(folder + "/x"); }),
         concat("66: cannot read ", folder, "/x: Permission denied", hint, "/x shows who may"));
-    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  });
 }
 
 }  // namespace

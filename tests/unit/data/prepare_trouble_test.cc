@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/deadline.h"
+#include "tests/support/as_nobody.h"
 #include "tests/unit/data/prepare_fixture.h"
 #include "trainer/data/leftover.h"
 #include "trainer/data/sample_store.h"
@@ -189,15 +190,6 @@ TEST_F(PrepareTrouble, AWaiterSeesTheProgressOfTheOther) {
   }
   waiting.join();
   EXPECT_TRUE(has_said("prepared 10 rows"));
-}
-
-// The modes of files do not bind root, so root becomes the user nobody.
-void drop_root() {
-  constexpr uid_t kNobody = 65534;
-  if (::geteuid() == 0 && (::setresgid(kNobody, kNobody, kNobody) != 0 ||
-                           ::setresuid(kNobody, kNobody, kNobody) != 0)) {
-    ::_exit(99);
-  }
 }
 
 TEST_F(PrepareTrouble, AReadOnlyStoreInAReadOnlyFolderServesAnyNumberOfRanks) {

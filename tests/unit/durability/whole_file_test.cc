@@ -4,14 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "bp/error.h"
+#include "tests/support/as_nobody.h"
 #include "tests/support/files/file_record.h"
 #include "tests/support/files/power_cut.h"
 #include "trainer/report/predictions.h"
@@ -86,20 +85,7 @@ TEST(WholeFile, CanBeWrittenToAFolderThatCannotBeRead) {
   ASSERT_EQ(::mkdir(folder.c_str(), 0777), 0);
   ASSERT_EQ(::chmod(scratch.path().c_str(), 0755), 0);
   ASSERT_EQ(::chmod(folder.c_str(), 0333), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    constexpr uid_t kNobody = 65534;
-    if (::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) ::_exit(2);
-    try {
-      write_whole_file(folder + "/mine.csv", "1,2\n");
-    } catch (const std::exception&) {
-      ::_exit(1);
-    }
-    ::_exit(0);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  as_nobody([&] { EXPECT_NO_THROW(write_whole_file(folder + "/mine.csv", "1,2\n")); });
   ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
   EXPECT_EQ(read_file(folder + "/mine.csv"), "1,2\n");
 }

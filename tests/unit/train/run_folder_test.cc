@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -13,6 +12,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "tests/support/as_nobody.h"
 #include "tests/unit/data/input_refusal.h"
 #include "trainer/data/input_error.h"
 #include "trainer/run/run_settings.h"
@@ -124,21 +124,6 @@ TEST_F(RunFolderTest, StoppingNeedsARunningRun) {
   const RunFolder running = RunFolder::open(path("run"), IfExists::reuse);
   ask_to_stop(path("run"));
   EXPECT_TRUE(std::filesystem::exists(stop_file(path("run"))));
-}
-
-// Modes of files do not bind root, so a root process becomes the user nobody.
-template <class Body>
-void as_nobody(const Body& body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    constexpr uid_t kNobody = 65534;
-    if (::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) ::_exit(2);
-    body();
-    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = -1;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
 }
 
 TEST_F(RunFolderTest, StoppingInAReadOnlyFolderSaysWhetherARunIsActive) {
