@@ -24,11 +24,6 @@ bool same_file(const std::string& a, const std::string& b) {
   return a == b || fs::equivalent(a, b, error);
 }
 
-// Returns the options of the run in `folder`, none if it is not a run's folder.
-std::vector<Setting> settings_of_run(const std::string& folder) {
-  return path_exists(folder + "/config.yaml") ? read_run_settings(folder) : std::vector<Setting>();
-}
-
 // Returns the run whose model or checkpoint is in `folder`, or "".
 std::string run_around(const std::string& folder) {
   std::error_code error;
@@ -39,7 +34,7 @@ std::string run_around(const std::string& folder) {
   const fs::path around = checkpoint ? real.parent_path().parent_path() : real.parent_path();
   const std::string run = fs::proximate(around, error).string();
   try {
-    return !error && !value_of(settings_of_run(run), "data").empty() ? run : "";
+    return !error && !value_of(read_run_settings(run), "data").empty() ? run : "";
   } catch (const InputError&) {
     return "";  // another program's config.yaml
   }
@@ -97,12 +92,12 @@ EvaluationSource find_evaluation_source(const std::string& source, const std::st
 
 std::string task_of_run(const std::string& source) {
   const std::string run = path_exists(source + "/config.yaml") ? source : run_around(source);
-  return run.empty() ? "" : value_of(settings_of_run(run), "task");
+  return run.empty() ? "" : value_of(read_run_settings(run), "task");
 }
 
 EvaluationPlan plan_evaluation(const Options& typed) {
   EvaluationPlan plan{find_evaluation_source(typed.source, typed.checkpoint), typed.data};
-  const std::vector<Setting> settings = settings_of_run(plan.source.run);
+  const std::vector<Setting> settings = read_run_settings(plan.source.run);
   const std::string run_data = value_of(settings, "data");
   const auto given = [&](const char* key) { return typed_in(typed, key); };
   if (plan.data.empty()) plan.data = run_data;

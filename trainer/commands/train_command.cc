@@ -37,7 +37,6 @@
 #include "trainer/run/command_again.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_paths.h"
-#include "trainer/run/run_settings.h"
 #include "trainer/run/start.h"
 #include "trainer/run/store_users.h"
 #include "trainer/run/tell_bprun.h"
@@ -214,8 +213,7 @@ class Run {
                     {options_.keep, options_.keep_best, options_.optimizer_state, averages()});
     }
     const BertConfig& config = model_->config();
-    write_whole_file(folder_->file("config.yaml"),
-                     settings_yaml(options_.settings) + place_comments(folder_->path()));
+    write_run_settings(folder_->path(), options_.settings);
     if (!options_.fast_dev_run) list_store_user(store_path_, folder_->path());
     begin_session();
     say(concat("training ", source_.name, " (", config.layers, " layers, hidden ", config.hidden,

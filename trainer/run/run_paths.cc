@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "trainer/data/plan.h"
+#include "trainer/data/whole_file.h"
 #include "trainer/run/run_settings.h"
 
 namespace bp::trainer {
@@ -74,8 +75,6 @@ Exists exists_for(std::string_view key, const std::vector<Setting>& settings) {
   };
 }
 
-}  // namespace
-
 std::string place_comments(const std::string& run) {
   std::error_code error;
   const std::string here = fs::current_path(error).string();
@@ -84,6 +83,12 @@ std::string place_comments(const std::string& run) {
   if (error) return "";
   const std::string from_run = fs::path(here).lexically_relative(folder).string();
   return concat(kStartedIn, here, "\n", kFromRun, from_run, "\n");
+}
+
+}  // namespace
+
+void write_run_settings(const std::string& run, const std::vector<Setting>& settings) {
+  write_whole_file(run + "/config.yaml", settings_yaml(settings) + place_comments(run));
 }
 
 std::string path_of_run(const std::string& run, const std::string& path) {

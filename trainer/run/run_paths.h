@@ -8,9 +8,9 @@
 
 namespace bp::trainer {
 
-// Returns comments for the end of RUN/config.yaml: this process's current folder, as a path and as
-// seen from the run's folder. Returns "" for folders that a comment cannot hold.
-[[nodiscard]] std::string place_comments(const std::string& run);
+// Writes the settings to RUN/config.yaml. Comments at its end name this process's current folder,
+// as a path and as seen from the run's folder, unless a comment cannot hold it.
+void write_run_settings(const std::string& run, const std::vector<Setting>& settings);
 
 // Returns where `path`, an option of the run, leads from the current folder: `path` itself if it is
 // absolute or exists here; else the first of these that exists: the path in the folder that lies

@@ -29,7 +29,7 @@ class RunPaths : public ::testing::Test {
   void write(const std::string& name) const { std::ofstream(scratch_.path(name)) << "x"; }
   // Writes config.yaml as a run does that is started here.
   static void start(const std::string& run, const std::vector<Setting>& settings) {
-    std::ofstream(run + "/config.yaml") << settings_yaml(settings) << place_comments(run);
+    write_run_settings(run, settings);
   }
   [[nodiscard]] std::string path(const std::string& name) const {
     return fs::canonical(scratch_.path("")).string() + "/" + name;
