@@ -1,7 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include <array>
 #include <cmath>
@@ -11,7 +9,6 @@
 #include <limits>
 #include <sstream>
 #include <string>
-#include <thread>
 
 #include "bp/error.h"
 #include "trainer/data/whole_file.h"
@@ -383,50 +380,6 @@ TEST_F(Files, WholeFileReplacesTheFileOrLeavesIt) {
   std::filesystem::create_directory(path("f.part"));  // makes the next write fail
   EXPECT_THROW(write_whole_file(path("f"), "newest"), Error);
   EXPECT_EQ(content_of(path("f")), "new");
-  EXPECT_EQ(files(), 2U);
-}
-
-TEST_F(Files, WholeFileFollowsLinksAndKeepsThem) {
-  write_whole_file(path("f"), "old");
-  std::filesystem::create_symlink("f", path("link"));
-  std::filesystem::create_symlink("new", path("dangling"));
-  write_whole_file(path("link"), "by the link");
-  write_whole_file(path("dangling"), "made");
-  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
-  EXPECT_TRUE(std::filesystem::is_symlink(path("dangling")));
-  EXPECT_EQ(content_of(path("f")), "by the link");
-  EXPECT_EQ(content_of(path("new")), "made");
-  EXPECT_EQ(files(), 4U);
-}
-
-TEST_F(Files, WholeFileWritesToAPipeAndKeepsIt) {
-  const std::string pipe = path("pipe");
-  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  std::string read;
-  std::thread reader([&] { read = content_of(pipe); });
-  write_whole_file(pipe, "rows");
-  reader.join();
-  EXPECT_EQ(read, "rows");
-  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
-  EXPECT_EQ(files(), 1U);
-}
-
-TEST_F(Files, WholeFileWritesToADeviceAndKeepsIt) {
-  constexpr unsigned kMemory = 1;  // the devices' major number
-  constexpr unsigned kNull = 3;
-  constexpr unsigned kFull = 7;
-  if (::mknod(path("null").c_str(), S_IFCHR | 0600, ::makedev(kMemory, kNull)) != 0 ||
-      ::mknod(path("full").c_str(), S_IFCHR | 0600, ::makedev(kMemory, kFull)) != 0) {
-    GTEST_SKIP() << "only root can use a device";
-  }
-  if (!std::ofstream(path("null")))
-    GTEST_SKIP() << "only root can use a device, and this file system has none";
-  write_whole_file(path("null"), "nothing");
-  EXPECT_THAT([&] { write_whole_file(path("full"), "too much"); },
-              ThrowsMessage<Error>("cannot write " + path("full") + ": No space left on device"));
-  for (const char* const name : {"null", "full"}) {
-    EXPECT_TRUE(std::filesystem::is_character_file(path(name)));
-  }
   EXPECT_EQ(files(), 2U);
 }
 
