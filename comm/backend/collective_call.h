@@ -205,7 +205,7 @@ class CollectiveCall {
   // Here and below `peer` is a rank of the communicator.
   void wait_for_member(int peer, const Wait& wait);
   void wait_in_slices(int peer, const Wait& wait);
-  // Of this call, which begins with the first wait: most calls end without one.
+  // The timeout of this call. It begins with the first wait; most calls end without one.
   [[nodiscard]] PausableTimeout& timeout();
   // [peer][lane]: the number of posted messages
   using Posted = std::vector<std::array<std::uint64_t, kLanes>>;

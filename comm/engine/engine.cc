@@ -54,8 +54,7 @@ void Engine::refuse_if_over(const Operation* next) {
   if (setup().job && setup().job->has_left()) {
     throw Error(ErrorCode::aborted,
                 concat(setup().group,
-                       " ended when this rank finished the world: call finish() of "
-                       "groups first"));
+                       " ended when this rank finished the world: call finish() of groups first"));
   }
 }
 
