@@ -3,6 +3,7 @@
 #include "bp/collective.h"
 
 #include <numeric>
+#include <utility>
 
 #include "base/text.h"
 #include "comm/backend/algorithms.h"
@@ -47,7 +48,7 @@ Request broadcast_request(Communicator& comm, const View& data, const Collective
 Request reduce_scatter_request(Communicator& comm,
                                const ConstView& input,
                                const View& output,
-                               std::span<const std::size_t> counts,
+                               std::vector<std::size_t> counts,
                                const CollectiveOptions& options,
                                std::string_view called) {
   Request request(comm, Kind::reduce_scatter, options, called);
@@ -58,14 +59,14 @@ Request reduce_scatter_request(Communicator& comm,
   request.check_apart(input, output);
   request.operation.input = input;
   request.operation.output = output;
-  request.operation.counts.assign(counts.begin(), counts.end());
+  request.operation.counts = std::move(counts);
   return request;
 }
 
 Request all_gather_request(Communicator& comm,
                            const ConstView& input,
                            const View& output,
-                           std::span<const std::size_t> counts,
+                           std::vector<std::size_t> counts,
                            const CollectiveOptions& options) {
   Request request(comm, Kind::all_gather, options);
   request.check_pair(input, output);
@@ -79,7 +80,7 @@ Request all_gather_request(Communicator& comm,
   }
   request.operation.input = input;
   request.operation.output = output;
-  request.operation.counts.assign(counts.begin(), counts.end());
+  request.operation.counts = std::move(counts);
   return request;
 }
 
@@ -131,14 +132,15 @@ void reduce_scatter_v(Communicator& comm,
                       View output,
                       std::span<const std::size_t> counts,
                       const CollectiveOptions& options) {
-  reduce_scatter_request(comm, input, output, counts, options, "reduce_scatter_v").run();
+  reduce_scatter_request(comm, input, output, copy_of(counts), options, "reduce_scatter_v").run();
 }
 Work reduce_scatter_v_async(Communicator& comm,
                             ConstView input,
                             View output,
                             std::span<const std::size_t> counts,
                             const CollectiveOptions& options) {
-  return reduce_scatter_request(comm, input, output, counts, options, "reduce_scatter_v").start();
+  return reduce_scatter_request(comm, input, output, copy_of(counts), options, "reduce_scatter_v")
+      .start();
 }
 
 void all_gather(Communicator& comm,
@@ -159,14 +161,14 @@ void all_gather_v(Communicator& comm,
                   View output,
                   std::span<const std::size_t> counts,
                   const CollectiveOptions& options) {
-  all_gather_request(comm, input, output, counts, options).run();
+  all_gather_request(comm, input, output, copy_of(counts), options).run();
 }
 Work all_gather_v_async(Communicator& comm,
                         ConstView input,
                         View output,
                         std::span<const std::size_t> counts,
                         const CollectiveOptions& options) {
-  return all_gather_request(comm, input, output, counts, options).start();
+  return all_gather_request(comm, input, output, copy_of(counts), options).start();
 }
 
 void barrier(Communicator& comm, const CollectiveOptions& options) {

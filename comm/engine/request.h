@@ -67,6 +67,11 @@ class Request {
 // Returns `count` once for each rank.
 [[nodiscard]] std::vector<std::size_t> one_each(const Communicator& comm, std::size_t count);
 
+// Returns the caller's counts, for the operation to keep.
+[[nodiscard]] inline std::vector<std::size_t> copy_of(std::span<const std::size_t> counts) {
+  return {counts.begin(), counts.end()};
+}
+
 // Returns true if they share a byte.
 [[nodiscard]] bool overlap(const ConstView& a, const ConstView& b);
 

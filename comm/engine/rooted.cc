@@ -1,6 +1,8 @@
 // The public collectives with a root. They check their arguments and give an Operation to the
 // engine.
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "bp/collective.h"
 #include "comm/engine/request.h"
@@ -30,7 +32,7 @@ Request blocks_request(Communicator& comm,
                        Kind kind,
                        const ConstView& input,
                        const View& output,
-                       std::span<const std::size_t> counts,
+                       std::vector<std::size_t> counts,
                        const CollectiveOptions& options) {
   Request request = rooted(comm, kind, options);
   const bool gathers = kind == Kind::gather;
@@ -48,7 +50,7 @@ Request blocks_request(Communicator& comm,
   }
   if (gathers || is_root) request.operation.input = input;
   if (!gathers || is_root) request.operation.output = output;
-  request.operation.counts.assign(counts.begin(), counts.end());
+  request.operation.counts = std::move(counts);
   return request;
 }
 
@@ -77,14 +79,14 @@ void gather_v(Communicator& comm,
               View output,
               std::span<const std::size_t> counts,
               const CollectiveOptions& options) {
-  blocks_request(comm, Kind::gather, input, output, counts, options).run();
+  blocks_request(comm, Kind::gather, input, output, copy_of(counts), options).run();
 }
 Work gather_v_async(Communicator& comm,
                     ConstView input,
                     View output,
                     std::span<const std::size_t> counts,
                     const CollectiveOptions& options) {
-  return blocks_request(comm, Kind::gather, input, output, counts, options).start();
+  return blocks_request(comm, Kind::gather, input, output, copy_of(counts), options).start();
 }
 
 void scatter(Communicator& comm, ConstView input, View output, const CollectiveOptions& options) {
@@ -103,14 +105,14 @@ void scatter_v(Communicator& comm,
                View output,
                std::span<const std::size_t> counts,
                const CollectiveOptions& options) {
-  blocks_request(comm, Kind::scatter, input, output, counts, options).run();
+  blocks_request(comm, Kind::scatter, input, output, copy_of(counts), options).run();
 }
 Work scatter_v_async(Communicator& comm,
                      ConstView input,
                      View output,
                      std::span<const std::size_t> counts,
                      const CollectiveOptions& options) {
-  return blocks_request(comm, Kind::scatter, input, output, counts, options).start();
+  return blocks_request(comm, Kind::scatter, input, output, copy_of(counts), options).start();
 }
 
 }  // namespace bp
