@@ -39,7 +39,7 @@ class SharedVectors {
  public:
   // A vector of at most this size is staged although it could be direct: to copy it takes less time
   // than a barrier.
-  static constexpr std::size_t kShort = 512;
+  static constexpr std::size_t kShort = 1024;
 
   // `channels` by rank in the communicator: SharedChannel::bytes(chunk) of zeros each. `rank` is
   // this rank.
