@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 
 #include "base/text.h"
 #include "bp/error.h"
@@ -21,6 +22,31 @@ namespace {
              error_number == EFBIG
                  ? "; the limit of a file's size is too low for it (try ulimit -f unlimited)"
                  : ""));
+}
+
+// Maps the file at a multiple of kHugePage, in the middle of addresses that it reserves for a
+// moment.
+std::byte* map_aligned(const Fd& file, std::size_t bytes) {
+  constexpr std::size_t kHuge = SharedMemory::kHugePage;
+  const std::size_t whole = (bytes + kHuge - 1) / kHuge * kHuge;
+  const std::size_t reserved = whole + kHuge;
+  void* const at = ::mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) cannot("map", errno);
+  auto* const begin = static_cast<std::byte*>(at);
+  const std::size_t before = kHuge - reinterpret_cast<std::uintptr_t>(begin) % kHuge;
+  constexpr int kReplace = MAP_SHARED | MAP_FIXED;
+  void* const mapped =
+      ::mmap(begin + before, bytes, PROT_READ | PROT_WRITE, kReplace, file.get(), 0);
+  const int error_number = errno;
+  if (mapped == MAP_FAILED) {
+    ::munmap(begin, reserved);
+    cannot("map", error_number);
+  }
+  const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t end = before + (bytes + page - 1) / page * page;
+  ::munmap(begin, before);
+  ::munmap(begin + end, reserved - end);
+  return begin + before;
 }
 
 }  // namespace
@@ -46,11 +72,10 @@ SharedMemory SharedMemory::open(Fd file) {
 }
 
 SharedMemory::SharedMemory(Fd file, std::size_t bytes) : file_(std::move(file)) {
-  void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
-  if (at == MAP_FAILED) cannot("map", errno);
-  bytes_ = {static_cast<std::byte*>(at), bytes};
-  // Keeps gigabytes of gradients out of core files. A failure does no harm.
-  (void)::madvise(at, bytes, MADV_DONTDUMP);
+  bytes_ = {map_aligned(file_, bytes), bytes};
+  // A failure of either does no harm. The second keeps gigabytes of gradients out of core files.
+  (void)::madvise(bytes_.data(), bytes, MADV_HUGEPAGE);
+  (void)::madvise(bytes_.data(), bytes, MADV_DONTDUMP);
 }
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {

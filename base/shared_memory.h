@@ -1,6 +1,7 @@
 // Memory that several processes map: a memfd. No file system limits its size, and the kernel frees
 // it with its last user. Its size is sealed, because a process that truncated it would raise SIGBUS
-// in every reader. It is sparse: only pages that were touched take memory.
+// in every reader. It is sparse: only pages that were touched take memory. They are huge where the
+// kernel allows that for shared memory (/sys/kernel/mm/transparent_hugepage/shmem_enabled: advise).
 #pragma once
 
 #include <cstddef>
@@ -13,6 +14,9 @@ namespace bp {
 
 class SharedMemory {
  public:
+  // A huge page lies at a multiple of its size, in the memory and in each mapping of it.
+  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
   // Makes `bytes` bytes of zeros. /proc/PID/maps shows `name`. Throws io.
   static SharedMemory create(const char* name, std::size_t bytes);
   // Maps what another process created and sent. Throws io, also if its size is not sealed.

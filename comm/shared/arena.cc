@@ -14,6 +14,10 @@
 namespace bp {
 namespace {
 
+std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
 std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
 }  // namespace
@@ -33,16 +37,21 @@ Arena::Arena(SharedMemory memory) : memory_(std::move(memory)) {
 
 std::size_t Arena::allocate(std::size_t bytes) {
   const std::size_t page = page_bytes();
-  const std::size_t wanted = (std::max(bytes, std::size_t{1}) + page - 1) / page * page;
+  const std::size_t wanted = rounded_up(std::max(bytes, std::size_t{1}), page);
+  const std::size_t unit = wanted < SharedMemory::kHugePage ? page : SharedMemory::kHugePage;
   const std::lock_guard lock(mutex_);
-  const auto gap =
-      std::ranges::find_if(gaps_, [wanted](const auto& each) { return each.second >= wanted; });
+  const auto gap = std::ranges::find_if(gaps_, [&](const auto& each) {
+    return rounded_up(each.first, unit) + wanted <= each.first + each.second;
+  });
   if (gap == gaps_.end()) {
     throw Error(ErrorCode::io, concat("no ", bytes, " bytes of shared memory are left"));
   }
-  const auto [offset, size] = *gap;
+  const auto [begin, size] = *gap;
+  const std::size_t offset = rounded_up(begin, unit);
   gaps_.erase(gap);
-  if (size > wanted) gaps_.emplace(offset + wanted, size - wanted);
+  if (offset > begin) gaps_.emplace(begin, offset - begin);
+  if (begin + size > offset + wanted)
+    gaps_.emplace(offset + wanted, begin + size - offset - wanted);
   pieces_.emplace(offset, wanted);
   return offset;
 }

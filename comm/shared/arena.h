@@ -18,8 +18,9 @@ class Arena {
  public:
   explicit Arena(SharedMemory memory);
 
-  // Allocates at least `bytes` zeroed, page-aligned bytes and returns their offset. Throws io if no
-  // gap is large enough.
+  // Allocates at least `bytes` zeroed bytes and returns their offset, a multiple of the size of a
+  // page, and from SharedMemory::kHugePage bytes on of a huge page. Throws io if no gap is large
+  // enough.
   [[nodiscard]] std::size_t allocate(std::size_t bytes);
   // Frees the piece at `offset`, if there is one. No other rank may access it any more.
   void release(std::size_t offset) noexcept;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -91,6 +92,33 @@ TEST_F(ArenaTest, JoinsGaps) {
     const std::size_t all = arena_.allocate(10 * kPage);
     EXPECT_EQ(all, 0);
     arena_.release(all);
+  }
+}
+
+TEST(Arena, LongPiecesBeginAtHugePages) {
+  constexpr std::size_t kHuge = SharedMemory::kHugePage;
+  Arena arena(SharedMemory::create("bp test", 4 * kHuge));
+  EXPECT_EQ(arena.allocate(kPage), 0);
+  const std::size_t first = arena.allocate(kHuge);
+  EXPECT_EQ(first, kHuge);
+  EXPECT_EQ(arena.allocate(kHuge - kPage), kPage);  // what lies before is not lost
+  const std::size_t second = arena.allocate(2 * kHuge);
+  EXPECT_EQ(second, 2 * kHuge);
+  EXPECT_THROW((void)arena.allocate(1), Error);
+  arena.release(first);
+  arena.release(second);
+  EXPECT_EQ(arena.allocate(3 * kHuge), kHuge);
+}
+
+TEST(SharedMemory, EachMappingBeginsAtAHugePage) {
+  for (const std::size_t bytes : {std::size_t{1}, kPage, SharedMemory::kHugePage + 1}) {
+    const SharedMemory created = SharedMemory::create("bp test", bytes);
+    const SharedMemory opened = SharedMemory::open(Fd(::dup(created.file().get())));
+    for (const SharedMemory* memory : {&created, &opened}) {
+      const auto address = reinterpret_cast<std::uintptr_t>(memory->bytes().data());
+      EXPECT_EQ(address % SharedMemory::kHugePage, 0) << bytes;
+      memory->bytes().back() = std::byte{1};
+    }
   }
 }
 
