@@ -61,7 +61,7 @@ something: the same programs on another machine, or on another day of a shared o
 All systems were started by turns, so that what the machine did meanwhile hit them alike; a figure is the median of
 {runs} starts, each the median of 5 to 500 calls, each the time of the slowest rank between a barrier and its result.
 Inputs are whole numbers whose sums are exact, and every result was compared with `==`. "Refilled": each rank
-writes its buffer anew before every call, outside the time, as a training step does. "Huge pages": the peer is faster
+writes its buffer anew before every call, outside the time, as a training step does. "Huge pages": the system is faster
 with `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` than without. The programs are in
 `bench/peers/collectives`, one protocol for all (`protocol.h`, `gloo.py`, `comm_bench`); bench/README.md says more.
 """
