@@ -267,6 +267,11 @@ std::shared_ptr<Store> Engine::give_up_store() {
                 concat(setup().group, " has nothing to recover from: it has ",
                        has_finished_ ? "finished" : "not failed"));
   }
+  if (has_successor_) {
+    throw Error(ErrorCode::invalid_argument,
+                concat(setup().group,
+                       " has recovered already: use the communicator that recover() returned"));
+  }
   std::unique_lock lock(state_.mutex());
   wait_until_idle(lock);
   return setup().job->hand_over_store();

@@ -57,9 +57,10 @@ class Engine {
                                                            MessageStatus* report);
   int join(const Operation& operation);  // returns the last rank to join
   void abort(const std::string& why) { state_.abort(why); }
-  // The first step of recover(): throws invalid_argument unless this is a world that has failed.
-  // Afterwards no operation is in flight.
+  // The first step of recover(): throws invalid_argument unless this is a world that has failed and
+  // has no successor. Afterwards no operation is in flight.
   [[nodiscard]] std::shared_ptr<Store> give_up_store();
+  void set_has_successor() { has_successor_ = true; }  // recover() has succeeded
   // Waits for what is pending, and lets the others know that this rank begins no further operation.
   void finish();
 
@@ -143,6 +144,7 @@ class Engine {
   std::size_t unfinished_ = 0;  // operations that start() got
   bool is_busy_ = false;
   bool has_finished_ = false;
+  std::atomic<bool> has_successor_{false};
   bool is_closing_ = false;
   std::thread thread_;
 };

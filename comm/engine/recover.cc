@@ -49,7 +49,9 @@ Communicator Communicator::recover() {
     plan.key = environment.key;
     plan.trace = engine.setup().trace;
     try {
-      return connect_world(plan, store);
+      Communicator world = connect_world(plan, store);
+      engine.set_has_successor();
+      return world;
     } catch (const Error&) {
       // Most likely another rank was lost meanwhile. Then the remaining ranks try again.
       if (!store->job_failure() || deadline.passed()) throw;

@@ -180,9 +180,10 @@ class Communicator {
 
   // Returns a new world of the ranks that survived the failure of this one, in the same order and
   // numbered from 0. Collective: every survivor must call it. Blocks until all survivors have
-  // called it. Throws invalid_argument if this is not a failed world of several ranks, or if the
-  // launcher does not let survivors continue (bprun --on-failure continue); otherwise throws what
-  // create() throws. Afterwards this communicator and its groups are unusable.
+  // called it. Throws invalid_argument if this is not a failed world of several ranks, if it has
+  // recovered already, or if the launcher does not let survivors continue (bprun --on-failure
+  // continue); otherwise throws what create() throws. Afterwards this communicator and its groups
+  // are unusable.
   [[nodiscard]] Communicator recover();
 
   // Ends this rank's part in the communicator and, if it is the world, in the job. Waits for

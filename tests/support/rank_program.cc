@@ -13,6 +13,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/resume_words.h"
@@ -196,6 +197,18 @@ int reduce_until_killed(int victim) {
   }
 }
 
+// A world recovers once.
+bool is_refused_again(bp::Communicator& world) {
+  try {
+    (void)world.recover();
+  } catch (const bp::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return error.code() == bp::ErrorCode::invalid_argument;
+  }
+  std::fprintf(stderr, "a world recovered twice\n");
+  return false;
+}
+
 // Sums over the surviving ranks. In the k-th world, the k-th of `victims` kills itself; victims are
 // numbered as in the first world.
 int recover(const std::string& victims) {
@@ -224,7 +237,9 @@ int recover(const std::string& victims) {
       return 0;
     } catch (const bp::Error& error) {
       std::fprintf(stderr, "%s\n", error.what());
-      world = world.recover();
+      bp::Communicator rest = world.recover();
+      if (!is_refused_again(world)) return 4;
+      world = std::move(rest);
     }
   }
 }
