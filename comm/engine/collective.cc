@@ -3,6 +3,7 @@
 #include "bp/collective.h"
 
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -67,8 +68,9 @@ Request all_gather_request(Communicator& comm,
                            const ConstView& input,
                            const View& output,
                            std::vector<std::size_t> counts,
-                           const CollectiveOptions& options) {
-  Request request(comm, Kind::all_gather, options);
+                           const CollectiveOptions& options,
+                           std::string_view called = {}) {
+  Request request(comm, Kind::all_gather, options, called);
   request.check_pair(input, output);
   request.check_count("counts", counts.size(), static_cast<std::size_t>(comm.size()));
   request.check_count("input", input.count, counts[static_cast<std::size_t>(comm.rank())]);
@@ -161,14 +163,14 @@ void all_gather_v(Communicator& comm,
                   View output,
                   std::span<const std::size_t> counts,
                   const CollectiveOptions& options) {
-  all_gather_request(comm, input, output, copy_of(counts), options).run();
+  all_gather_request(comm, input, output, copy_of(counts), options, "all_gather_v").run();
 }
 Work all_gather_v_async(Communicator& comm,
                         ConstView input,
                         View output,
                         std::span<const std::size_t> counts,
                         const CollectiveOptions& options) {
-  return all_gather_request(comm, input, output, copy_of(counts), options).start();
+  return all_gather_request(comm, input, output, copy_of(counts), options, "all_gather_v").start();
 }
 
 void barrier(Communicator& comm, const CollectiveOptions& options) {

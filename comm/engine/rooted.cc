@@ -1,6 +1,7 @@
 // The public collectives with a root. They check their arguments and give an Operation to the
 // engine.
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,8 +13,11 @@ namespace {
 
 using Kind = Operation::Kind;
 
-Request rooted(Communicator& comm, Kind kind, const CollectiveOptions& options) {
-  Request request(comm, kind, options);
+Request rooted(Communicator& comm,
+               Kind kind,
+               const CollectiveOptions& options,
+               std::string_view called = {}) {
+  Request request(comm, kind, options, called);
   request.check_rank("root", options.root);
   request.operation.root = options.root;
   return request;
@@ -33,8 +37,9 @@ Request blocks_request(Communicator& comm,
                        const ConstView& input,
                        const View& output,
                        std::vector<std::size_t> counts,
-                       const CollectiveOptions& options) {
-  Request request = rooted(comm, kind, options);
+                       const CollectiveOptions& options,
+                       std::string_view called = {}) {
+  Request request = rooted(comm, kind, options, called);
   const bool gathers = kind == Kind::gather;
   const bool is_root = comm.rank() == options.root;
   const ConstView block = gathers ? input : ConstView(output);
@@ -79,14 +84,15 @@ void gather_v(Communicator& comm,
               View output,
               std::span<const std::size_t> counts,
               const CollectiveOptions& options) {
-  blocks_request(comm, Kind::gather, input, output, copy_of(counts), options).run();
+  blocks_request(comm, Kind::gather, input, output, copy_of(counts), options, "gather_v").run();
 }
 Work gather_v_async(Communicator& comm,
                     ConstView input,
                     View output,
                     std::span<const std::size_t> counts,
                     const CollectiveOptions& options) {
-  return blocks_request(comm, Kind::gather, input, output, copy_of(counts), options).start();
+  return blocks_request(comm, Kind::gather, input, output, copy_of(counts), options, "gather_v")
+      .start();
 }
 
 void scatter(Communicator& comm, ConstView input, View output, const CollectiveOptions& options) {
@@ -105,14 +111,15 @@ void scatter_v(Communicator& comm,
                View output,
                std::span<const std::size_t> counts,
                const CollectiveOptions& options) {
-  blocks_request(comm, Kind::scatter, input, output, copy_of(counts), options).run();
+  blocks_request(comm, Kind::scatter, input, output, copy_of(counts), options, "scatter_v").run();
 }
 Work scatter_v_async(Communicator& comm,
                      ConstView input,
                      View output,
                      std::span<const std::size_t> counts,
                      const CollectiveOptions& options) {
-  return blocks_request(comm, Kind::scatter, input, output, copy_of(counts), options).start();
+  return blocks_request(comm, Kind::scatter, input, output, copy_of(counts), options, "scatter_v")
+      .start();
 }
 
 }  // namespace bp

@@ -47,7 +47,7 @@ TEST(Arguments, AllGatherInputIsApartFromOutputOrInItsOwnBlock) {
     const std::span<std::int32_t> there = std::span(all).subspan(place, own);
     const std::span<std::int32_t> elsewhere = std::span(all).subspan(1 - place, own);
     EXPECT_EQ(refusal_of([&] { all_gather_v(comm, const_view(elsewhere), view(all), counts); }),
-              refused);
+              "all_gather_v: input lies in output, but not where this rank's block belongs");
     all_gather_v(comm, const_view(there), view(all), counts);
     EXPECT_THAT(all, ElementsAre(1, 20, 20));
   });
@@ -137,6 +137,11 @@ TEST(Arguments, AreCheckedBeforeAnythingIsSent) {
                   [&] { reduce_scatter_v(comm, const_view(two), view(std::span(two)), wrapping); }),
               "reduce_scatter_v: counts add up to more than a size can hold");
     const std::vector<std::size_t> three = {2, 1};
+    EXPECT_EQ(refusal_of([&] { gather_v(comm, const_view(two), view(two), wrapping); }),
+              concat("gather_v: input has 2 elements; it must have ",
+                     wrapping[comm.rank() == 0 ? 0 : 1]));
+    EXPECT_EQ(refusal_of([&] { scatter_v(comm, const_view(two), view(two), {}); }),
+              "scatter_v: counts has 0 elements; it must have 2");
     EXPECT_EQ(refusal_of([&] { reduce_scatter_v(comm, const_view(two), view(two), three); }),
               "reduce_scatter_v: input has 2 elements; it must have 3");
     EXPECT_EQ(refusal_of([&] { barrier(comm, {.timeout = -1ms}); }),
