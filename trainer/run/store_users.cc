@@ -30,13 +30,20 @@ std::vector<std::string> listed_runs(const std::string& store) {
   return runs;
 }
 
+// Returns the folder of `run` as seen from that of `store`, or "".
+std::string seen_from(const std::string& store, const std::string& run) {
+  std::error_code error;
+  const fs::path from = fs::absolute(store, error).parent_path();
+  const std::string folder = error ? "" : fs::relative(run, from, error).string();
+  return error ? "" : folder;
+}
+
 }  // namespace
 
 void list_store_user(const std::string& store, const std::string& run) {
   constexpr int kFileMode = 0644;
-  std::error_code error;
-  const std::string folder = fs::weakly_canonical(run, error).string();
-  if (error || folder.find('\n') != std::string::npos) return;
+  const std::string folder = seen_from(store, run);
+  if (folder.empty() || folder.find('\n') != std::string::npos) return;
   if (std::ranges::count(listed_runs(store), folder) > 0) return;
   const std::string line = folder + '\n';
   const Fd file(
@@ -47,7 +54,8 @@ void list_store_user(const std::string& store, const std::string& run) {
 }
 
 std::string run_that_needs(const std::string& store, const std::string& identity) {
-  for (const std::string& run : listed_runs(store)) {
+  for (const std::string& listed : listed_runs(store)) {
+    const std::string run = (fs::path(store).parent_path() / listed).lexically_normal().string();
     if (identity_of_data(run) == identity) return run;
   }
   return "";

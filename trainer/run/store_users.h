@@ -1,5 +1,6 @@
-// The runs that need a store: `<store>.runs` has one line for each, with its folder. A run that may
-// not write there is not listed, but its user may not replace a store in that folder either.
+// The runs that need a store: `<store>.runs` has one line for each, with its folder as seen from
+// that of the store, so that both may be moved together. A run that may not write there is not
+// listed, but its user may not replace a store in that folder either.
 #pragma once
 
 #include <optional>

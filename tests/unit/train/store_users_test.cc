@@ -42,6 +42,14 @@ TEST_F(StoreUsers, AreListedOnceAndOnlyWhileTheirCheckpointsExist) {
   EXPECT_EQ(run_that_needs(store, "bbbb"), "");
 }
 
+TEST_F(StoreUsers, AreFoundAfterAMoveOfBoth) {
+  checkpoint("project/runs/one", 5, "aaaa");
+  write("project/data/a.sqlite", "");
+  list_store_user(path("project/data/a.sqlite"), path("project/runs/one"));
+  std::filesystem::rename(path("project"), path("moved"));
+  EXPECT_EQ(run_that_needs(path("moved/data/a.sqlite"), "aaaa"), path("moved/runs/one"));
+}
+
 TEST_F(StoreUsers, ADamagedCheckpointDoesNotHideTheOneBefore) {
   checkpoint("run", 5, "aaaa");
   write("run/checkpoints/step-9/state.json", "{");
