@@ -1,6 +1,7 @@
 #include "base/standard_output.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -26,7 +27,8 @@ int output_error() {
 
 }  // namespace
 
-void hold_closed_output() {
+void begin_output() {
+  ::signal(SIGXFSZ, SIG_IGN);
   if (::fcntl(STDOUT_FILENO, F_GETFD) >= 0 || errno != EBADF) return;
   const int fd = ::open("/dev/null", O_RDONLY);
   if (fd < 0 || fd == STDOUT_FILENO) return;

@@ -1,11 +1,13 @@
-// Tells a program's user when its standard output was lost.
+// Tells a program's user when its standard output was lost. Every main() begins and ends with
+// these.
 #pragma once
 
 namespace bp {
 
 // Call this before any file is opened. If standard output is closed, takes its descriptor, so that
-// no file or socket gets it and what is printed; each write then fails with EBADF, as before.
-void hold_closed_output();
+// no file or socket gets it and what is printed; each write then fails with EBADF, as before. A
+// file at its size limit (ulimit -f) becomes an error, like a full disk, instead of a signal.
+void begin_output();
 
 // Call this once, before the program ends. Writes what is left in the buffer of stdout. If that
 // fails, or an earlier write to stdout has failed, prints "PROGRAM: cannot write to standard

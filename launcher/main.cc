@@ -62,7 +62,6 @@ int print(const EarlyExit& exit) {
 void prepare_process() {
   adopt_orphans();
   ignore_broken_pipes();
-  ::signal(SIGXFSZ, SIG_IGN);  // a file at its size limit (ulimit -f) is an error like a full disk
   ::signal(SIGTTIN, SIG_IGN);  // in the background of a terminal, stdin is treated as absent
 }
 
@@ -190,7 +189,7 @@ int guarded_main(const std::string& called, const std::vector<std::string>& argu
 
 int main(int argc, char** argv) {
   using namespace bp::launcher;  // NOLINT(google-build-using-namespace)
-  bp::hold_closed_output();
+  bp::begin_output();
   open_standard_streams();
   keep_freed_memory();
   const std::string called = argc > 0 ? argv[0] : "bprun";

@@ -46,7 +46,7 @@ std::string hint_for(const std::string& problem) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bp::hold_closed_output();
+  bp::begin_output();
   bp::trainer::CommandLine line;
   const std::optional<int> code = bp::trainer::answer({argv + 1, argv + argc}, {}, line);
   if (code) return bp::end_output("bert_train", *code);

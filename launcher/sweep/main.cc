@@ -71,7 +71,7 @@ int guarded_main(const std::vector<std::string>& arguments) {
 }  // namespace bp::launcher::sweep
 
 int main(int argc, char** argv) {
-  bp::hold_closed_output();
+  bp::begin_output();
   return bp::end_output(
       "bprun sweep", bp::launcher::sweep::guarded_main({argv + (argc > 0 ? 1 : 0), argv + argc}));
 }

@@ -119,6 +119,9 @@ TEST_F(ReportCommand, OutputThatIsLostIsAnErrorOfItsOwn) {
                     "bert_train: cannot write to standard output: No space left on device\n"))
         << arguments;
   }
+  const Ended limited = in_folder("ulimit -f 1; " BP_BIN_DIR "/bert_train --help >h");
+  EXPECT_EQ(limited.code, 74);
+  EXPECT_EQ(limited.output, "bert_train: cannot write to standard output: File too large\n");
   for (const char* const arguments : {"--help", "report r", "predict r other.csv"}) {
     const Ended closed = bert_train(concat(arguments, " >&-"));
     EXPECT_EQ(closed.code, arguments[0] == 'p' ? 70 : 74) << arguments;

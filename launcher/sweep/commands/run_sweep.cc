@@ -1,6 +1,5 @@
 #include "launcher/sweep/commands/run_sweep.h"
 
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -125,7 +124,6 @@ int run_sweep(const std::vector<std::string>& arguments) {
     return sweep_dry_run(settings, given.json, given.estimate);
   }
   ignore_broken_pipes();
-  ::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is then an error, as on a full disk
   SweepState state(settings.folder);
   check_same_sweep(state, settings, given.space);
   remove_relay_folder(state.setting("relay_folder").value_or(""));

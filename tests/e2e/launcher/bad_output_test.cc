@@ -54,6 +54,11 @@ TEST(LostOutput, OfACommandIsAnErrorOfItsOwn) {
   EXPECT_EQ(to(">&-", {"--help"}), "bprun: cannot write to standard output: Bad file descriptor\n");
   EXPECT_EQ(to(">&-", {"sweep", "--help"}),
             "bprun sweep: cannot write to standard output: Bad file descriptor\n");
+  const Scratch folder;
+  const std::string limit = concat("ulimit -f 1; exec \"$@\" >", folder.path(), "/help");
+  BprunProcess limited({.arguments = {"--help"}, .before = {"/bin/bash", "-c", limit, "bash"}});
+  EXPECT_EQ(limited.finish(), 74);
+  EXPECT_EQ(limited.err(), "bprun: cannot write to standard output: File too large\n");
 }
 
 TEST(LostOutput, AFullDiskDoesNotEndTheJob) {
