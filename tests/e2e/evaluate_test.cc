@@ -13,6 +13,7 @@ using test::Ended;
 using test::read;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 
 class EvaluateRun : public test::TrainedRun {};
@@ -36,6 +37,25 @@ TEST_F(EvaluateRun, AFileIsScoredWholeAndLeavesNoFiles) {
   EXPECT_EQ(ranks.code, 0) << ranks.output;
   EXPECT_EQ(line_of(ranks.output, "[0] other.csv: accuracy "), "[0] " + scores);
   EXPECT_EQ(names(), before);
+}
+
+TEST_F(EvaluateRun, AnotherPrecisionIsComparedWithFp32) {
+  const Ended run = bert_train("eval r other.csv --precision bf16 --out e.csv");
+  ASSERT_EQ(run.code, 0) << run.output;
+  const std::string compared = line_of(run.output, "bf16 beside fp32, ");
+  EXPECT_THAT(compared,
+              MatchesRegex("bf16 beside fp32, in the first 200 samples: outputs differ by at most "
+                           "0\\.0[0-9]+, and [0-9] of 200 have another largest one"));
+  const Ended ranks =
+      in_folder(BP_BIN_DIR "/bprun -n 3 bert_train eval r other.csv --precision bf16");
+  EXPECT_EQ(line_of(ranks.output, "[0] other.csv: accuracy "),
+            "[0] " + line_of(run.output, "other.csv: accuracy "));
+  const Ended predicted = bert_train("predict r other.csv --precision bf16 --out p.csv");
+  EXPECT_THAT(predicted.output, HasSubstr("bert_train: bf16 beside fp32, in the first "));
+  EXPECT_EQ(read(path("p.csv")), read(path("e.csv")));
+  bert_train("eval r other.csv --out e.csv");
+  EXPECT_NE(read(path("p.csv")), read(path("e.csv")));
+  in_folder("rm e.csv p.csv");
 }
 
 TEST_F(EvaluateRun, ARunIsFoundFromAnyFolder) {

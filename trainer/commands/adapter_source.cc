@@ -124,12 +124,15 @@ void train_with_adapters(Bert& model, const std::vector<std::string>& missing) {
   }
 }
 
-std::unique_ptr<Bert> load_adapted(const ModelSource& source, c10::Device device) {
+std::unique_ptr<Bert> load_adapted(const ModelSource& source,
+                                   c10::Device device,
+                                   Precision precision) {
   source.task->require_trained(source.config, source.name);
   auto model = as_input_error([&] {
-    return std::make_unique<Bert>(source.config, source.task->head(), Precision::fp32, 0,
-                                  source.adapters, device);
+    return std::make_unique<Bert>(source.config, source.task->head(), precision, 0, source.adapters,
+                                  device);
   });
+  model->evaluate_as_trained(true);
   std::vector<std::string> own;  // the adapters' file has them
   for (const auto& [name, parameter] : saved_parameters(*model)) own.push_back(name);
   require_weights(as_input_error([&] { return load_weights(*model, source.weights, own); }),

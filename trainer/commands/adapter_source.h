@@ -30,7 +30,10 @@ void require_base(const ModelSource& source, const Options& options);
 // trained whole. Throws InputError (2) if the head shares weights with the encoder.
 void train_with_adapters(Bert& model, const std::vector<std::string>& missing);
 
-// Loads base and adapters for evaluation. Throws InputError (65) if a weight is missing.
-[[nodiscard]] std::unique_ptr<Bert> load_adapted(const ModelSource& source, c10::Device device);
+// Loads base and adapters for evaluation in `precision`. Throws InputError (65) if a weight is
+// missing.
+[[nodiscard]] std::unique_ptr<Bert> load_adapted(const ModelSource& source,
+                                                 c10::Device device,
+                                                 Precision precision);
 
 }  // namespace bp::trainer

@@ -1,14 +1,17 @@
+#include <cstdint>
 #include <optional>
 
 #include "base/text.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/model_source.h"
 #include "trainer/commands/results.h"
+#include "trainer/commands/run_precision.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/gpu/use_gpu.h"
 #include "trainer/share/evaluation_data.h"
 #include "trainer/tasks/write_predictions.h"
 #include "trainer/train/evaluate.h"
+#include "trainer/train/precision_difference.h"
 
 namespace bp::trainer {
 int run_evaluate(Communicator& world, const Options& options) {
@@ -17,7 +20,8 @@ int run_evaluate(Communicator& world, const Options& options) {
   };
   if (world.rank() == 0) require_writable(options.out);
   const ModelSource source = find_model(options.scored, *options.task, options.extensions);
-  const auto model = load_model(source, device_of(options));
+  const Precision precision = precision_of_evaluation(world, options);
+  const auto model = load_model(source, device_of(options), precision);
   Options on_data = options;
   on_data.prepare.lower_case = source.tokenizer.lower_case;
   if (options.whole) {
@@ -31,6 +35,11 @@ int run_evaluate(Communicator& world, const Options& options) {
   if (options.seen) {
     say(concat("note: ", options.scored_run, " was trained on a part of ", name,
                "; without DATA its own test split is scored"));
+  }
+  if (precision != Precision::fp32 && world.rank() == 0) {
+    constexpr std::int64_t kCompared = 8;  // blocks
+    const auto blocks = first_blocks(*options.task, store, split, kCompared);
+    say(text_of(difference_from_fp32(*model, blocks), precision));
   }
   const auto scorer = source.task->make_scorer(store, split, model->config());
   if (!evaluate(world, *model, *options.task, store, split, *scorer)) {

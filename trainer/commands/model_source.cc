@@ -200,15 +200,18 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
   return model;
 }
 
-std::unique_ptr<Bert> load_model(const ModelSource& source, c10::Device device) {
+std::unique_ptr<Bert> load_model(const ModelSource& source,
+                                 c10::Device device,
+                                 Precision precision) {
   if (!source.pretrained()) {
     throw InputError(66, concat("no model.safetensors or pytorch_model.bin in ", source.name),
                      kModelFolderHint);
   }
-  if (source.adapters) return load_adapted(source, device);
+  if (source.adapters) return load_adapted(source, device, precision);
   source.task->require_trained(source.config, source.name);
-  auto model = std::make_unique<Bert>(source.config, source.task->head(), Precision::fp32, 0,
+  auto model = std::make_unique<Bert>(source.config, source.task->head(), precision, 0,
                                       std::nullopt, device);
+  model->evaluate_as_trained(true);
   require_weights(as_input_error([&] { return load_weights(*model, source.weights); }),
                   source.weights, {});
   return model;

@@ -64,9 +64,10 @@ void check_samples(const SampleStore& store, const ModelSource& source, const Ta
                                                const SampleStore& store,
                                                const Say& say);
 
-// Loads the model for evaluation, as it was trained. Throws InputError (65) if a weight is
-// missing, and 66 if there are no weights.
+// Loads the model for evaluation in `precision`. Throws InputError (65) if a weight is missing, and
+// 66 if there are no weights.
 [[nodiscard]] std::unique_ptr<Bert> load_model(const ModelSource& source,
-                                               c10::Device device = c10::kCPU);
+                                               c10::Device device = c10::kCPU,
+                                               Precision precision = Precision::fp32);
 
 }  // namespace bp::trainer

@@ -126,6 +126,14 @@ void add_device_option(OptionSet& set, Options& options) {
                             {"cuda", DeviceChoice::cuda}});
 }
 
+void add_precision_option(OptionSet& set, const char* of, Options& options) {
+  set.choice<Precision>({"precision", of}, options.precision,
+                        {{"fp32", Precision::fp32},
+                         {"fp16", Precision::fp16},
+                         {"bf16", Precision::bf16},
+                         {"auto", Precision::automatic}});
+}
+
 void add_model_options(OptionSet& set, Options& options) {
   set.group("Model");
   set.path({"model",
@@ -148,12 +156,7 @@ void add_model_options(OptionSet& set, Options& options) {
             "query,value"},
            options.lora.targets);
   add_device_option(set, options);
-  set.choice<Precision>({"precision", "Type of products and activations in training"},
-                        options.precision,
-                        {{"fp32", Precision::fp32},
-                         {"fp16", Precision::fp16},
-                         {"bf16", Precision::bf16},
-                         {"auto", Precision::automatic}});
+  add_precision_option(set, "Type of products and activations in training", options);
   set.choice<DataType>(
       {"wire", "Type of gradients between ranks"}, options.wire,
       {{"fp32", DataType::f32}, {"fp16", DataType::f16}, {"bf16", DataType::bf16}});
@@ -352,6 +355,7 @@ void add_evaluate_options(OptionSet& set, Options& options) {
            options.checkpoint);
   set.path({"out", "File for predictions", "none", "FILE"}, options.out);
   add_device_option(set, options);
+  add_precision_option(set, "Type of products and activations; auto: the fastest", options);
 }
 
 }  // namespace bp::trainer

@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "base/text.h"
+#include "trainer/commands/answer.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/model_source.h"
 #include "trainer/commands/prediction_output.h"
 #include "trainer/commands/prediction_rows.h"
 #include "trainer/commands/results.h"
+#include "trainer/commands/run_precision.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/make_vocabulary.h"
 #include "trainer/data/numbers.h"
@@ -24,6 +26,7 @@
 #include "trainer/gpu/use_gpu.h"
 #include "trainer/text/tokenizer.h"
 #include "trainer/train/forward_blocks.h"
+#include "trainer/train/precision_difference.h"
 
 namespace bp::trainer {
 namespace {
@@ -31,12 +34,15 @@ namespace {
 // Predicts samples as they come, in the blocks of evaluation, so that the numbers are the same.
 class Prediction {
  public:
-  Prediction(const Bert& model,
+  // `precision`: the model's. If it is not fp32, the first samples are compared with fp32.
+  Prediction(Bert& model,
+             Precision precision,
              std::unique_ptr<Predictor> predictor,
              SampleSchema schema,
              CompleteBatch complete,
              const Options& options)
       : model_(model),
+        precision_(precision),
         predictor_(std::move(predictor)),
         schema_(std::move(schema)),
         complete_(std::move(complete)),
@@ -46,6 +52,9 @@ class Prediction {
   void add(std::span<const Sample> samples) {
     const std::vector<Batch> blocks =
         make_blocks(samples, schema_, model_.config().pad_id, complete_);
+    if (precision_ != Precision::fp32 && count_ == 0) {
+      print_problem(text_of(difference_from_fp32(model_, blocks), precision_), "");
+    }
     const std::vector<at::Tensor> outputs = forward_blocks(model_, blocks);
     kept_.clear();
     for (std::size_t b = 0; b < blocks.size(); ++b) predictor_->keep(blocks[b], outputs[b], kept_);
@@ -64,7 +73,8 @@ class Prediction {
   [[nodiscard]] std::int64_t count() const { return count_; }
 
  private:
-  const Bert& model_;
+  Bert& model_;
+  const Precision precision_;
   std::unique_ptr<Predictor> predictor_;
   SampleSchema schema_;
   CompleteBatch complete_;
@@ -128,7 +138,8 @@ int run_predict(Communicator& world, const Options& options) {
   }
   require_writable(options.out);
   const ModelSource source = find_model(options.scored, *options.task, options.extensions);
-  const auto model = load_model(source, device_of(options));
+  const Precision precision = precision_of_evaluation(world, options);
+  const auto model = load_model(source, device_of(options), precision);
   std::vector<std::string> names = options.task->score_by(model->config());
   PrepareOptions reading = options.prepare;
   if (reading.vocabulary.empty()) reading.vocabulary = source.vocabulary;
@@ -143,7 +154,7 @@ int run_predict(Communicator& world, const Options& options) {
   } else {
     vocabulary = vocabulary_of(source, reading);
   }
-  Prediction prediction(*model, source.task->make_predictor(names, model->config()),
+  Prediction prediction(*model, precision, source.task->make_predictor(names, model->config()),
                         store ? store->schema() : options.task->schema(),
                         options.task->completion(vocabulary.tokens), options);
   if (store) {

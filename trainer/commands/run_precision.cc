@@ -50,6 +50,11 @@ bool has_bf16(const Options& options) {
   return options.gpu < 0 ? has_bf16_instructions() : options.gpu_has_bf16;
 }
 
+Precision precision_of_evaluation(Communicator& world, const Options& options) {
+  if (options.precision != Precision::automatic) return options.precision;
+  return agree_on_precision(world, "", has_bf16(options));
+}
+
 void choose_precision(Communicator& world,
                       Options& options,
                       const RunFolder* folder,

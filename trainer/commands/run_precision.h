@@ -33,6 +33,9 @@ namespace bp::trainer {
                                            const std::string& saved,
                                            bool has_bf16);
 
+// Collective. Returns the precision of an evaluation, which no checkpoint decides.
+[[nodiscard]] Precision precision_of_evaluation(Communicator& world, const Options& options);
+
 // Collective. Replaces --precision auto, in options.settings and so in config.yaml, too: a run that
 // resumes on another machine computes as before. `folder`: the run's, on rank 0; null on the
 // others. `say` gets a line about what auto chose, and about bf16.

@@ -106,7 +106,7 @@ Tensor Bert::hidden_states(const Batch& batch) const {
   const at::NoGradGuard no_grad;
   const Pass pass = encoder_.begin(batch, nullptr);
   const Tensor all = encoder_.encode(pass, batch, States::all_tokens);
-  return all.slice(0, 0, pass.layout->offsets.back()).cpu();
+  return all.slice(0, 0, pass.layout->offsets.back()).to(at::kFloat).cpu();
 }
 
 Tensor Bert::pooled(const Batch& batch) const {

@@ -186,6 +186,7 @@ Pass Encoder::begin(const Batch& batch, const TrainingStep* step) const {
   }
   Pass pass;
   pass.step = step;
+  pass.number = step != nullptr || as_trained_ ? number_ : at::kFloat;
   pass.lora = lora_;
   const c10::Device device = words_.device();
   Layout layout =
@@ -218,7 +219,7 @@ Tensor Encoder::token_types(const Pass& pass, const Batch& batch) const {
 Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) const {
   const Tensor ids = on_device_of(words_, without_padding(batch.token_ids, batch, *pass.layout));
   Tensor x = embed(pass.layout, ids, token_types(pass, batch), words_, positions_, types_,
-                   sparse_words_, pass.step == nullptr ? at::kFloat : number_);
+                   sparse_words_, pass.number);
   if (pass.step != nullptr && pass.step->perturbation.defined()) {
     x = (x + pass.step->perturbation).to(x.scalar_type());
   }

@@ -39,8 +39,8 @@ class Encoder {
           const LoraConfig* lora,
           Parameters& parameters);
 
-  // Returns the type of activations in training.
-  [[nodiscard]] at::ScalarType number() const { return number_; }
+  // Whether evaluation computes in the precision of training, too, instead of in fp32.
+  void evaluate_as_trained(bool as_trained) { as_trained_ = as_trained; }
 
   // Casts the weights that products use. The caller must call it after each change of parameters.
   void parameters_changed();
@@ -102,7 +102,8 @@ class Encoder {
 
   BertConfig config_;
   const LoraConfig* lora_;
-  at::ScalarType number_;
+  at::ScalarType number_;  // of activations in training
+  bool as_trained_ = false;
   at::Tensor words_;
   at::Tensor positions_;
   at::Tensor types_;

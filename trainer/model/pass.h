@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <c10/core/ScalarType.h>
+
 #include "trainer/model/functions.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/parameters.h"
@@ -49,7 +51,8 @@ inline constexpr std::uint32_t kFirstAdapterSite = kSitesOfDraw / 2;
 struct Pass {
   LayoutPtr layout;                    // of all tokens
   LayoutPtr first_layout;              // of each sample's first token
-  const TrainingStep* step = nullptr;  // null: evaluation, without dropout, in fp32
+  const TrainingStep* step = nullptr;  // null: evaluation, without dropout
+  at::ScalarType number = at::kFloat;  // of activations, and of the weights of products
   const LoraConfig* lora = nullptr;    // null: no matrix has adapters
   // Unless null, gets the states of all tokens: after the embeddings, and after each layer.
   std::vector<at::Tensor>* states = nullptr;
@@ -57,9 +60,9 @@ struct Pass {
   [[nodiscard]] Dropout dropout(double share, std::uint32_t site) const {
     return step == nullptr ? Dropout{} : draw_of(*step, share, site);
   }
-  // Returns the weight to multiply with. Evaluation uses the parameter itself.
+  // Returns the weight to multiply with. Evaluation in fp32 uses the parameter itself.
   [[nodiscard]] Weight weight(const Weight& own) const {
-    return step == nullptr ? Weight{own.master, own.master} : own;
+    return step == nullptr && number == at::kFloat ? Weight{own.master, own.master} : own;
   }
   // Returns the product of `x` and the matrix, with its adapters. `x_layout`: of x's rows.
   [[nodiscard]] at::Tensor product(const LayoutPtr& x_layout,

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "bp/collective.h"
-#include "trainer/data/batch.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/train/forward_blocks.h"
 
@@ -52,6 +51,14 @@ void gather_kept(Communicator& world, std::vector<float>& kept) {
 }
 
 }  // namespace
+
+std::vector<Batch> first_blocks(const TaskData& task,
+                                const SampleStore& store,
+                                Split split,
+                                std::int64_t most) {
+  const Share share{0, std::min(store.size(split), most * kBlockSamples)};
+  return load_blocks(store, split, share, task.completion(store.vocabulary()));
+}
 
 bool evaluate(Communicator& world,
               const Bert& model,

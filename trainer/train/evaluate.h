@@ -2,7 +2,11 @@
 // number of ranks and threads.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "bp/communicator.h"
+#include "trainer/data/batch.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/data/task_data.h"
 #include "trainer/model/bert.h"
@@ -20,5 +24,11 @@ namespace bp::trainer {
                             const SampleStore& store,
                             Split split,
                             Scorer& scorer);
+
+// Returns the first blocks of the split, at most `most`.
+[[nodiscard]] std::vector<Batch> first_blocks(const TaskData& task,
+                                              const SampleStore& store,
+                                              Split split,
+                                              std::int64_t most);
 
 }  // namespace bp::trainer

@@ -2,6 +2,9 @@
 #include "trainer/train/evaluate.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -19,6 +22,8 @@
 #include "trainer/tasks/classify/classify_task.h"
 #include "trainer/tasks/tasks.h"
 #include "trainer/tasks/write_predictions.h"
+#include "trainer/train/forward_blocks.h"
+#include "trainer/train/precision_difference.h"
 
 namespace bp::trainer {
 namespace {
@@ -29,8 +34,8 @@ using ::testing::HasSubstr;
 class Evaluate : public test::SmallData {
  protected:
   // Evaluates the first samples of the train split on `ranks` ranks, which must all get the same
-  // probabilities, and returns these.
-  std::vector<float> probabilities(int ranks, std::int64_t samples = 120) {
+  // probabilities, and returns these. The model is one in bf16.
+  std::vector<float> probabilities(int ranks, std::int64_t samples = 120, bool as_trained = false) {
     std::mutex mutex;
     std::vector<std::vector<float>> results;
     bp::test::run_ranks(ranks, [&](Communicator& world) {
@@ -38,7 +43,8 @@ class Evaluate : public test::SmallData {
       store.limit(Split::train, samples);
       BertConfig shape = config(store, 0.1);
       shape.initializer_range = 0.5;
-      const Bert model(shape, make_classifier_head, Precision::bf16, 1);
+      Bert model(shape, make_classifier_head, Precision::bf16, 1);
+      model.evaluate_as_trained(as_trained);
       ClassScorer scorer(store, Split::train, {store.names(), map_labels(store.names(), shape)});
       EXPECT_TRUE(evaluate(world, model, *classify(), store, Split::train, scorer));
       EXPECT_EQ(scorer.tally().samples(), samples);
@@ -52,13 +58,47 @@ class Evaluate : public test::SmallData {
 };
 
 TEST_F(Evaluate, IsTheSameForAnyNumberOfRanksAndThreads) {
-  at::set_num_threads(2);
-  const std::vector<float> one = probabilities(1);
-  EXPECT_EQ(one.size(), 240U);
-  at::set_num_threads(1);
-  EXPECT_EQ(probabilities(1), one);
-  EXPECT_EQ(probabilities(3), one);
-  EXPECT_EQ(probabilities(5), one);  // there are more ranks than blocks
+  for (const bool as_trained : {false, true}) {
+    at::set_num_threads(2);
+    const std::vector<float> one = probabilities(1, 120, as_trained);
+    EXPECT_EQ(one.size(), 240U);
+    at::set_num_threads(1);
+    EXPECT_EQ(probabilities(1, 120, as_trained), one);
+    EXPECT_EQ(probabilities(3, 120, as_trained), one);
+    EXPECT_EQ(probabilities(5, 120, as_trained), one);  // there are more ranks than blocks
+  }
+}
+
+TEST_F(Evaluate, IsInFp32UnlessItIsToldOtherwise) {
+  const SampleStore store = SampleStore::open(store_path());
+  BertConfig shape = config(store, 0.1);
+  shape.initializer_range = 0.5;
+  const std::vector<Batch> blocks = first_blocks(*classify(), store, Split::train, 2);
+  ASSERT_EQ(blocks.size(), 2U);
+  Bert model(shape, make_classifier_head, Precision::bf16, 1);
+  const auto outputs = [&](const Bert& of) { return at::cat(forward_blocks(of, blocks)); };
+  const at::Tensor exact = outputs(Bert(shape, make_classifier_head, Precision::fp32, 1));
+  EXPECT_TRUE(at::equal(outputs(model), exact));
+  model.evaluate_as_trained(true);
+  const at::Tensor rounded = outputs(model);
+  EXPECT_FALSE(at::equal(rounded, exact));
+  const PrecisionDifference difference = difference_from_fp32(model, blocks);
+  EXPECT_EQ(difference.samples, 64);
+  EXPECT_EQ(difference.largest, (rounded - exact).abs().max().item<double>());
+  EXPECT_LT(difference.largest, 0.2);
+  EXPECT_EQ(difference.choices, 64);
+  EXPECT_EQ(difference.changed,
+            (rounded.argmax(-1) != exact.argmax(-1)).sum().item<std::int64_t>());
+  EXPECT_TRUE(at::equal(outputs(model), rounded)) << "afterwards it evaluates as before";
+}
+
+TEST_F(Evaluate, TheTextOfADifferenceSaysWhatWasCompared) {
+  EXPECT_EQ(
+      text_of({.samples = 256, .largest = 0.012345, .choices = 256, .changed = 1}, Precision::bf16),
+      "bf16 beside fp32, in the first 256 samples: outputs differ by at most 0.0123, and 1 "
+      "of 256 have another largest one");
+  EXPECT_EQ(text_of({.samples = 9, .largest = 0.5}, Precision::fp16),
+            "fp16 beside fp32, in the first 9 samples: outputs differ by at most 0.5");
 }
 
 TEST_F(Evaluate, OfALimitedSplitIsThatOfItsFirstSamples) {

@@ -112,7 +112,7 @@ class PretrainHead : public Head {
     const PretrainTargets targets = checked_targets(batch);
     const std::vector<std::int64_t> rows = masked_rows(targets, *pass.layout);
     const Tensor masked = at::index_select(states, 0, on_device_of(states, numbers_of(rows)));
-    const Tensor of_tokens = scored(token_logits(encoder, pass, masked), targets.ids);
+    const Tensor of_tokens = scored(token_logits(pass, masked), targets.ids);
     if (!next_sentence_) return of_tokens;
     const std::vector<std::int64_t>& offsets = pass.layout->offsets;
     const Tensor first_rows = numbers_of({offsets.begin(), offsets.end() - 1});
@@ -168,17 +168,15 @@ class PretrainHead : public Head {
 
   // Returns fp32 logits over the vocabulary for each masked token. The transform is fp32, as the
   // pooler is: it is small beside the product with the vocabulary.
-  [[nodiscard]] Tensor token_logits(const Encoder& encoder,
-                                    const Pass& pass,
-                                    const Tensor& masked) const {
+  [[nodiscard]] Tensor token_logits(const Pass& pass, const Tensor& masked) const {
     Tensor x = at::linear(masked.to(at::kFloat), transform_.weight.master, transform_.bias);
     x = at::layer_norm(at::gelu(x), {x.size(1)}, norm_.gamma, norm_.beta, norm_.epsilon);
     x = pass.seen("cls.predictions.transform", x);
-    if (pass.step == nullptr || encoder.number() == at::kFloat) {
+    if (pass.number == at::kFloat) {
       return pass.seen("cls.predictions", at::linear(x, words_, bias_));
     }
-    const Weight words{words_, weight_for_products(words_, encoder.number())};
-    x = product(x.to(encoder.number()), words).to(at::kFloat) + bias_;
+    const Weight words{words_, weight_for_products(words_, pass.number)};
+    x = product(x.to(pass.number), words).to(at::kFloat) + bias_;
     return pass.seen("cls.predictions", x);
   }
 
