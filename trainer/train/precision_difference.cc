@@ -43,11 +43,10 @@ PrecisionDifference difference_from_fp32(Bert& model, const std::vector<Batch>& 
 }
 
 std::string text_of(const PrecisionDifference& difference, Precision precision) {
-  const std::string choices =
-      difference.choices == 0
-          ? ""
-          : concat(", and ", difference.changed, " of ", difference.choices,
-                   " have another largest one");
+  const std::string choices = difference.choices == 0
+                                  ? ""
+                                  : concat(", and ", difference.changed, " of ", difference.choices,
+                                           " have another largest one");
   return concat(name_of(precision), " beside fp32, in the first ", difference.samples,
                 " samples: outputs differ by at most ", three_digits(difference.largest), choices);
 }
