@@ -5,6 +5,7 @@ import statistics
 from checks import Check, against_before
 
 KIB, MIB = 1 << 10, 1 << 20
+LARGEST = 256 * MIB  # is compared with what memory allows
 ALLOCATED, ANY, GLOO = "bp-allocated", "bp-any", "gloo"
 MOST_OF_MEMORY = 1.05  # of what copies reach: above, they are not what memory allows
 BEFORE = {ALLOCATED: "bp-before-allocated", ANY: "bp-before-any"}
@@ -35,6 +36,7 @@ class Results:
     def __init__(self):
         self.times = {}  # (system key, case) -> {size: [microseconds]}
         self.reasons = {}  # (system key, case) -> why there is none
+        self.copies = {}  # case -> [GB/s]: what copies reached beside our starts, since it changes within minutes
         self.starts = self.repeated = 0  # the second: since a hypervisor had taken a part of their time
 
     def add(self, system, case, row):
@@ -129,11 +131,10 @@ def halves_against_f32(results, half, full):
 def against_memory(results, case, copy_gbps):
     """The bytes that must move: each rank's vector is read once and written once. What is clearly faster than the
     fastest copy shows that the copies are no bound, and so nothing about bp: an error of the bench."""
-    size = 256 * MIB
-    time = results.median(ALLOCATED, case, size)
+    time = results.median(ALLOCATED, case, LARGEST)
     if time is None:
         return []
-    least = 2 * case.ranks * size / copy_gbps / 1000
+    least = 2 * case.ranks * LARGEST / copy_gbps / 1000
     share = least / time
     wrong = ", which cannot be: the bench is wrong" if share > MOST_OF_MEMORY else ""
     return [Check(f"{title(case)}, 256M, allocated",
