@@ -132,6 +132,7 @@ class Engine {
   JoinProtocol join_protocol_;
   InProgress in_progress_;
   std::atomic<std::uint64_t> sequence_{0};
+  std::atomic<bool> has_successor_{false};
   // The progress thread's, while it has the token:
   std::deque<RunningOperation> running_;
   Handover handover_;                  // of the operation in progress
@@ -144,7 +145,6 @@ class Engine {
   std::size_t unfinished_ = 0;  // operations that start() got
   bool is_busy_ = false;
   bool has_finished_ = false;
-  std::atomic<bool> has_successor_{false};
   bool is_closing_ = false;
   std::thread thread_;
 };

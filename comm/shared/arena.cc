@@ -50,8 +50,8 @@ std::size_t Arena::allocate(std::size_t bytes) {
   const std::size_t offset = rounded_up(begin, unit);
   gaps_.erase(gap);
   if (offset > begin) gaps_.emplace(begin, offset - begin);
-  if (begin + size > offset + wanted)
-    gaps_.emplace(offset + wanted, begin + size - offset - wanted);
+  const std::size_t end = offset + wanted;
+  if (begin + size > end) gaps_.emplace(end, begin + size - end);
   pieces_.emplace(offset, wanted);
   return offset;
 }

@@ -54,8 +54,10 @@ void list_store_user(const std::string& store, const std::string& run) {
 }
 
 std::string run_that_needs(const std::string& store, const std::string& identity) {
+  std::error_code error;
+  const fs::path from = fs::weakly_canonical(fs::absolute(store, error).parent_path(), error);
   for (const std::string& listed : listed_runs(store)) {
-    const std::string run = (fs::path(store).parent_path() / listed).lexically_normal().string();
+    const std::string run = (from / listed).lexically_normal().string();
     if (identity_of_data(run) == identity) return run;
   }
   return "";
