@@ -58,10 +58,10 @@ TEST(OperationArguments, AreCheckedBeforeAnythingIsSent) {
               }),
               "scatter: input and output overlap");
     EXPECT_EQ(refusal_of([&] { gather_v(comm, const_view(four), view(two), counts); }),
-              comm.rank() == 0 ? "gather: input has 4 elements; it must have 1"
-                               : "gather: input has 4 elements; it must have 2");
+              comm.rank() == 0 ? "gather_v: input has 4 elements; it must have 1"
+                               : "gather_v: input has 4 elements; it must have 2");
     EXPECT_EQ(refusal_of([&] { scatter_v(comm, {}, view(one), three_counts); }),
-              "scatter: counts has 3 elements; it must have 2");
+              "scatter_v: counts has 3 elements; it must have 2");
     EXPECT_EQ(refusal_of([&] { all_to_all(comm, const_view(one), view(two)); }),
               "all_to_all: input has 1 elements, which 2 ranks cannot share evenly (all_to_all_v "
               "can)");
