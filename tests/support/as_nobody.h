@@ -7,7 +7,7 @@
 
 namespace bp {
 
-// Makes a root process one of the user nobody. Ends the process if that fails.
+// Gives a process of root the rights of the user nobody. Ends the process if that fails.
 inline void drop_root() {
   constexpr uid_t kNobody = 65534;
   constexpr int kCannot = 99;

@@ -13,7 +13,6 @@
 #include <fstream>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "base/resume_words.h"
@@ -23,6 +22,7 @@
 #include "bp/environment.h"
 #include "bp/error.h"
 #include "bp/store.h"
+#include "tests/support/recovering_rank.h"
 
 namespace {
 
@@ -197,53 +197,6 @@ int reduce_until_killed(int victim) {
   }
 }
 
-// A world recovers once.
-bool is_refused_again(bp::Communicator& world) {
-  try {
-    (void)world.recover();
-  } catch (const bp::Error& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return error.code() == bp::ErrorCode::invalid_argument;
-  }
-  std::fprintf(stderr, "a world recovered twice\n");
-  return false;
-}
-
-// Sums over the surviving ranks. In the k-th world, the k-th of `victims` kills itself; victims are
-// numbered as in the first world.
-int recover(const std::string& victims) {
-  bp::Communicator world = bp::Communicator::create();
-  for (std::size_t lost = 0;; ++lost) {
-    try {
-      for (int step = 0; step < 100; ++step) {
-        if (step == 50 && lost < victims.size() && rank() == victims[lost] - '0') {
-          ::raise(SIGKILL);
-        }
-        std::vector<std::int64_t> data(1000, rank() + step);
-        bp::all_reduce(world, bp::view(data), {.name = "grads"});
-        std::int64_t sum = 0;  // of the values of the surviving ranks
-        for (int other = 0; other < std::atoi(std::getenv("WORLD_SIZE")); ++other) {
-          const auto at = victims.find(static_cast<char>('0' + other));
-          sum += at == std::string::npos || at >= lost ? other + step : 0;
-        }
-        if (data != std::vector<std::int64_t>(1000, sum)) {
-          std::fprintf(stderr, "step %d: a wrong sum\n", step);
-          return 3;
-        }
-      }
-      say("a world of " + std::to_string(world.size()) + " ends, I am its rank " +
-          std::to_string(world.rank()));
-      world.finish();
-      return 0;
-    } catch (const bp::Error& error) {
-      std::fprintf(stderr, "%s\n", error.what());
-      bp::Communicator rest = world.recover();
-      if (!is_refused_again(world)) return 4;
-      world = std::move(rest);
-    }
-  }
-}
-
 // Sums until every rank has received a SIGUSR1.
 int work() {
   static volatile std::sig_atomic_t asked = 0;
@@ -387,7 +340,7 @@ int main(int argc, char** argv) {
     return reduce_until_killed(std::atoi(argument.c_str()));
   }
   if (command == "recover") {  // VICTIMS
-    return recover(argument);
+    return bp::test::recover(argument);
   }
   if (command == "work") {
     return work();
