@@ -30,20 +30,20 @@ std::vector<std::string> listed_runs(const std::string& store) {
   return runs;
 }
 
-// Returns the folder of `run` as seen from that of `store`, or "".
-std::string seen_from(const std::string& store, const std::string& run) {
+// Returns the real folder of the store, from which the list names the runs.
+fs::path folder_of(const std::string& store) {
   std::error_code error;
-  const fs::path from = fs::absolute(store, error).parent_path();
-  const std::string folder = error ? "" : fs::relative(run, from, error).string();
-  return error ? "" : folder;
+  const fs::path folder = fs::weakly_canonical(fs::absolute(store, error).parent_path(), error);
+  return error ? fs::path() : folder;
 }
 
 }  // namespace
 
 void list_store_user(const std::string& store, const std::string& run) {
   constexpr int kFileMode = 0644;
-  const std::string folder = seen_from(store, run);
-  if (folder.empty() || folder.find('\n') != std::string::npos) return;
+  std::error_code error;
+  const std::string folder = fs::relative(run, folder_of(store), error).string();
+  if (error || folder.empty() || folder.find('\n') != std::string::npos) return;
   if (std::ranges::count(listed_runs(store), folder) > 0) return;
   const std::string line = folder + '\n';
   const Fd file(
@@ -54,10 +54,9 @@ void list_store_user(const std::string& store, const std::string& run) {
 }
 
 std::string run_that_needs(const std::string& store, const std::string& identity) {
-  std::error_code error;
-  const fs::path from = fs::weakly_canonical(fs::absolute(store, error).parent_path(), error);
+  const fs::path folder = folder_of(store);
   for (const std::string& listed : listed_runs(store)) {
-    const std::string run = (from / listed).lexically_normal().string();
+    const std::string run = (folder / listed).lexically_normal().string();
     if (identity_of_data(run) == identity) return run;
   }
   return "";
