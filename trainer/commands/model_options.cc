@@ -73,8 +73,7 @@ CommandLine parse_predict_once(const std::vector<std::string>& arguments,
             {"train", "dev", "test"}},
            o.on);
   add_checkpoint_option(set, o);
-  add_device_option(set, o);
-  add_precision_option(set, "Type of products and activations; auto: the fastest", o);
+  add_computing_options(set, o);
   add_reading_options(set, o, raw);
   return parse(set, arguments, raw, o);
 }

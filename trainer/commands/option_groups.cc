@@ -14,6 +14,14 @@
 namespace bp::trainer {
 namespace {
 
+void add_precision_option(OptionSet& set, const char* of, Options& options) {
+  set.choice<Precision>({"precision", of}, options.precision,
+                        {{"fp32", Precision::fp32},
+                         {"fp16", Precision::fp16},
+                         {"bf16", Precision::bf16},
+                         {"auto", Precision::automatic}});
+}
+
 constexpr double kUnbounded = 1e18;
 constexpr double kFewestEpochs = 0.001;
 constexpr double kSmallestDecay = 0.001;
@@ -126,12 +134,9 @@ void add_device_option(OptionSet& set, Options& options) {
                             {"cuda", DeviceChoice::cuda}});
 }
 
-void add_precision_option(OptionSet& set, const char* of, Options& options) {
-  set.choice<Precision>({"precision", of}, options.precision,
-                        {{"fp32", Precision::fp32},
-                         {"fp16", Precision::fp16},
-                         {"bf16", Precision::bf16},
-                         {"auto", Precision::automatic}});
+void add_computing_options(OptionSet& set, Options& options) {
+  add_device_option(set, options);
+  add_precision_option(set, "Type of products and activations; auto: the fastest", options);
 }
 
 void add_model_options(OptionSet& set, Options& options) {
@@ -354,8 +359,7 @@ void add_evaluate_options(OptionSet& set, Options& options) {
             "RUN's model, or latest without one", "NAME"},
            options.checkpoint);
   set.path({"out", "File for predictions", "none", "FILE"}, options.out);
-  add_device_option(set, options);
-  add_precision_option(set, "Type of products and activations; auto: the fastest", options);
+  add_computing_options(set, options);
 }
 
 }  // namespace bp::trainer

@@ -38,7 +38,8 @@ void add_case_option(OptionSet& set, RawOptions& raw);
 void add_split_seed_option(OptionSet& set, Options& options);
 void add_rebuild_option(OptionSet& set, PrepareOptions& prepare);
 void add_device_option(OptionSet& set, Options& options);
-void add_precision_option(OptionSet& set, const char* of, Options& options);
+// Where and in which numbers eval and predict compute.
+void add_computing_options(OptionSet& set, Options& options);
 void add_model_options(OptionSet& set, Options& options);
 void add_early_stop_options(OptionSet& set, EarlyStopOptions& options, RawOptions& raw);
 void add_training_options(OptionSet& set, Options& options, RawOptions& raw);
