@@ -1,5 +1,5 @@
-// Tells a program's user when its standard output was lost. Every main() begins and ends with
-// these.
+// Tells a program's user when its standard output was lost. Every main() begins with
+// begin_output() and ends with end_output().
 #pragma once
 
 namespace bp {

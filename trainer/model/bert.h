@@ -68,10 +68,12 @@ class Bert {
   // Returns the head's outputs, fp32, on the model's device with `step` and on the host without.
   // With `step`, dropout is on and gradients are recorded unless
   // the caller has disabled them. With null, for evaluation, neither happens and everything is
-  // fp32, so that the result depends only on the weights. Any number of threads may evaluate at
-  // once. Throws invalid_argument if a sample is longer than the model's positions.
+  // fp32 unless evaluate_as_trained() says otherwise, so that the result depends only on the
+  // weights. Any number of threads may evaluate at once. Throws invalid_argument if a sample is
+  // longer than the model's positions.
   [[nodiscard]] at::Tensor forward(const Batch& batch, const TrainingStep* step) const;
-  // From now on evaluation computes in the precision of training, too, or again in fp32.
+  // From now on evaluation computes in the precision of training, too, or again in fp32. No thread
+  // may evaluate meanwhile.
   void evaluate_as_trained(bool as_trained) { encoder_.evaluate_as_trained(as_trained); }
   // The outputs of forward(), and the encoder's states of all tokens: [layout->tokens, hidden],
   // after the embeddings and after each layer.
@@ -105,7 +107,7 @@ class Bert {
   // Adds the whole model to a graph. Throws what Head::add_to() throws.
   void add_to(OnnxGraph& graph) const;
 
-  // The outputs below the head, fp32, and as in evaluation: the last layer's state of each token,
+  // The outputs below the head, fp32 and as in evaluation: the last layer's state of each token,
   // [tokens, hidden], sample after sample without padding; and the pooler's output for each
   // sample's first token, [rows, hidden].
   [[nodiscard]] at::Tensor hidden_states(const Batch& batch) const;

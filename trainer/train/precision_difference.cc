@@ -12,7 +12,6 @@
 #include "trainer/train/forward_blocks.h"
 
 namespace bp::trainer {
-
 namespace {
 
 std::string three_digits(double number) {
