@@ -80,12 +80,15 @@ TEST_F(BertTrainStop, WhileScoringLeavesNoFiles) {
   std::filesystem::remove(path("long.csv"));
 }
 
+// The ranks are stopped (SIGSTOP) when they begin, and bprun's SIGTERM continues them: on a busy
+// machine they could prepare all rows before it arrives.
 TEST_F(BertTrainStop, UnderBprunPreparingAlsoEndsProperly) {
   write_rows("many.csv", 150'000, 0);
   const Ended ended = in_folder(
       "{ " BP_BIN_DIR
       "/bprun -n 2 bert_train prep many.csv > log 2>&1 & pid=$!; for i in $(seq 2400); do "
-      "ls many.sqlite.part-* > tmp.out 2>&1 && break; sleep 0.02; done; rm tmp.out; "
+      "grep -q reading log && break; sleep 0.01; done; for rank in $(pgrep -x bert_train); do "
+      "test \"$(readlink /proc/$rank/cwd)\" = \"$(pwd -P)\" && kill -STOP $rank; done; "
       "kill -TERM $pid; wait $pid; code=$?; cat log; rm log many.sqlite*; exit $code; }");
   EXPECT_EQ(ended.code, 75) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("stopped on request while reading many.csv"));
