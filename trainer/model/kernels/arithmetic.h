@@ -8,6 +8,10 @@
 
 #include "trainer/model/kernels/loops.h"
 
+// Marks what loops call for each number: GCC vectorises no loop with a call, and by itself it stops
+// inlining where a file has many loops.
+#define BP_IN_LOOPS [[gnu::always_inline]] inline
+
 namespace bp::trainer::kernels::BP_ISA {
 namespace {
 
@@ -15,11 +19,13 @@ namespace {
 constexpr int kLanes = 16;
 constexpr int kBlock = 128;
 
-float load(float x) { return x; }
-float load(BFloat16 x) { return __builtin_bit_cast(float, static_cast<std::uint32_t>(x) << 16); }
-void store(float& to, float x) { to = x; }
+BP_IN_LOOPS float load(float x) { return x; }
+BP_IN_LOOPS float load(BFloat16 x) {
+  return __builtin_bit_cast(float, static_cast<std::uint32_t>(x) << 16);
+}
+BP_IN_LOOPS void store(float& to, float x) { to = x; }
 // Rounds to the nearest even; NaN stays NaN.
-void store(BFloat16& to, float x) {
+BP_IN_LOOPS void store(BFloat16& to, float x) {
   const auto bits = __builtin_bit_cast(std::uint32_t, x);
   const std::uint32_t rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
   to = static_cast<BFloat16>(static_cast<std::uint16_t>(x != x ? 0x7fc0U : rounded));
@@ -27,7 +33,7 @@ void store(BFloat16& to, float x) {
 
 // GCC vectorises these two, but not its own conversions of _Float16. Each computes all cases and
 // chooses between them.
-float load(Float16 x) {
+BP_IN_LOOPS float load(Float16 x) {
   constexpr std::uint32_t kLeastNormal = 113U << 23;  // 2^-14, as a float
   const std::uint32_t bits = static_cast<std::uint16_t>(x);
   const std::uint32_t sign = (bits & 0x8000U) << 16;
@@ -42,7 +48,7 @@ float load(Float16 x) {
   return __builtin_bit_cast(float, result | sign);
 }
 // Rounds to the nearest even; what is too large becomes infinity, NaN stays NaN.
-void store(Float16& to, float x) {
+BP_IN_LOOPS void store(Float16& to, float x) {
   const auto bits = __builtin_bit_cast(std::uint32_t, x);
   const std::uint32_t sign = (bits >> 16) & 0x8000U;
   const std::uint32_t rest = bits & 0x7fffffffU;
@@ -57,7 +63,7 @@ void store(Float16& to, float x) {
 }
 
 // Returns e^x for x <= 0, with a relative error below 2e-7; e^-87 for all x below -87.
-float exponential(float x) {
+BP_IN_LOOPS float exponential(float x) {
   constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it leaves the nearest integer
   const float clamped = x < -87.0F ? -87.0F : x;  // in this order, NaN stays NaN
   const float n = (clamped * 1.44269504F + kRound) - kRound;

@@ -15,7 +15,7 @@ struct Normal {
   float below;
   float density;
 };
-Normal normal(float x) {
+BP_IN_LOOPS Normal normal(float x) {
   const float z = __builtin_fabsf(x);
   const float t = 1.0F / (1.0F + 0.3275911F * 0.70710678F * z);
   float p = 1.061405429F;
