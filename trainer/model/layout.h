@@ -26,8 +26,9 @@ struct Layout {
 };
 
 // On the host the number of tokens is rounded up to a multiple of this, so that there are few
-// sizes: oneDNN compiles and keeps code for each shape.
-inline constexpr std::int64_t kTokenMultiple = 64;
+// sizes: oneDNN compiles and keeps code for each shape, which takes 1 ms. A larger one would
+// compute more padding.
+inline constexpr std::int64_t kTokenMultiple = 16;
 
 // Makes a layout. Rounds `longest` up to a multiple of 16, and `tokens` to one of `multiple`.
 [[nodiscard]] Layout make_layout(const std::vector<std::int32_t>& lengths,
