@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <string>
 #include <vector>
 
 #include "comm/reduce/halves.h"
@@ -268,6 +271,32 @@ TYPED_TEST(Kernel, DropoutDropsWhatTheBaselineDraws) {
   for (std::size_t i = 0; i < 1000; ++i) {
     if (i % 128 == 0) random_block(random, static_cast<std::uint32_t>(i / 128), row);
     EXPECT_EQ(value(y[i]), random[i % 128] < 32768 ? 0.0F : 2.0F) << i;
+  }
+}
+
+// Squares that fill a register, and what is left beside and below them.
+TEST(Transpose, ExchangesRowsAndColumns) {
+  constexpr std::int64_t kFromRow = 45;
+  constexpr std::int64_t kToRow = 39;
+  std::vector<float> from(37 * kFromRow);
+  std::iota(from.begin(), from.end(), 0.0F);
+  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
+    if (!is_supported(isa)) continue;
+    for (const std::int64_t rows : {1, 4, 16, 37}) {
+      for (const std::int64_t columns : {1, 8, 16, 41}) {
+        SCOPED_TRACE(name_of(isa) + ": " + std::to_string(rows) + " x " + std::to_string(columns));
+        std::vector<float> to(kFromRow * kToRow, -1.0F);
+        transpose(isa, to.data(), kToRow, from.data(), kFromRow, rows, columns);
+        for (std::int64_t j = 0; j < kFromRow; ++j) {
+          for (std::int64_t i = 0; i < kToRow; ++i) {
+            const bool set = i < rows && j < columns;
+            ASSERT_EQ(to[static_cast<std::size_t>(j * kToRow + i)],
+                      set ? from[static_cast<std::size_t>(i * kFromRow + j)] : -1.0F)
+                << i << ", " << j;
+          }
+        }
+      }
+    }
   }
 }
 

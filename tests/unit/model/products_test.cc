@@ -1,10 +1,14 @@
-// Products of bf16, as LibTorch computes them here and widened to fp32, which any processor can do.
+// Products of bf16, as LibTorch computes them here and widened to fp32, which any processor can do;
+// and products of fp32 by each of LibTorch's libraries.
 #include "trainer/model/products.h"
 
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/time.h>
 
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -112,6 +116,77 @@ TEST(WidenedProducts, LeaveFp32AsItIs) {
   EXPECT_TRUE(for_products(x, Bf16Products::widened).is_same(x));
   EXPECT_EQ(weight_for_products(x, at::kFloat, Bf16Products::widened).data_ptr(), x.data_ptr());
 }
+
+Tensor fp32(std::int64_t rows, std::int64_t columns, std::int64_t seed) {
+  return numbers(rows, columns, seed).to(at::kFloat) / 3;
+}
+
+// The layouts of a step, of the first tokens' few rows, and one that no library takes without a
+// copy; large enough for oneDNN, except for the few rows.
+std::vector<std::pair<Tensor, Tensor>> fp32_layouts() {
+  return {{fp32(210, 130, 1), fp32(170, 130, 2).t()},
+          {fp32(210, 130, 3), fp32(130, 170, 4)},
+          {fp32(130, 210, 5).t(), fp32(130, 170, 6)},
+          {fp32(7, 130, 7), fp32(170, 130, 8).t()},
+          {fp32(210, 140, 9).narrow(1, 5, 130), fp32(140, 170, 10).narrow(0, 3, 130)}};
+}
+
+class Fp32 : public ::testing::TestWithParam<Fp32Products> {};
+
+TEST_P(Fp32, AreSumsOfFp32) {
+  for (const auto& [a, b] : fp32_layouts()) {
+    const Tensor product = matrix_product(a, b, at::kFloat, GetParam());
+    EXPECT_EQ(product.sizes(), (std::vector<std::int64_t>{a.size(0), b.size(1)}));
+    EXPECT_TRUE(product.is_contiguous());
+    expect_product(a, b, product, 0x1p-24);
+  }
+}
+
+TEST_P(Fp32, HaveTheSameBitsEachTime) {
+  for (const auto& [a, b] : fp32_layouts()) {
+    EXPECT_TRUE(at::equal(matrix_product(a, b, at::kFloat, GetParam()),
+                          matrix_product(a, b, at::kFloat, GetParam())));
+  }
+}
+
+TEST_P(Fp32, KeepNaNAndInfinity) {
+  Tensor a = fp32(210, 130, 1);
+  a[3][4] = NAN;
+  a[5][6] = INFINITY;
+  const Tensor product = matrix_product(a, fp32(130, 170, 2).abs() + 1, at::kFloat, GetParam());
+  EXPECT_TRUE(product[3].isnan().all().item<bool>());
+  EXPECT_TRUE(product[5].isinf().all().item<bool>());
+  EXPECT_EQ(product.isfinite().sum().item<std::int64_t>(), 208 * 170);
+}
+
+// oneDNN's stack pointer may point into the heap while it multiplies.
+TEST_P(Fp32, SurviveTheHandlersOfSignals) {
+  static std::atomic<int> handled;
+  handled = 0;
+  struct sigaction counts {};
+  counts.sa_handler = [](int) { ++handled; };
+  counts.sa_flags = SA_RESTART;
+  struct sigaction before {};
+  ASSERT_EQ(::sigaction(SIGALRM, &counts, &before), 0);
+  const itimerval often{{0, 500}, {0, 500}};  // microseconds
+  ASSERT_EQ(::setitimer(ITIMER_REAL, &often, nullptr), 0);
+  const Tensor dy = fp32(420, 512, 1);
+  const Tensor x = fp32(420, 128, 2);
+  const Tensor first = matrix_product(dy.t(), x, at::kFloat, GetParam());
+  for (int i = 0; i < 200 || handled < 50; ++i) {
+    ASSERT_TRUE(at::equal(matrix_product(dy.t(), x, at::kFloat, GetParam()), first));
+  }
+  const itimerval never{};
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  ::sigaction(SIGALRM, &before, nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(By,
+                         Fp32,
+                         ::testing::Values(Fp32Products::mkl, Fp32Products::onednn),
+                         [](const auto& one) {
+                           return one.param == Fp32Products::mkl ? "Mkl" : "Onednn";
+                         });
 
 TEST(AutomaticPrecision, IsBf16WhereProcessorsMultiplyIt) {
   EXPECT_EQ(fastest_precision(true), Precision::bf16);

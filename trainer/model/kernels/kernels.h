@@ -194,6 +194,15 @@ template <class Number>
   return kernels<Number>(best_isa());
 }
 
+// Sets to[j * to_row + i] = from[i * from_row + j] for i < rows and j < columns.
+void transpose(Isa isa,
+               float* to,
+               std::int64_t to_row,
+               const float* from,
+               std::int64_t from_row,
+               std::int64_t rows,
+               std::int64_t columns);
+
 // Returns 128 uniform 16-bit numbers, the `block`th of the row, which dropout compares with its
 // threshold.
 void random_block(std::uint16_t out[128], std::uint32_t block, const DropoutRow& row);
