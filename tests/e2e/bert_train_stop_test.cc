@@ -54,11 +54,11 @@ TEST_F(BertTrainStop, ASecondCtrlCEndsAtOnce) {
 }
 
 TEST_F(BertTrainStop, WhilePreparingKeepsWhatIsPrepared) {
-  write_rows("many.csv", 150'000, 0);
+  write_rows("many.csv", 400'000, 0);
   const Ended ended = stopped("prep many.csv", "ls many.sqlite.part-*", "kill -INT $pid");
   EXPECT_EQ(ended.code, 130) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("bert_train: stopped on request while reading many.csv; "));
-  EXPECT_THAT(ended.output, HasSubstr(" of 150,000 rows are prepared and kept\n"
+  EXPECT_THAT(ended.output, HasSubstr(" of 400,000 rows are prepared and kept\n"
                                       "hint: the same command continues\n"));
   EXPECT_FALSE(std::filesystem::exists(path("many.sqlite")));
   EXPECT_FALSE(std::filesystem::exists(path("many.sqlite.lease")));

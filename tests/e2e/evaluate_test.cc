@@ -44,14 +44,14 @@ TEST_F(EvaluateRun, AnotherPrecisionIsComparedWithFp32) {
   ASSERT_EQ(run.code, 0) << run.output;
   const std::string compared = line_of(run.output, "bf16 beside fp32, ");
   EXPECT_THAT(compared,
-              MatchesRegex("bf16 beside fp32, in the first 200 samples: outputs differ by at most "
+              MatchesRegex("bf16 beside fp32, samples 1 to 200: outputs differ by at most "
                            "0\\.0[0-9]+, and [0-9] of 200 have another largest one"));
   const Ended ranks =
       in_folder(BP_BIN_DIR "/bprun -n 3 bert_train eval r other.csv --precision bf16");
   EXPECT_EQ(line_of(ranks.output, "[0] other.csv: accuracy "),
             "[0] " + line_of(run.output, "other.csv: accuracy "));
   const Ended predicted = bert_train("predict r other.csv --precision bf16 --out p.csv");
-  EXPECT_THAT(predicted.output, HasSubstr("bert_train: bf16 beside fp32, in the first "));
+  EXPECT_THAT(predicted.output, HasSubstr("bert_train: bf16 beside fp32, samples 1 to "));
   EXPECT_EQ(read(path("p.csv")), read(path("e.csv")));
   bert_train("eval r other.csv --out e.csv");
   EXPECT_NE(read(path("p.csv")), read(path("e.csv")));

@@ -198,6 +198,7 @@ void Preparation::write_rows() {
     [[nodiscard]] std::size_t bytes() const { return rows.bytes(); }
   };
   const PipelineLimits limits{.workers = encoding_threads(plan_.options)};
+  const std::string& last = plan_.sources.back().files.back().path;
   KeptRowReader reader(plan_, kept_, writer_->texts());
   std::vector<RowEncoder> encoders = make_encoders(limits.workers);
   BlockPipeline<Block>(
@@ -206,6 +207,7 @@ void Preparation::write_rows() {
                    std::size_t worker) { encoders[worker].encode(block.rows, block.store); },
        .take =
            [&](Block& block) {
+             throw_if_stopping("reading", last);  // the reader may have finished long before
              writer_->add(block.store);
              block.rows.clear();  // a block that waits in the ring takes little memory
              block.store.clear();

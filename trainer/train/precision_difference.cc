@@ -46,8 +46,8 @@ std::string text_of(const PrecisionDifference& difference, Precision precision) 
                                   ? ""
                                   : concat(", and ", difference.changed, " of ", difference.choices,
                                            " have another largest one");
-  return concat(name_of(precision), " beside fp32, in the first ", difference.samples,
-                " samples: outputs differ by at most ", three_digits(difference.largest), choices);
+  return concat(name_of(precision), " beside fp32, samples 1 to ", difference.samples,
+                ": outputs differ by at most ", three_digits(difference.largest), choices);
 }
 
 }  // namespace bp::trainer

@@ -50,7 +50,6 @@ int run_as_bprun(const std::vector<std::string>& words) {
   }
   adopt_orphans();
   ignore_broken_pipes();
-  ::signal(SIGXFSZ, SIG_IGN);
   return run_job(job, std::get<JobPlan>(plan));
 }
 

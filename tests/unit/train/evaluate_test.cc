@@ -95,10 +95,10 @@ TEST_F(Evaluate, IsInFp32UnlessItIsToldOtherwise) {
 TEST_F(Evaluate, TheTextOfADifferenceSaysWhatWasCompared) {
   EXPECT_EQ(
       text_of({.samples = 256, .largest = 0.012345, .choices = 256, .changed = 1}, Precision::bf16),
-      "bf16 beside fp32, in the first 256 samples: outputs differ by at most 0.0123, and 1 "
+      "bf16 beside fp32, samples 1 to 256: outputs differ by at most 0.0123, and 1 "
       "of 256 have another largest one");
   EXPECT_EQ(text_of({.samples = 9, .largest = 0.5}, Precision::fp16),
-            "fp16 beside fp32, in the first 9 samples: outputs differ by at most 0.5");
+            "fp16 beside fp32, samples 1 to 9: outputs differ by at most 0.5");
 }
 
 TEST_F(Evaluate, OfALimitedSplitIsThatOfItsFirstSamples) {
