@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "launcher/process/child.h"
 #include "launcher/process/event_loop.h"
@@ -149,6 +151,11 @@ TEST(ProcessTree, FindsAndSignalsDescendants) {
   ASSERT_EQ(processes.size(), 2U);
   EXPECT_EQ(processes[0].parent, ::getpid());
   EXPECT_EQ(processes[1].parent, processes[0].pid);
+  // The shell may not have become sleep yet, and meanwhile it has no environment.
+  for (const Deadline deadline(10s);
+       !has_environment_entry(processes[1].pid, "MARK=x y") && !deadline.passed();) {
+    std::this_thread::sleep_for(1ms);
+  }
   EXPECT_TRUE(has_environment_entry(processes[1].pid, "MARK=x y"));
   EXPECT_FALSE(has_environment_entry(processes[1].pid, "MARK=x"));
 
