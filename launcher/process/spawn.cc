@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 #include <span>
 #include <utility>
 
+#include "base/signals_blocked.h"
 #include "base/text.h"
 #include "bp/error.h"
 
@@ -150,13 +152,10 @@ SpawnResult spawn(const SpawnRequest& request) {
 
   // No signal handler of this process may run in the child, so all signals are blocked here. The
   // child empties its mask.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::optional<SignalsBlocked> blocked(std::in_place);
   const pid_t pid = start_child(prepared);
   const int fork_error = errno;
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  blocked.reset();
   if (pid < 0) {
     return {-1, fork_error};
   }

@@ -286,7 +286,12 @@ TEST(Transpose, ExchangesRowsAndColumns) {
       for (const std::int64_t columns : {1, 8, 16, 41}) {
         SCOPED_TRACE(name_of(isa) + ": " + std::to_string(rows) + " x " + std::to_string(columns));
         std::vector<float> to(kFromRow * kToRow, -1.0F);
-        transpose(isa, to.data(), kToRow, from.data(), kFromRow, rows, columns);
+        transpose(isa, {.to = to.data(),
+                        .to_row = kToRow,
+                        .from = from.data(),
+                        .from_row = kFromRow,
+                        .rows = rows,
+                        .columns = columns});
         for (std::int64_t j = 0; j < kFromRow; ++j) {
           for (std::int64_t i = 0; i < kToRow; ++i) {
             const bool set = i < rows && j < columns;

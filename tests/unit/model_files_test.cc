@@ -305,7 +305,7 @@ TEST(Layout, PacksTokensAndRoundsUp) {
   const Layout layout = make_layout({3, 1, 20}, {7, 8, 9});
   EXPECT_THAT(layout.offsets, ElementsAre(0, 3, 4, 24));
   EXPECT_EQ(layout.longest, 32);
-  EXPECT_EQ(layout.tokens, 2 * kTokenMultiple);
+  EXPECT_EQ(layout.tokens, 32);
   EXPECT_EQ(layout.row_of_token[3], 1);
   EXPECT_EQ(layout.row_of_token[24], -1);
   EXPECT_EQ(layout.length(2), 20);

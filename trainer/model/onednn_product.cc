@@ -11,6 +11,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/check.h"
+#include "base/signals_blocked.h"
 #include "trainer/model/kernels/kernels.h"
 #include "trainer/model/rows.h"
 
@@ -40,29 +42,14 @@ const std::optional<c10::TypedOperatorHandle<LinearPointwise>>& linear_pointwise
   return kFound;
 }
 
-// Blocks signals in this thread, and for good in OpenMP's other threads. While oneDNN multiplies,
-// its stack pointer may point into the heap, and the handler of a signal would overwrite what is
-// there (issue 4845 of oneDNN). Signals that an instruction causes cannot wait.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) {
-      ::sigdelset(&all, number);
-    }
-    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
-    // Each time, because OpenMP ends threads and makes new ones.
-#pragma omp parallel
-    ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+// Returns all signals except those that an instruction causes, which cannot wait.
+sigset_t signals_that_can_wait() {
+  sigset_t set = all_signals();
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) {
+    ::sigdelset(&set, number);
   }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
+  return set;
+}
 
 // Returns `a` with its rows in memory one after the other, as oneDNN needs it. LibTorch's own copy
 // of a transposed matrix takes several times as long.
@@ -72,13 +59,15 @@ Tensor in_rows(const Tensor& a) {
   Tensor to = at::empty(a.sizes(), a.options());
   const std::int64_t rows = from.size(0);
   const std::int64_t width = from.size(1);
-  constexpr std::int64_t kRows =
-      16;  // of a thread at least: they fill a line of the result's memory
+  constexpr std::int64_t kRows = 16;  // fill a line of the result's memory
   for_rows((rows + kRows - 1) / kRows, kRows * width, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t first = begin * kRows;
-    kernels::transpose(kernels::best_isa(), data<float>(to) + first, rows,
-                       data<float>(from) + first * width, width,
-                       std::min(rows, end * kRows) - first, width);
+    kernels::transpose(kernels::best_isa(), {.to = data<float>(to) + first,
+                                             .to_row = rows,
+                                             .from = data<float>(from) + first * width,
+                                             .from_row = width,
+                                             .rows = std::min(rows, end * kRows) - first,
+                                             .columns = width});
   });
   return to;
 }
@@ -95,9 +84,16 @@ bool are_large_for_onednn(const Tensor& a, const Tensor& b) {
          a.numel() * b.size(1) >= kLeastMultiplications;
 }
 
+// While oneDNN multiplies, its stack pointer may point into the heap, and the handler of a signal
+// would overwrite what is there (issue 4845 of oneDNN). OpenMP's threads block signals for good,
+// and are told each time, because OpenMP ends threads and makes new ones.
 Tensor product_by_onednn(const Tensor& a, const Tensor& b) {
+  BP_CHECK(has_onednn(), "LibTorch has oneDNN where it is chosen");
+  static const sigset_t kSignals = signals_that_can_wait();
   const Tensor rows = in_rows(a);
-  const SignalsBlocked blocked;
+  const SignalsBlocked blocked(kSignals);
+#pragma omp parallel
+  ::pthread_sigmask(SIG_BLOCK, &kSignals, nullptr);
   return linear_pointwise()->call(rows, b.t(), std::nullopt, "none", Numbers(), std::nullopt);
 }
 

@@ -13,9 +13,9 @@ using at::Tensor;
 
 Fp32Products choose_fp32_products() {
 #if defined(__x86_64__)
-  const bool mkl_has_code =
-      !__builtin_cpu_is("amd") || !kernels::is_supported(kernels::Isa::avx512);
-  if (!mkl_has_code && has_onednn()) return Fp32Products::onednn;
+  if (__builtin_cpu_is("amd") && kernels::is_supported(kernels::Isa::avx512) && has_onednn()) {
+    return Fp32Products::onednn;
+  }
 #endif
   return Fp32Products::mkl;
 }

@@ -63,18 +63,12 @@ const Kernels<Float16>& kernels<Float16>(Isa isa) {
   return baseline::f16();
 }
 
-void transpose(Isa isa,
-               float* to,
-               std::int64_t to_row,
-               const float* from,
-               std::int64_t from_row,
-               std::int64_t rows,
-               std::int64_t columns) {
+void transpose(Isa isa, const Transposition& of) {
 #if defined(__x86_64__)
-  if (isa == Isa::avx512) return avx512::transpose(to, to_row, from, from_row, rows, columns);
-  if (isa == Isa::avx2) return avx2::transpose(to, to_row, from, from_row, rows, columns);
+  if (isa == Isa::avx512) return avx512::transpose(of);
+  if (isa == Isa::avx2) return avx2::transpose(of);
 #endif
-  baseline::transpose(to, to_row, from, from_row, rows, columns);
+  baseline::transpose(of);
 }
 
 void random_block(std::uint16_t out[128], std::uint32_t block, const DropoutRow& row) {

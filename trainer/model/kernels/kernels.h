@@ -194,14 +194,16 @@ template <class Number>
   return kernels<Number>(best_isa());
 }
 
-// Sets to[j * to_row + i] = from[i * from_row + j] for i < rows and j < columns.
-void transpose(Isa isa,
-               float* to,
-               std::int64_t to_row,
-               const float* from,
-               std::int64_t from_row,
-               std::int64_t rows,
-               std::int64_t columns);
+// to[j * to_row + i] = from[i * from_row + j] for i < rows and j < columns.
+struct Transposition {
+  float* to = nullptr;
+  std::int64_t to_row = 0;
+  const float* from = nullptr;
+  std::int64_t from_row = 0;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+};
+void transpose(Isa isa, const Transposition& of);
 
 // Returns 128 uniform 16-bit numbers, the `block`th of the row, which dropout compares with its
 // threshold.

@@ -21,12 +21,7 @@
   const Kernels<BFloat16>& bf16();                                                   \
   const Kernels<Float16>& f16();                                                     \
   void random_block(std::uint16_t* out, std::uint32_t block, const DropoutRow& row); \
-  void transpose(float* to,                                                          \
-                 std::int64_t to_row,                                                \
-                 const float* from,                                                  \
-                 std::int64_t from_row,                                              \
-                 std::int64_t rows,                                                  \
-                 std::int64_t columns);                                              \
+  void transpose(const Transposition& of);                                           \
   }
 
 BP_DECLARE_ISA(baseline)

@@ -55,23 +55,18 @@ void transpose_square(float* to, std::int64_t to_row, const float* from, std::in
 
 }  // namespace
 
-void transpose(float* to,
-               std::int64_t to_row,
-               const float* from,
-               std::int64_t from_row,
-               std::int64_t rows,
-               std::int64_t columns) {
-  for (std::int64_t row = 0; row < rows; row += kSide) {
-    for (std::int64_t column = 0; column < columns; column += kSide) {
-      float* const at = to + column * to_row + row;
-      const float* const square = from + row * from_row + column;
-      if (row + kSide <= rows && column + kSide <= columns) {
-        transpose_square(at, to_row, square, from_row);
+void transpose(const Transposition& of) {
+  for (std::int64_t row = 0; row < of.rows; row += kSide) {
+    for (std::int64_t column = 0; column < of.columns; column += kSide) {
+      float* const to = of.to + column * of.to_row + row;
+      const float* const from = of.from + row * of.from_row + column;
+      if (row + kSide <= of.rows && column + kSide <= of.columns) {
+        transpose_square(to, of.to_row, from, of.from_row);
         continue;
       }
-      for (std::int64_t i = 0; i < kSide && row + i < rows; ++i) {
-        for (std::int64_t j = 0; j < kSide && column + j < columns; ++j) {
-          at[j * to_row + i] = square[i * from_row + j];
+      for (std::int64_t i = 0; i < kSide && row + i < of.rows; ++i) {
+        for (std::int64_t j = 0; j < kSide && column + j < of.columns; ++j) {
+          to[j * of.to_row + i] = from[i * of.from_row + j];
         }
       }
     }
