@@ -25,7 +25,6 @@
 #include "trainer/options/sampling.h"
 #include "trainer/tasks/task_input.h"
 #include "trainer/train/anomaly.h"
-#include "trainer/train/averaged_weights.h"
 #include "trainer/train/batches.h"
 #include "trainer/train/bug_folder.h"
 #include "trainer/train/bug_report.h"
@@ -33,6 +32,7 @@
 #include "trainer/train/gpu_memory.h"
 #include "trainer/train/machine_watch.h"
 #include "trainer/train/memory_advice.h"
+#include "trainer/train/run_averages.h"
 #include "trainer/train/save_rule.h"
 #include "trainer/train/step_loss.h"
 #include "trainer/train/stop.h"
@@ -65,10 +65,7 @@ class Loop {
   void make_step();
   [[nodiscard]] StepBatches next_batches();
   [[nodiscard]] bool scales_loss() const { return options_.loss_scale > 0; }
-  [[nodiscard]] AveragedWeights* averages();
-  void average();
   void compute_gradient(const StepBatches& batches, const TrainingStep& step);
-  [[nodiscard]] Loss loss_of(const Batch& batch, const TrainingStep& step) const;
   [[nodiscard]] double clip_gradient(const StepBatches& batches,
                                      const TrainingStep& step,
                                      double lr);
@@ -92,7 +89,7 @@ class Loop {
   SaveRule save_rule_;
   EarlyStop early_stop_;
   TimeLimit time_;
-  std::optional<AveragedWeights> averages_;
+  RunAverages averages_;
   bool stopped_ = false;
   std::optional<RunEnd> ended_;
 
@@ -120,6 +117,7 @@ Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Ber
       save_rule_(options.save_every, job.rows, job.start.position, job.now),
       early_stop_(options.early_stop, job.main_score, job.start.improvement),
       time_(options.early_stop.max_time, job.start.elapsed, job.now),
+      averages_(options),
       data_({job.store, sampling(options, job.rows, world.size(), job.lengths), world.rank(),
              now_.step, now_.position, steps_ - now_.step, options.task}),
       optimizer_(world,
@@ -148,7 +146,7 @@ TrainResult Loop::run() {
     gpu_memory_.watch(now_.step, [this] { make_step(); });
   }
   if (job_.checkpoints != nullptr) job_.checkpoints->finish();
-  if (averages() != nullptr) averages_->exchange(model_);
+  if (averages_.get() != nullptr) averages_.get()->exchange(model_);
   log_.finish();
   TrainResult result;
   result.end = now_;
@@ -169,12 +167,7 @@ void Loop::start() {
             &averages);
   }
   optimizer_.broadcast_parameters();
-  if (options_.ema > 0 || options_.swa_from > 0) {
-    const bool begin = now_.averaged == 0 || !now_.optimizer_state;
-    if (begin) now_.averaged = 0;
-    averages_.emplace(model_, options_.ema, now_.averaged);
-    if (!begin) averages_->set(averages, world_);
-  }
+  averages_.start(model_, now_.optimizer_state ? now_.averaged : 0, averages, world_);
   optimizer_.load_state(
       {.nominal_weight = now_.nominal_weight,
        .loss_scale = now_.loss_scale > 0 ? now_.loss_scale : optimizer_.loss_scale(),
@@ -217,7 +210,7 @@ void Loop::make_step() {
   const double loss_scale = optimizer_.loss_scale();
   if (optimizer_.step()) {
     model_.parameters_changed();
-    average();
+    averages_.update(model_, rates_.done({now_.step, now_.position}));
   }
 
   ++now_.step;
@@ -228,19 +221,6 @@ void Loop::make_step() {
               {batches.world_rows, batches.world_tokens, epochs_done(now_), window.loss, lr, norm,
                window.overflow, scales_loss() ? loss_scale : 0, fed - begin, reduced - computed,
                Clock::now() - begin, gradient_bytes, world_.counters()});
-}
-
-// Adds the weights after this step to their averages, unless --swa-from begins later.
-void Loop::average() {
-  const RunPlace place{now_.step, now_.position};
-  if (averages_ && (options_.ema > 0 || rates_.done(place) >= options_.swa_from)) {
-    averages_->update(model_);
-  }
-}
-
-// Returns null if there are none yet.
-AveragedWeights* Loop::averages() {
-  return averages_ && averages_->updates() > 0 ? &*averages_ : nullptr;
 }
 
 StepBatches Loop::next_batches() {
@@ -254,16 +234,14 @@ void Loop::compute_gradient(const StepBatches& batches, const TrainingStep& step
     if (batch.rows == 0) {
       optimizer_.backward(at::zeros({}), 0);
     } else {
-      const Loss loss = loss_of(batch, step);
+      const Loss loss = [&] {
+        const TraceScope scope(world_.trace(), kTraceRow, "forward");
+        return step_loss(model_, batch, step, job_.regularization, job_.distillation);
+      }();
       unread_.insert(unread_.end(), loss.figures.begin(), loss.figures.end());
       optimizer_.backward(loss.mean, loss.weight);
     }
   }
-}
-
-Loss Loop::loss_of(const Batch& batch, const TrainingStep& step) const {
-  const TraceScope scope(world_.trace(), kTraceRow, "forward");
-  return step_loss(model_, batch, step, job_.regularization, job_.distillation);
 }
 
 // Clips the reduced gradient and returns its norm before that. The optimizer skips a step that
@@ -334,7 +312,7 @@ void Loop::exchange_figures() {
 }
 
 DevScores Loop::evaluated() {
-  const WithAverages with_averages(averages(), model_);
+  const WithAverages with_averages(averages_.get(), model_);
   return job_.evaluate();
 }
 
@@ -371,14 +349,13 @@ void Loop::save() {
   now_.totals = log_.totals();
   now_.elapsed = time_.elapsed();
   now_.optimizer_state = options_.optimizer_state;
-  now_.averaged = averages_ ? averages_->updates() : 0;
   const DistributedOptimizer::State state = optimizer_.state();
   now_.nominal_weight = state.nominal_weight;
   now_.loss_scale = scales_loss() ? state.loss_scale : 0;
   now_.good_windows = state.good_windows;
   now_.bucket_order = state.bucket_order;
   job_.checkpoints->save(now_, model_, optimizer_.optimizer(),
-                         averages() != nullptr ? &averages_->averages() : nullptr);
+                         averages_.get() != nullptr ? &averages_.get()->averages() : nullptr);
   save_rule_.saved();
   log_.resume_clock();
 }
