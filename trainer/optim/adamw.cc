@@ -11,9 +11,11 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
+#include "base/check.h"
 #include "trainer/optim/adamw_rows.h"
 #include "trainer/optim/laid_out_like.h"
 #include "trainer/optim/optimizer_state.h"
@@ -52,7 +54,7 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
   // An archive may come from a rank whose parameters lie on another device.
   void load(torch::serialize::InputArchive& archive) override {
     AdamW::load(archive);
-    moving_.clear();
+    rows_.clear();
     for (const OptimizerParamGroup& group : param_groups()) {
       for (const at::Tensor& parameter : group.params()) {
         const auto found = state_.find(parameter.unsafeGetTensorImpl());
@@ -66,7 +68,24 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
 
   [[nodiscard]] std::vector<std::string> moment_names() const override { return adamw_moments(); }
 
+  void save(torch::serialize::OutputArchive& archive) const override {
+    for (const auto& [parameter, rows] : rows_) require_up_to_date(rows);
+    AdamW::save(archive);
+  }
+
+  void defer_rows(bool may) override { may_defer_ = may; }
+
+  void catch_up(std::span<const std::int64_t> rows) override {
+    for (auto& [parameter, own] : rows_) own.catch_up(rows);
+  }
+
+  void catch_up() override {
+    for (auto& [parameter, rows] : rows_) rows.catch_up();
+  }
+
   [[nodiscard]] ParameterState state_of(const at::Tensor& parameter) const override {
+    const auto rows = rows_.find(parameter.unsafeGetTensorImpl());
+    if (rows != rows_.end()) require_up_to_date(rows->second);
     const auto found = state_.find(parameter.unsafeGetTensorImpl());
     if (found == state_.end()) return {};
     auto& state = static_cast<AdamWParamState&>(*found->second);
@@ -79,10 +98,14 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
     own->exp_avg(state.moments.at(0));
     own->exp_avg_sq(state.moments.at(1));
     state_[parameter.unsafeGetTensorImpl()] = std::move(own);
-    moving_.erase(parameter.unsafeGetTensorImpl());
+    rows_.erase(parameter.unsafeGetTensorImpl());
   }
 
  private:
+  static void require_up_to_date(const AdamWRows& rows) {
+    BP_CHECK(!rows.is_behind(), "the optimizer has deferred updates: call catch_up() first");
+  }
+
   AdamWParamState& own_state(const at::Tensor& parameter) {
     auto& slot = state_[parameter.unsafeGetTensorImpl()];
     if (!slot) {
@@ -106,10 +129,17 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
         .correction2 = static_cast<float>(1 / std::sqrt(1 - std::pow(beta2, t))),
         .epsilon = static_cast<float>(options.eps()),
         .kept = static_cast<float>(1 - options.lr() * options.weight_decay())};
-    auto [at, is_new] = moving_.try_emplace(parameter.unsafeGetTensorImpl());
-    if (is_new) at->second = rows_in_motion(state.exp_avg(), state.exp_avg_sq());
-    adamw_rows(parameter, parameter.grad().coalesce(), state.exp_avg(), state.exp_avg_sq(),
-               at->second, numbers);
+    const auto [at, is_new] = rows_.try_emplace(parameter.unsafeGetTensorImpl(), parameter,
+                                                state.exp_avg(), state.exp_avg_sq());
+    at->second.step(parameter.grad().coalesce(), numbers, may_defer_);
+  }
+
+  // Makes the deferred updates of a parameter whose gradient is dense from now on.
+  void end_rows(const at::Tensor& parameter) {
+    const auto found = rows_.find(parameter.unsafeGetTensorImpl());
+    if (found == rows_.end()) return;
+    found->second.catch_up();
+    rows_.erase(found);
   }
 
   void step_group(OptimizerParamGroup& group) {
@@ -125,7 +155,7 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
         step_rows(parameter, state, options);
         continue;
       }
-      moving_.erase(parameter.unsafeGetTensorImpl());
+      end_rows(parameter);
       TensorBatch& batch = batches[{state.step(), parameter.scalar_type()}];
       batch.parameters.push_back(parameter);
       batch.gradients.push_back(laid_out_like(parameter, parameter.grad()));
@@ -144,9 +174,9 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
     }
   }
 
-  // For each parameter whose last gradient was sparse. It is computed from the moments again if it
-  // is missing.
-  std::unordered_map<const c10::TensorImpl*, RowsInMotion> moving_;
+  // For each parameter whose last gradient was sparse.
+  std::unordered_map<const c10::TensorImpl*, AdamWRows> rows_;
+  bool may_defer_ = false;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "base/check.h"
 #include "trainer/optim/in_parallel.h"
@@ -14,76 +15,130 @@ namespace {
 // Threads take blocks of rows by turns, because the rows in motion are not evenly distributed: a
 // vocabulary often has its frequent words first.
 constexpr std::int64_t kBlock = 64;
+constexpr std::int64_t kTurns = 64;
 
-// Calls body(begin, end) for blocks of the rows, in parallel.
-template <class Body>
-void for_blocks(std::int64_t rows, std::int64_t width, const Body& body) {
-  constexpr std::int64_t kTurns = 64;
-  const std::int64_t blocks = (rows + kBlock - 1) / kBlock;
-  const std::int64_t grain = std::max<std::int64_t>(1, kTurns * kGrain / (rows * width + 1));
-  in_parallel(kTurns, grain, [&](std::int64_t first, std::int64_t end) {
-    for (std::int64_t turn = first; turn < end; ++turn) {
-      for (std::int64_t b = turn; b < blocks; b += kTurns) {
-        body(b * kBlock, std::min(rows, (b + 1) * kBlock));
-      }
-    }
-  });
+bool has_moments(const float* exp_avg, const float* exp_avg_sq, std::int64_t width) {
+  const auto is_zero = [](float x) { return x == 0; };
+  return !std::all_of(exp_avg, exp_avg + width, is_zero) ||
+         !std::all_of(exp_avg_sq, exp_avg_sq + width, is_zero);
 }
 
 }  // namespace
 
-RowsInMotion rows_in_motion(const at::Tensor& exp_avg, const at::Tensor& exp_avg_sq) {
-  const std::int64_t rows = exp_avg.size(0);
-  const std::int64_t width = exp_avg.stride(0);
-  const auto* const m = exp_avg.const_data_ptr<float>();
-  const auto* const v = exp_avg_sq.const_data_ptr<float>();
-  const auto is_zero = [](float x) { return x == 0; };
-  RowsInMotion moving(static_cast<std::size_t>(rows));
-  for_blocks(rows, width, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      const std::int64_t at = row * width;
-      moving[static_cast<std::size_t>(row)] = std::all_of(m + at, m + at + width, is_zero) &&
-                                                      std::all_of(v + at, v + at + width, is_zero)
-                                                  ? 0
-                                                  : 1;
+// Calls body(block, begin, end) for blocks of rows, in parallel if so many elements are worth it.
+template <class Body>
+void AdamWRows::for_blocks(std::int64_t elements, const Body& body) const {
+  const std::int64_t blocks = (rows_ + kBlock - 1) / kBlock;
+  const std::int64_t grain = std::max<std::int64_t>(1, kTurns * kGrain / (elements + 1));
+  in_parallel(kTurns, grain, [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t turn = first; turn < end; ++turn) {
+      for (std::int64_t b = turn; b < blocks; b += kTurns) {
+        body(b, b * kBlock, std::min(rows_, (b + 1) * kBlock));
+      }
     }
   });
-  return moving;
 }
 
-void adamw_rows(const at::Tensor& parameter,
-                const at::Tensor& gradient,
-                const at::Tensor& exp_avg,
-                const at::Tensor& exp_avg_sq,
-                RowsInMotion& moving,
-                const AdamWStep& step) {
-  BP_CHECK(parameter.is_contiguous() && exp_avg.is_contiguous() && exp_avg_sq.is_contiguous(),
+AdamWRows::AdamWRows(at::Tensor parameter, at::Tensor exp_avg, at::Tensor exp_avg_sq)
+    : parameter_(std::move(parameter)),
+      exp_avg_(std::move(exp_avg)),
+      exp_avg_sq_(std::move(exp_avg_sq)),
+      rows_(parameter_.size(0)),
+      width_(parameter_.stride(0)),
+      made_(static_cast<std::size_t>(rows_)),
+      moves_(static_cast<std::size_t>(rows_)) {
+  BP_CHECK(parameter_.is_contiguous() && exp_avg_.is_contiguous() && exp_avg_sq_.is_contiguous(),
            "rows that are not contiguous");
+  const auto* const m = exp_avg_.const_data_ptr<float>();
+  const auto* const v = exp_avg_sq_.const_data_ptr<float>();
+  for_blocks(rows_ * width_, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const std::int64_t at = row * width_;
+      moves_[static_cast<std::size_t>(row)] = has_moments(m + at, v + at, width_) ? 1 : 0;
+    }
+  });
+}
+
+// One of the last kMostDeferred steps.
+const AdamWStep& AdamWRows::recent(std::int64_t step) const {
+  return recent_[static_cast<std::size_t>(step) % kMostDeferred];
+}
+
+// Makes the updates of a row without a gradient up to before step `steps`.
+void AdamWRows::catch_up_row(std::int64_t row, std::int64_t steps) {
+  std::int64_t& made = made_[static_cast<std::size_t>(row)];
+  const bool moves = moves_[static_cast<std::size_t>(row)] != 0;
+  const std::int64_t at = row * width_;
+  auto* const p = parameter_.mutable_data_ptr<float>() + at;
+  for (; made < steps; ++made) {
+    const AdamWStep& step = recent(made);
+    if (moves) {
+      adamw_rest_loop(width_, p, exp_avg_.mutable_data_ptr<float>() + at,
+                      exp_avg_sq_.mutable_data_ptr<float>() + at, step);
+    } else if (step.kept != 1) {
+      decay_loop(width_, p, step.kept);
+    }
+  }
+}
+
+// Makes all updates of a row, the last one with this gradient.
+void AdamWRows::update_row(std::int64_t row, const float* gradient) {
+  catch_up_row(row, steps_ - 1);
+  const std::int64_t at = row * width_;
+  adamw_loop(width_, parameter_.mutable_data_ptr<float>() + at, gradient,
+             exp_avg_.mutable_data_ptr<float>() + at, exp_avg_sq_.mutable_data_ptr<float>() + at,
+             recent(steps_ - 1));
+  moves_[static_cast<std::size_t>(row)] = 1;
+  made_[static_cast<std::size_t>(row)] = steps_;
+}
+
+void AdamWRows::step(const at::Tensor& gradient, const AdamWStep& step, bool defer) {
   const at::Tensor numbers_of_rows = gradient._indices();
   const at::Tensor values = gradient._values().contiguous();
   const std::span numbers(numbers_of_rows.const_data_ptr<std::int64_t>(),
                           static_cast<std::size_t>(numbers_of_rows.numel()));
-  const std::int64_t width = parameter.stride(0);
-  auto* const p = parameter.mutable_data_ptr<float>();
   const auto* const g = values.const_data_ptr<float>();
-  auto* const m = exp_avg.mutable_data_ptr<float>();
-  auto* const v = exp_avg_sq.mutable_data_ptr<float>();
-  for_blocks(parameter.size(0), width, [&](std::int64_t begin, std::int64_t end) {
-    auto next = std::ranges::lower_bound(numbers, begin);
-    for (std::int64_t row = begin; row < end; ++row) {
-      const std::int64_t at = row * width;
-      std::uint8_t& moves = moving[static_cast<std::size_t>(row)];
-      if (next != numbers.end() && *next == row) {
-        adamw_loop(width, p + at, g + (next - numbers.begin()) * width, m + at, v + at, step);
-        moves = 1;
-        ++next;
-      } else if (moves != 0) {
-        adamw_rest_loop(width, p + at, m + at, v + at, step);
-      } else if (step.kept != 1) {
-        decay_loop(width, p + at, step.kept);
-      }
+  recent_[static_cast<std::size_t>(steps_) % kMostDeferred] = step;
+  ++steps_;
+  is_behind_ = defer;
+  // No row may lack more updates than recent_ has, so each step completes every sixteenth block,
+  // which are spread over all turns.
+  constexpr auto kPeriod = static_cast<std::int64_t>(kMostDeferred);
+  const auto is_due = [&](std::int64_t block) {
+    return !defer || (block + block / kTurns) % kPeriod == steps_ % kPeriod;
+  };
+  const std::int64_t elements = rows_ * width_ / (defer ? kPeriod : 1);
+  for_blocks(elements, [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
+    for (auto next = std::ranges::lower_bound(numbers, begin); next != numbers.end() && *next < end;
+         ++next) {
+      update_row(*next, g + (next - numbers.begin()) * width_);
     }
+    for (std::int64_t row = begin; row < end && is_due(block); ++row) catch_up_row(row, steps_);
   });
+}
+
+void AdamWRows::catch_up(std::span<const std::int64_t> rows) {
+  std::vector<std::int64_t> late;
+  for (const std::int64_t row : rows) {
+    if (made_.at(static_cast<std::size_t>(row)) < steps_) late.push_back(row);
+  }
+  std::ranges::sort(late);
+  late.erase(std::ranges::unique(late).begin(), late.end());
+  const std::int64_t grain = std::max<std::int64_t>(1, kGrain / width_);
+  in_parallel(static_cast<std::int64_t>(late.size()), grain,
+              [&](std::int64_t begin, std::int64_t end) {
+                for (std::int64_t i = begin; i < end; ++i) {
+                  catch_up_row(late[static_cast<std::size_t>(i)], steps_);
+                }
+              });
+}
+
+void AdamWRows::catch_up() {
+  if (!is_behind_) return;
+  for_blocks(rows_ * width_, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) catch_up_row(row, steps_);
+  });
+  is_behind_ = false;
 }
 
 }  // namespace bp::trainer

@@ -1,28 +1,58 @@
 // AdamW on a matrix whose gradient is sparse: the rows of the words that a batch has. It makes the
 // step that a dense gradient with zeros in the other rows makes. A row that never had a gradient
 // has no moments, so it only decays.
+//
+// Most rows have no gradient in a step, and the time of their updates is that of reading and
+// writing them. So a step may defer these updates: a row makes several of them at once, with the
+// same bits as one by one.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "trainer/optim/update_loops.h"
 
 namespace bp::trainer {
 
-// For each row: whether any of its moments is not 0.
-using RowsInMotion = std::vector<std::uint8_t>;
-[[nodiscard]] RowsInMotion rows_in_motion(const at::Tensor& exp_avg, const at::Tensor& exp_avg_sq);
+// Not thread-safe. It computes on LibTorch's threads.
+class AdamWRows {
+ public:
+  // The tensors are fp32, in the host's memory and contiguous, and shared with the caller.
+  AdamWRows(at::Tensor parameter, at::Tensor exp_avg, at::Tensor exp_avg_sq);
 
-// Makes the step for a coalesced gradient. `moving` must be rows_in_motion() of the moments, or its
-// value after the previous step. All tensors are fp32, in the host's memory and contiguous.
-void adamw_rows(const at::Tensor& parameter,
-                const at::Tensor& gradient,
-                const at::Tensor& exp_avg,
-                const at::Tensor& exp_avg_sq,
-                RowsInMotion& moving,
-                const AdamWStep& step);
+  // Makes the step for a coalesced gradient. With `defer`, a row without a gradient makes it in one
+  // of the next kMostDeferred steps, or when catch_up() asks for it.
+  void step(const at::Tensor& gradient, const AdamWStep& step, bool defer);
+  // Makes all updates that these rows lack. The same row may come several times.
+  void catch_up(std::span<const std::int64_t> rows);
+  void catch_up();
+  // Whether some row lacks an update.
+  [[nodiscard]] bool is_behind() const { return is_behind_; }
+
+ private:
+  static constexpr std::size_t kMostDeferred = 16;
+
+  [[nodiscard]] const AdamWStep& recent(std::int64_t step) const;
+  void catch_up_row(std::int64_t row, std::int64_t steps);
+  void update_row(std::int64_t row, const float* gradient);
+  template <class Body>
+  void for_blocks(std::int64_t elements, const Body& body) const;
+
+  at::Tensor parameter_;
+  at::Tensor exp_avg_;
+  at::Tensor exp_avg_sq_;
+  std::int64_t rows_;
+  std::int64_t width_;
+  std::array<AdamWStep, kMostDeferred> recent_ = {};  // step s is at s % kMostDeferred
+  std::int64_t steps_ = 0;                            // since construction
+  std::vector<std::int64_t> made_;                    // of these, by each row
+  std::vector<std::uint8_t> moves_;                   // for each row: a moment may differ from 0
+  bool is_behind_ = false;
+};
 
 }  // namespace bp::trainer

@@ -1,10 +1,12 @@
-// The part of an optimizer that checkpoints use: what it remembers of each parameter.
+// What the training loop and checkpoints use of an optimizer besides its steps: what it remembers
+// of each parameter, and the updates that it has deferred.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +32,15 @@ class OptimizerState {
     return group < rate_factors_.size() ? rate_factors_[group] : 1;
   }
   void set_rate_factors(std::vector<double> factors) { rate_factors_ = std::move(factors); }
+
+  // Lets the next steps defer the updates of rows whose sparse gradient has nothing for them, or
+  // forbids it, as at first. What a row becomes does not depend on that. Until catch_up() neither
+  // its weights nor its moments may be read, and weights and moments of no parameter saved.
+  virtual void defer_rows(bool /*may*/) {}
+  // Makes the deferred updates of these rows, in each parameter that has some.
+  virtual void catch_up(std::span<const std::int64_t> /*rows*/) {}
+  // Makes all deferred updates.
+  virtual void catch_up() {}
 
   // Returns the names of the moments, by which a checkpoint stores them.
   [[nodiscard]] virtual std::vector<std::string> moment_names() const = 0;

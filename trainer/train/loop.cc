@@ -21,6 +21,7 @@
 #include "bp/trace.h"
 #include "trainer/checkpoint/snapshot.h"
 #include "trainer/optim/optimizer.h"
+#include "trainer/optim/optimizer_state.h"
 #include "trainer/optim/rates.h"
 #include "trainer/options/sampling.h"
 #include "trainer/tasks/task_input.h"
@@ -65,6 +66,8 @@ class Loop {
   void make_step();
   [[nodiscard]] StepBatches next_batches();
   [[nodiscard]] bool scales_loss() const { return options_.loss_scale > 0; }
+  [[nodiscard]] OptimizerState& updates() { return state_of(optimizer_.optimizer()); }
+  [[nodiscard]] bool may_defer_rows() const;
   void compute_gradient(const StepBatches& batches, const TrainingStep& step);
   [[nodiscard]] double clip_gradient(const StepBatches& batches,
                                      const TrainingStep& step,
@@ -146,6 +149,7 @@ TrainResult Loop::run() {
     gpu_memory_.watch(now_.step, [this] { make_step(); });
   }
   if (job_.checkpoints != nullptr) job_.checkpoints->finish();
+  updates().catch_up();
   if (averages_.get() != nullptr) averages_.get()->exchange(model_);
   log_.finish();
   TrainResult result;
@@ -189,6 +193,8 @@ void Loop::make_step() {
   if (requested || late) optimizer_.request_stop();
   const double lr = rates_.at({now_.step, now_.position});
   set_learning_rate(optimizer_.optimizer(), lr);
+  updates().defer_rows(may_defer_rows());
+  for (const Batch& batch : batches.micro_batches) updates().catch_up(batch.token_ids);
   unfreezing_.apply(now_.step, now_.position);
   const AnomalyWatch watch(options_.detect_anomaly);
   TrainingStep drawn = drawn_step(options_, model_, now_.step);
@@ -223,6 +229,12 @@ void Loop::make_step() {
                Clock::now() - begin, gradient_bytes, world_.counters()});
 }
 
+// Whether only forward passes read the weights from a step to the next one.
+bool Loop::may_defer_rows() const {
+  return !averages_.are_made() && options_.trace.empty() && !options_.detect_anomaly &&
+         options_.check_gradients == 0;
+}
+
 StepBatches Loop::next_batches() {
   const TraceScope scope(world_.trace(), kTraceRow, "wait for data");
   return data_.next();
@@ -251,6 +263,7 @@ void Loop::compute_gradient(const StepBatches& batches, const TrainingStep& step
 double Loop::clip_gradient(const StepBatches& batches, const TrainingStep& step, double lr) {
   const DistributedOptimizer::Window window = optimizer_.window();
   const auto refuse = [&](const char* what, double value, const std::string& since) {
+    updates().catch_up();
     report_not_finite(world_, {options_.run, what, value, since, window.loss, lr, model_, batches,
                                step, job_.regularization, job_.distillation,
                                optimizer_.loss_scale(), optimizer_.nominal_weight()});
@@ -312,6 +325,7 @@ void Loop::exchange_figures() {
 }
 
 DevScores Loop::evaluated() {
+  updates().catch_up();
   const WithAverages with_averages(averages_.get(), model_);
   return job_.evaluate();
 }
@@ -346,9 +360,11 @@ void Loop::save() {
   exchange_figures();
   if (job_.checkpoints == nullptr) return;
   const TraceScope scope(world_.trace(), kTraceRow, "checkpoint");
+  updates().catch_up();
   now_.totals = log_.totals();
   now_.elapsed = time_.elapsed();
   now_.optimizer_state = options_.optimizer_state;
+  now_.averaged = averages_.updates();
   const DistributedOptimizer::State state = optimizer_.state();
   now_.nominal_weight = state.nominal_weight;
   now_.loss_scale = scales_loss() ? state.loss_scale : 0;

@@ -186,6 +186,55 @@ TEST_F(RowsOfATable, MayHaveDenseGradientsMeanwhile) {
   EXPECT_LT(distance({dense.rows}, {mixed.rows}), 2e-6);
 }
 
+TEST_F(RowsOfATable, MayDeferUpdatesWithTheSameBits) {
+  Table at_once;
+  Table deferring;
+  OptimizerState& state = state_of(*deferring.optimizer);
+  state.defer_rows(true);
+  const auto row = [](const Table& table, std::int64_t i) { return bits({table.rows[i]}); };
+  const auto make_steps = [&](int from, int to) {
+    for (int step = from; step < to; ++step) {
+      for (Table* const table : {&at_once, &deferring}) {
+        set_learning_rate(*table->optimizer, 1e-2 / (1 + step));
+        train(*table, Kind::sparse, step, step + 1);
+      }
+    }
+  };
+  make_steps(0, 1);
+  EXPECT_NE(row(deferring, 199), row(at_once, 199)) << "nothing was deferred";
+  EXPECT_EQ(row(deferring, 7), row(at_once, 7)) << "a row with a gradient";
+  make_steps(1, 50);  // more than may be deferred
+  state.catch_up(std::vector<std::int64_t>{3, 199, 3});
+  for (const std::int64_t i : {3, 199}) EXPECT_EQ(row(deferring, i), row(at_once, i)) << i;
+  make_steps(50, 55);
+  state.catch_up();
+  const auto everything = [](const Table& table) {
+    const std::vector<at::Tensor> moments = state_of(*table.optimizer).state_of(table.rows).moments;
+    return bits({table.rows, moments.at(0), moments.at(1)});
+  };
+  EXPECT_EQ(everything(deferring), everything(at_once));
+
+  make_steps(55, 58);
+  state.defer_rows(false);
+  make_steps(58, 59);  // makes the deferred ones, too
+  EXPECT_EQ(everything(deferring), everything(at_once));
+  state.defer_rows(true);
+  make_steps(59, 61);
+  train(at_once, Kind::dense, 61, 62);
+  train(deferring, Kind::dense, 61, 62);
+  EXPECT_EQ(everything(deferring), everything(at_once));
+}
+
+// Such a state would be saved with weights of other steps.
+TEST_F(RowsOfATable, ThatAreBehindHaveNoState) {
+  Table table;
+  OptimizerState& state = state_of(*table.optimizer);
+  state.defer_rows(true);
+  train(table, Kind::sparse, 0, 1);
+  EXPECT_DEATH((void)state.state_of(table.rows), "call catch_up\\(\\) first");
+  EXPECT_DEATH(copy_state(*table.optimizer, *table.optimizer), "call catch_up\\(\\) first");
+}
+
 // A moment that shrinks by a tenth in each step would be a denormal number after 800 steps, and
 // stay one for ever.
 TEST_F(RowsOfATable, HaveNoDenormalMoments) {

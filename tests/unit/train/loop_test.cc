@@ -120,6 +120,20 @@ TEST_F(Train, LayoutsOfTheSameSamplesTrainTheSameModelEvenWithDropout) {
   }
 }
 
+// With a trace every step reads all weights, so that no update can be deferred.
+TEST_F(Train, DeferredUpdatesOfWordsChangeNoBit) {
+  Options options = test::SmallData::options();
+  options.steps = 60;
+  options.eval_every = 25;
+  for (const int ranks : {1, 2}) {
+    options.trace = "";
+    const Result deferring = train_on(ranks, options, 0.2);
+    options.trace = path(concat("trace-", ranks));
+    EXPECT_EQ(bp::test::bits(deferring.parameters),
+              bp::test::bits(train_on(ranks, options, 0.2).parameters));
+  }
+}
+
 // The samples that all ranks together used in the steps from `from` to before `to`.
 std::multiset<std::int64_t> samples_of(const std::string& trace,
                                        int ranks,

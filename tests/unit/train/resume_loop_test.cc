@@ -47,6 +47,7 @@ class ResumeLoop : public test::SmallData {
       const SampleStore store = SampleStore::open(store_path());
       Bert model(config(store, 0.1), make_classifier_head, options.precision,
                  static_cast<std::uint64_t>(world.rank() + 1));
+      model.use_sparse_gradients();  // as in a run of bert_train
       TrainJob job;
       job.store = store_path();
       job.rows = store.size(Split::train);
