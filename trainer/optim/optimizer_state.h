@@ -33,9 +33,9 @@ class OptimizerState {
   }
   void set_rate_factors(std::vector<double> factors) { rate_factors_ = std::move(factors); }
 
-  // Lets the next steps defer the updates of rows whose sparse gradient has nothing for them, or
-  // forbids it, as at first. What a row becomes does not depend on that. Until catch_up() neither
-  // its weights nor its moments may be read, and weights and moments of no parameter saved.
+  // Lets the next steps defer the updates of rows that have no gradient, or forbids it. At first it
+  // is forbidden. The weights in the end are the same. After a step that may have deferred updates,
+  // a row may be read after catch_up() for it, and a state saved after catch_up() for all rows.
   virtual void defer_rows(bool /*may*/) {}
   // Makes the deferred updates of these rows, in each parameter that has some.
   virtual void catch_up(std::span<const std::int64_t> /*rows*/) {}
