@@ -66,12 +66,12 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
     }
   }
 
-  [[nodiscard]] std::vector<std::string> moment_names() const override { return adamw_moments(); }
-
   void save(torch::serialize::OutputArchive& archive) const override {
     for (const auto& [parameter, rows] : rows_) require_up_to_date(rows);
     AdamW::save(archive);
   }
+
+  [[nodiscard]] std::vector<std::string> moment_names() const override { return adamw_moments(); }
 
   void defer_rows(bool may) override { may_defer_ = may; }
 

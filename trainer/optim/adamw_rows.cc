@@ -25,7 +25,8 @@ bool has_moments(const float* exp_avg, const float* exp_avg_sq, std::int64_t wid
 
 }  // namespace
 
-// Calls body(block, begin, end) for blocks of rows, in parallel if so many elements are worth it.
+// Calls body(begin, end) for each block of rows. `elements`: how many all calls together change,
+// which decides the number of threads.
 template <class Body>
 void AdamWRows::for_blocks(std::int64_t elements, const Body& body) const {
   const std::int64_t blocks = (rows_ + kBlock - 1) / kBlock;
@@ -33,7 +34,7 @@ void AdamWRows::for_blocks(std::int64_t elements, const Body& body) const {
   in_parallel(kTurns, grain, [&](std::int64_t first, std::int64_t end) {
     for (std::int64_t turn = first; turn < end; ++turn) {
       for (std::int64_t b = turn; b < blocks; b += kTurns) {
-        body(b, b * kBlock, std::min(rows_, (b + 1) * kBlock));
+        body(b * kBlock, std::min(rows_, (b + 1) * kBlock));
       }
     }
   });
@@ -51,7 +52,7 @@ AdamWRows::AdamWRows(at::Tensor parameter, at::Tensor exp_avg, at::Tensor exp_av
            "rows that are not contiguous");
   const auto* const m = exp_avg_.const_data_ptr<float>();
   const auto* const v = exp_avg_sq_.const_data_ptr<float>();
-  for_blocks(rows_ * width_, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+  for_blocks(rows_ * width_, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t at = row * width_;
       moves_[static_cast<std::size_t>(row)] = has_moments(m + at, v + at, width_) ? 1 : 0;
@@ -108,12 +109,13 @@ void AdamWRows::step(const at::Tensor& gradient, const AdamWStep& step, bool def
     return !defer || (block + block / kTurns) % kPeriod == steps_ % kPeriod;
   };
   const std::int64_t elements = rows_ * width_ / (defer ? kPeriod : 1);
-  for_blocks(elements, [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
+  for_blocks(elements, [&](std::int64_t begin, std::int64_t end) {
     for (auto next = std::ranges::lower_bound(numbers, begin); next != numbers.end() && *next < end;
          ++next) {
       update_row(*next, g + (next - numbers.begin()) * width_);
     }
-    for (std::int64_t row = begin; row < end && is_due(block); ++row) catch_up_row(row, steps_);
+    if (!is_due(begin / kBlock)) return;
+    for (std::int64_t row = begin; row < end; ++row) catch_up_row(row, steps_);
   });
 }
 
@@ -135,7 +137,7 @@ void AdamWRows::catch_up(std::span<const std::int64_t> rows) {
 
 void AdamWRows::catch_up() {
   if (!is_behind_) return;
-  for_blocks(rows_ * width_, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+  for_blocks(rows_ * width_, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) catch_up_row(row, steps_);
   });
   is_behind_ = false;

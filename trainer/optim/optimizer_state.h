@@ -1,5 +1,5 @@
-// What the training loop and checkpoints use of an optimizer besides its steps: what it remembers
-// of each parameter, and the updates that it has deferred.
+// The part of an optimizer that the training loop and the checkpoints use: what it remembers of
+// each parameter, and the updates that it has deferred.
 #pragma once
 
 #include <ATen/core/Tensor.h>

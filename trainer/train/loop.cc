@@ -69,6 +69,7 @@ class Loop {
   [[nodiscard]] OptimizerState& updates() { return state_of(optimizer_.optimizer()); }
   [[nodiscard]] bool may_defer_rows() const;
   void compute_gradient(const StepBatches& batches, const TrainingStep& step);
+  [[nodiscard]] Loss loss_of(const Batch& batch, const TrainingStep& step) const;
   [[nodiscard]] double clip_gradient(const StepBatches& batches,
                                      const TrainingStep& step,
                                      double lr);
@@ -171,6 +172,7 @@ void Loop::start() {
             &averages);
   }
   optimizer_.broadcast_parameters();
+  updates().defer_rows(may_defer_rows());
   averages_.start(model_, now_.optimizer_state ? now_.averaged : 0, averages, world_);
   optimizer_.load_state(
       {.nominal_weight = now_.nominal_weight,
@@ -193,7 +195,6 @@ void Loop::make_step() {
   if (requested || late) optimizer_.request_stop();
   const double lr = rates_.at({now_.step, now_.position});
   set_learning_rate(optimizer_.optimizer(), lr);
-  updates().defer_rows(may_defer_rows());
   for (const Batch& batch : batches.micro_batches) updates().catch_up(batch.token_ids);
   unfreezing_.apply(now_.step, now_.position);
   const AnomalyWatch watch(options_.detect_anomaly);
@@ -216,7 +217,7 @@ void Loop::make_step() {
   const double loss_scale = optimizer_.loss_scale();
   if (optimizer_.step()) {
     model_.parameters_changed();
-    averages_.update(model_, rates_.done({now_.step, now_.position}));
+    if (averages_.are_made()) averages_.update(model_, rates_.done({now_.step, now_.position}));
   }
 
   ++now_.step;
@@ -246,14 +247,16 @@ void Loop::compute_gradient(const StepBatches& batches, const TrainingStep& step
     if (batch.rows == 0) {
       optimizer_.backward(at::zeros({}), 0);
     } else {
-      const Loss loss = [&] {
-        const TraceScope scope(world_.trace(), kTraceRow, "forward");
-        return step_loss(model_, batch, step, job_.regularization, job_.distillation);
-      }();
+      const Loss loss = loss_of(batch, step);
       unread_.insert(unread_.end(), loss.figures.begin(), loss.figures.end());
       optimizer_.backward(loss.mean, loss.weight);
     }
   }
+}
+
+Loss Loop::loss_of(const Batch& batch, const TrainingStep& step) const {
+  const TraceScope scope(world_.trace(), kTraceRow, "forward");
+  return step_loss(model_, batch, step, job_.regularization, job_.distillation);
 }
 
 // Clips the reduced gradient and returns its norm before that. The optimizer skips a step that

@@ -225,7 +225,7 @@ TEST_F(RowsOfATable, MayDeferUpdatesWithTheSameBits) {
   EXPECT_EQ(everything(deferring), everything(at_once));
 }
 
-// Such a state would be saved with weights of other steps.
+// A checkpoint would hold moments of one step and weights of another.
 TEST_F(RowsOfATable, ThatAreBehindHaveNoState) {
   Table table;
   OptimizerState& state = state_of(*table.optimizer);
