@@ -99,11 +99,15 @@ void Exchange::fill(const Operation& operation, int rank, int ranks, const Count
   root = operation.kind == Kind::gather ? operation.root : -1;
   pieces = root >= 0 ? 1 : ranks;
   const std::size_t element = size_of(operation.whole().type);
+  const auto sum_of = [&](std::span<const std::size_t> counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::size_t{0}) * element;
+  };
   const auto longest_of = [&](std::span<const std::size_t> counts) {
     return *std::ranges::max_element(counts) * element;
   };
   const std::span<const std::size_t> counts = operation.counts;
   longest = longest_of(table.empty() ? counts : table);
+  all_bytes = sum_of(table.empty() ? counts : table);
   gives.assign(at(ranks), operation.kind != Kind::scatter);
   for (std::vector<Block>* blocks : {&send, &receive, &source}) blocks->assign(at(ranks), {});
   switch (operation.kind) {
@@ -120,6 +124,7 @@ void Exchange::fill(const Operation& operation, int rank, int ranks, const Count
       source[at(operation.root)] = block_in(counts, element, rank);
       break;
     case Kind::all_to_all:
+      all_bytes *= at(ranks);
       set_blocks(send, counts, element);
       set_blocks(receive, counts, element);
       std::ranges::fill(source, send[at(rank)]);

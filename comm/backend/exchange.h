@@ -31,6 +31,7 @@ struct Exchange {
   Block gathered;             // of a gather: this rank's block in the root's output
   int pieces = 1;             // blocks in a sender's input: one for each rank, or one for the root
   std::size_t longest = 0;    // the longest block of all ranks
+  std::size_t all_bytes = 0;  // of all blocks of all ranks
 
   // Makes this the exchange of a gather, a scatter or an all_to_all. `table`: for an all_to_all_v;
   // else empty.

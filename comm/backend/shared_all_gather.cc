@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "comm/backend/algorithms.h"
+#include "comm/backend/result_copies.h"
 #include "comm/backend/shared_algorithms.h"
 #include "comm/backend/shared_parts.h"
 #include "comm/reduce/copy.h"
@@ -19,16 +20,11 @@ void shared_all_gather(SharedVectors& vectors,
   const auto bytes_of = [&](int r) { return counts[static_cast<std::size_t>(r)] * element; };
   const std::byte* const own = input.data;
   const std::size_t own_bytes = bytes_of(rank);
-  const auto copy_own = [&] {
-    if (own_bytes > 0 && own != data.data + begin_of(rank)) {
-      copy_bytes(data.data + begin_of(rank), own, own_bytes);
-    }
-  };
   const std::size_t longest = std::ranges::max(counts) * element;
   call.expect(data.bytes() - own_bytes);
   if (longest <= PhaseBarrier::kInlineBytes) {
     vectors.pass_inline_barrier(call, {own, own_bytes});
-    copy_own();
+    copy_bytes(data.data + begin_of(rank), own, own_bytes);
     for (int peer = 0; peer < vectors.size(); ++peer) {
       if (peer == rank) continue;
       copy_bytes(data.data + begin_of(peer), vectors.inline_bytes(peer), bytes_of(peer));
@@ -45,7 +41,9 @@ void shared_all_gather(SharedVectors& vectors,
   };
   bring(0);
   vectors.announce(call, own, own_bytes, bytes_of);
-  copy_own();
+  const auto inputs_and_outputs = static_cast<std::size_t>(vectors.size() + 1) * data.bytes();
+  const ResultCopies results(inputs_and_outputs, vectors.size());
+  results.copy(data.data + begin_of(rank), own, own_bytes);
   const bool all_direct = vectors.are_all_direct();
   const std::size_t a_step = all_direct ? std::max(longest, std::size_t{1}) : chunk;
   const std::size_t steps = steps_of(longest, a_step);
@@ -54,7 +52,7 @@ void shared_all_gather(SharedVectors& vectors,
     for (int peer = 0; peer < vectors.size(); ++peer) {
       if (peer == rank || begin >= bytes_of(peer)) continue;
       const std::size_t length = std::min(a_step, bytes_of(peer) - begin);
-      copy_bytes(data.data + begin_of(peer) + begin, vectors.part(peer, begin, step), length);
+      results.copy(data.data + begin_of(peer) + begin, vectors.part(peer, begin, step), length);
       call.count(length);
     }
     bring(step + 1);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "comm/backend/result_copies.h"
 #include "comm/backend/shared_algorithms.h"
 #include "comm/backend/shared_parts.h"
 #include "comm/reduce/copy.h"
@@ -28,10 +29,15 @@ void shared_broadcast(SharedVectors& vectors, CollectiveCall& call, View data, i
   const bool direct = vectors.is_direct(root);
   const std::size_t a_step = direct ? std::max(bytes, std::size_t{1}) : chunk;
   const std::size_t steps = steps_of(bytes, a_step);
+  // One rank that copies alone from the stage does not fill the memory's bandwidth, and stores past
+  // the caches make it wait (64 MiB, two ranks: 5.2 ms instead of 4.6).
+  const bool copies_alone = vectors.size() == 2 && !direct;
+  const auto all_bytes = copies_alone ? 0 : static_cast<std::size_t>(vectors.size()) * bytes;
+  const ResultCopies results(all_bytes, vectors.size());
   for (std::size_t step = 0; step < steps; ++step) {
     const std::size_t begin = step * a_step;
     const std::size_t length = std::min(a_step, bytes - begin);
-    if (!is_root) copy_bytes(data.data + begin, vectors.part(root, begin, step), length);
+    if (!is_root) results.copy(data.data + begin, vectors.part(root, begin, step), length);
     bring(step + 1);
     vectors.pass_barrier_after(step, steps, call);
     call.count(length);

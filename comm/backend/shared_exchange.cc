@@ -2,6 +2,7 @@
 #include <array>
 
 #include "comm/backend/exchange.h"
+#include "comm/backend/result_copies.h"
 #include "comm/backend/shared_algorithms.h"
 #include "comm/backend/shared_parts.h"
 #include "comm/reduce/copy.h"
@@ -30,14 +31,24 @@ void exchange_inline(SharedVectors& vectors, CollectiveCall& call, const Exchang
   }
 }
 
+void copy_own(const Exchange& exchange, int rank, const ResultCopies& results) {
+  const Block& from = exchange.send[static_cast<std::size_t>(rank)];
+  const Block& to = exchange.receive[static_cast<std::size_t>(rank)];
+  results.copy(exchange.output + to.offset, exchange.input + from.offset, from.count);
+}
+
 // The root's output lies in its arena, so each rank copies its own block there, all at the same
 // time.
-void gather_into_root(SharedVectors& vectors, CollectiveCall& call, const Exchange& exchange) {
+void gather_into_root(SharedVectors& vectors,
+                      CollectiveCall& call,
+                      const Exchange& exchange,
+                      const ResultCopies& results) {
   if (vectors.rank() != exchange.root) {
-    copy_bytes(vectors.direct(exchange.root, exchange.gathered.offset), exchange.input,
-               exchange.gathered.count);
+    results.copy(vectors.direct(exchange.root, exchange.gathered.offset), exchange.input,
+                 exchange.gathered.count);
   }
-  copy_own_block(exchange, vectors.rank());
+  copy_own(exchange, vectors.rank(), results);
+  results.finish();
   vectors.pass_barrier(call);
   call.count(exchange.received_bytes(vectors.rank()));
 }
@@ -87,12 +98,13 @@ void shared_exchange(SharedVectors& vectors,
     const bool gives = exchange.gives[static_cast<std::size_t>(peer)];
     all_direct = all_direct && (vectors.is_direct(peer) || !gives);
   }
+  const ResultCopies results(2 * exchange.all_bytes, ranks);
   if (exchange.root >= 0 && vectors.is_direct(exchange.root)) {
-    gather_into_root(vectors, call, exchange);
+    gather_into_root(vectors, call, exchange, results);
     if (!all_direct) vectors.leave_stage(1);
     return;
   }
-  copy_own_block(exchange, rank);
+  copy_own(exchange, rank, results);
   const std::size_t a_step = all_direct ? std::max(exchange.longest, std::size_t{1}) : room;
   const std::size_t steps = steps_of(exchange.longest, a_step);
   for (std::size_t step = 0; step < steps; ++step) {
@@ -102,7 +114,7 @@ void shared_exchange(SharedVectors& vectors,
       if (peer == rank || begin >= block.count) continue;
       const std::size_t length = std::min(a_step, block.count - begin);
       const std::size_t source = exchange.source[static_cast<std::size_t>(peer)].offset;
-      copy_bytes(
+      results.copy(
           exchange.output + block.offset + begin,
           vectors.is_direct(peer) ? vectors.direct(peer, source + begin) : piece(peer, rank, step),
           length);

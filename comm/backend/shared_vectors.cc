@@ -121,8 +121,9 @@ std::byte* SharedVectors::stage(int peer, std::size_t step) const {
 
 void SharedVectors::copy_to_stage(std::byte* to, const std::byte* from, std::size_t bytes) const {
   constexpr std::size_t kFew = 256;  // any copy of these is quicker than a fence
-  if (bytes > kFew && far_) return stream(to, from, bytes);
-  copy_bytes(to, from, bytes);
+  if (bytes <= kFew || !far_) return copy_bytes(to, from, bytes);
+  stream(to, from, bytes);
+  finish_streams();
 }
 
 }  // namespace bp

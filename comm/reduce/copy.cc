@@ -1,5 +1,6 @@
 #include "comm/reduce/copy.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -69,11 +70,16 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 void stream(std::byte* to, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t kLine = 64;
-  const std::size_t whole = bytes / kLine * kLine;
-  if (whole > 0) HWY_DYNAMIC_DISPATCH(stream_lines)(to, from, whole);
-  if (bytes > whole) std::memcpy(to + whole, from + whole, bytes - whole);
-  hwy::FlushStream();
+  if (to == from || bytes == 0) return;
+  const std::size_t before = std::min(bytes, -reinterpret_cast<std::uintptr_t>(to) % kLine);
+  const std::size_t lines = (bytes - before) / kLine * kLine;
+  const std::size_t after = before + lines;
+  std::memcpy(to, from, before);
+  if (lines > 0) HWY_DYNAMIC_DISPATCH(stream_lines)(to + before, from + before, lines);
+  std::memcpy(to + after, from + after, bytes - after);
 }
+
+void finish_streams() { hwy::FlushStream(); }
 
 }  // namespace bp
 #endif

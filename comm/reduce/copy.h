@@ -12,12 +12,16 @@ namespace bp {
 // 1,150 us instead of 400).
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
 
-// Copies `bytes` bytes past the caches into memory, for data that a core with another cache reads
-// next. Through the caches, this core must first take back each line that the other has read, only
-// to overwrite it: 30 to 40 ns a line, one after the other. Measured with two cores, an all-reduce
-// of 1 MiB in any memory takes 800 us through two caches and 150 past them, but 65 through one
-// cache that both share and 180 past it. `to` must be aligned to 64 bytes, and the ranges must not
-// overlap. A thread that acquires a later release sees what was written.
+// Copies `bytes` bytes past the caches into memory. The ranges must not overlap, unless they are
+// the same. After finish_streams() of the same thread, a thread that acquires a later release sees
+// what was written.
+//
+// This is for data that a core with another cache reads next. Through the caches, this core must
+// first take back each line that the other has read, only to overwrite it: 30 to 40 ns a line, one
+// after the other. Measured with two cores, an all-reduce of 1 MiB in any memory takes 800 us
+// through two caches and 150 past them, but 65 through one cache that both share and 180 past it.
+// And it is for results that no cache can hold (comm/backend/result_copies.h).
 void stream(std::byte* to, const std::byte* from, std::size_t bytes);
+void finish_streams();
 
 }  // namespace bp
