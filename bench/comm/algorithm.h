@@ -16,8 +16,9 @@ namespace bp::bench {
                                          std::size_t bytes);
 
 // Returns the algorithm that the last `op` of comm_bench ran. In shared memory it depends on the
-// memory of all ranks whether peers read the vectors directly ("direct") or through a staging
-// buffer ("staged"). For memory of devices it depends on what the ranks share.
+// memory of all ranks whether peers read the vectors directly ("direct"), through a staging buffer
+// ("staged") or by system calls ("single-copy"). For memory of devices it depends on what the ranks
+// share.
 [[nodiscard]] std::string algorithm_that_ran(const Communicator& comm,
                                              const std::string& op,
                                              const Task& task);

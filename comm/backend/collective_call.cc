@@ -156,13 +156,14 @@ void CollectiveCall::disagree(int peer) {
   }
 }
 
-void CollectiveCall::guard(const std::function<void()>& action) {
+void CollectiveCall::guard(const std::function<void()>& action, int peer) {
+  if (peer >= 0) peer = in_communicator(peer);
   try {
     action();
   } catch (const TransportFailure& why) {
     if (stop().load(std::memory_order_acquire)) throw context_.supervisor->stopped(*this);
-    if (why.code() == ErrorCode::timeout) throw context_.supervisor->timed_out(*this, -1);
-    throw context_.supervisor->failed(*this, -1, why);
+    if (why.code() == ErrorCode::timeout) throw context_.supervisor->timed_out(*this, peer);
+    throw context_.supervisor->failed(*this, peer, why);
   }
 }
 

@@ -167,9 +167,9 @@ class CollectiveCall {
         TransportFailure(ErrorCode::io, why + " (do all ranks run the same version of bp?)"));
   }
 
-  // Runs an action that waits by itself, and turns its TransportFailure into an Error without a
-  // peer.
-  void guard(const std::function<void()>& action);
+  // Runs an action that waits by itself, and turns its TransportFailure into an Error that names
+  // `peer`; -1: none.
+  void guard(const std::function<void()>& action, int peer = -1);
   [[nodiscard]] const std::atomic<bool>& stop() const { return context_.supervisor->stop(); }
 
   // Records how the collective is carried out: "ring", a constant.

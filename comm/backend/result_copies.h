@@ -20,6 +20,7 @@ class ResultCopies {
   ResultCopies(const ResultCopies&) = delete;
   ResultCopies& operator=(const ResultCopies&) = delete;
 
+  [[nodiscard]] bool go_past_caches() const { return past_caches_; }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) const {
     if (past_caches_) return stream(to, from, bytes);
     copy_bytes(to, from, bytes);

@@ -32,33 +32,39 @@ void shared_all_gather(SharedVectors& vectors,
     return;
   }
   const std::size_t chunk = vectors.enter_stage(longest);
-  const bool is_direct = vectors.can_be_direct(own, own_bytes);
+  const auto inputs_and_outputs = static_cast<std::size_t>(vectors.size() + 1) * data.bytes();
+  const ResultCopies results(inputs_and_outputs, vectors.size());
+  const bool open = vectors.size() == 2 && results.go_past_caches() && vectors.can_be_open();
+  const bool stages = !open && !vectors.can_be_direct(own, own_bytes);
   const auto bring = [&](std::size_t step) {
     const std::size_t begin = step * chunk;
-    if (is_direct || begin >= own_bytes) return;
+    if (!stages || begin >= own_bytes) return;
     vectors.copy_to_stage(vectors.stage(rank, step), own + begin,
                           std::min(chunk, own_bytes - begin));
   };
   bring(0);
-  vectors.announce(call, own, own_bytes, bytes_of);
-  const auto inputs_and_outputs = static_cast<std::size_t>(vectors.size() + 1) * data.bytes();
-  const ResultCopies results(inputs_and_outputs, vectors.size());
+  vectors.announce(call, own, own_bytes, bytes_of, open);
   results.copy(data.data + begin_of(rank), own, own_bytes);
-  const bool all_direct = vectors.are_all_direct();
-  const std::size_t a_step = all_direct ? std::max(longest, std::size_t{1}) : chunk;
+  const bool none_staged = vectors.are_none_staged();
+  const std::size_t a_step = none_staged ? std::max(longest, std::size_t{1}) : chunk;
   const std::size_t steps = steps_of(longest, a_step);
   for (std::size_t step = 0; step < steps; ++step) {
     const std::size_t begin = step * a_step;
     for (int peer = 0; peer < vectors.size(); ++peer) {
       if (peer == rank || begin >= bytes_of(peer)) continue;
       const std::size_t length = std::min(a_step, bytes_of(peer) - begin);
-      results.copy(data.data + begin_of(peer) + begin, vectors.part(peer, begin, step), length);
+      std::byte* const to = data.data + begin_of(peer) + begin;
+      if (vectors.is_open(peer)) {
+        vectors.read(call, peer, begin, to, length);
+      } else {
+        results.copy(to, vectors.part(peer, begin, step), length);
+      }
       call.count(length);
     }
     bring(step + 1);
     vectors.pass_barrier_after(step, steps, call);
   }
-  if (!all_direct) vectors.leave_stage(steps);
+  if (!none_staged) vectors.leave_stage(steps);
 }
 
 }  // namespace bp

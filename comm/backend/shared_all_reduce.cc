@@ -126,7 +126,7 @@ void SharedAllReduce::reduce_at_once() {
 // brings the next chunk but one.
 void SharedAllReduce::reduce_in_shares() {
   const int rank = vectors_.rank();
-  const bool all_direct = vectors_.are_all_direct();
+  const bool all_direct = vectors_.are_none_staged();
   if (all_direct) chunk_ = whole_lines(data_.bytes());
   at_once_ = false;
   const std::size_t steps = steps_of(data_.bytes(), chunk_);

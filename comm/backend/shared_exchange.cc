@@ -31,99 +31,162 @@ void exchange_inline(SharedVectors& vectors, CollectiveCall& call, const Exchang
   }
 }
 
-void copy_own(const Exchange& exchange, int rank, const ResultCopies& results) {
-  const Block& from = exchange.send[static_cast<std::size_t>(rank)];
-  const Block& to = exchange.receive[static_cast<std::size_t>(rank)];
-  results.copy(exchange.output + to.offset, exchange.input + from.offset, from.count);
+// One exchange of blocks that may be direct, open or staged. Each rank copies the blocks that are
+// for it out of the others' inputs. The stage holds the same piece of every block, one after
+// another.
+class SharedExchange {
+ public:
+  SharedExchange(SharedVectors& vectors,
+                 CollectiveCall& call,
+                 const Exchange& exchange,
+                 std::size_t input_bytes)
+      : vectors_(vectors),
+        call_(call),
+        exchange_(exchange),
+        input_bytes_(input_bytes),
+        results_(2 * exchange.all_bytes, vectors.size()),
+        opens_(results_.go_past_caches() && vectors.can_be_open()),
+        stages_(!opens_ && !vectors.can_be_direct(exchange.input, input_bytes)),
+        room_(vectors.enter_stage(exchange.longest, at(exchange.pieces))) {}
+
+  void run();
+
+ private:
+  [[nodiscard]] static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
+  [[nodiscard]] std::byte* piece(int sender, int receiver, std::size_t step) const;
+  void announce();
+  [[nodiscard]] bool needs_stage() const;
+  void copy_own() const;
+  void gather_into_root();
+  void bring(std::size_t step) const;
+  void fetch(int peer, std::size_t step, std::size_t a_step);
+
+  SharedVectors& vectors_;
+  CollectiveCall& call_;
+  const Exchange& exchange_;
+  const std::size_t input_bytes_;
+  const ResultCopies results_;
+  // A system call copies once, the stage twice; but what fits into the caches is faster by the
+  // stage.
+  const bool opens_;        // this rank's vector, unless it is direct
+  const bool stages_;       // this rank's input
+  const std::size_t room_;  // bytes of a piece
+};
+
+void SharedExchange::run() {
+  bring(0);
+  announce();
+  const int root = exchange_.root;
+  if (root >= 0 && !vectors_.is_staged(root)) {
+    gather_into_root();
+    if (needs_stage()) vectors_.leave_stage(1);
+    return;
+  }
+  copy_own();
+  const bool staged = needs_stage();
+  const std::size_t a_step = staged ? room_ : std::max(exchange_.longest, std::size_t{1});
+  const std::size_t steps = steps_of(exchange_.longest, a_step);
+  for (std::size_t step = 0; step < steps; ++step) {
+    for (int peer = 0; peer < vectors_.size(); ++peer) {
+      if (peer != vectors_.rank()) fetch(peer, step, a_step);
+    }
+    bring(step + 1);
+    vectors_.pass_barrier_after(step, steps, call_);
+  }
+  if (staged) vectors_.leave_stage(steps);
 }
 
-// The root's output lies in its arena, so each rank copies its own block there, all at the same
-// time.
-void gather_into_root(SharedVectors& vectors,
-                      CollectiveCall& call,
-                      const Exchange& exchange,
-                      const ResultCopies& results) {
-  if (vectors.rank() != exchange.root) {
-    results.copy(vectors.direct(exchange.root, exchange.gathered.offset), exchange.input,
-                 exchange.gathered.count);
+std::byte* SharedExchange::piece(int sender, int receiver, std::size_t step) const {
+  const int index = exchange_.pieces == 1 ? 0 : receiver;
+  return vectors_.stage(sender, step) + at(index) * room_;
+}
+
+// The root of a gather announces its output, every other rank its input.
+void SharedExchange::announce() {
+  const bool is_root = vectors_.rank() == exchange_.root;
+  const auto accessed = [this](int peer) {
+    const Block& gathered = exchange_.gathered;
+    if (peer == exchange_.root) return gathered.offset + gathered.count;
+    return exchange_.source[at(peer)].offset + exchange_.receive[at(peer)].count;
+  };
+  vectors_.announce(call_, is_root ? exchange_.output : exchange_.input,
+                    is_root ? exchange_.output_bytes() : input_bytes_, accessed, opens_);
+}
+
+// The same on all ranks.
+bool SharedExchange::needs_stage() const {
+  for (int peer = 0; peer < vectors_.size(); ++peer) {
+    if (exchange_.gives[at(peer)] && vectors_.is_staged(peer)) return true;
   }
-  copy_own(exchange, vectors.rank(), results);
-  results.finish();
-  vectors.pass_barrier(call);
-  call.count(exchange.received_bytes(vectors.rank()));
+  return false;
+}
+
+void SharedExchange::copy_own() const {
+  const Block& from = exchange_.send[at(vectors_.rank())];
+  const Block& to = exchange_.receive[at(vectors_.rank())];
+  results_.copy(exchange_.output + to.offset, exchange_.input + from.offset, from.count);
+}
+
+// The others can write to the root's output, so each rank copies its own block there, all at the
+// same time.
+void SharedExchange::gather_into_root() {
+  const int root = exchange_.root;
+  const Block& block = exchange_.gathered;
+  if (vectors_.rank() == root) {
+    copy_own();
+  } else if (vectors_.is_direct(root)) {
+    results_.copy(vectors_.direct(root, block.offset), exchange_.input, block.count);
+  } else {
+    vectors_.write(call_, root, block.offset, exchange_.input, block.count);
+  }
+  results_.finish();
+  vectors_.pass_barrier(call_);
+  call_.count(exchange_.received_bytes(vectors_.rank()));
+}
+
+// Copies this rank's blocks to its stage, for the others.
+void SharedExchange::bring(std::size_t step) const {
+  if (!stages_) return;
+  const std::size_t begin = step * room_;
+  for (int peer = 0; peer < vectors_.size(); ++peer) {
+    const Block& block = exchange_.send[at(peer)];
+    if (peer == vectors_.rank() || begin >= block.count) continue;
+    vectors_.copy_to_stage(piece(vectors_.rank(), peer, step),
+                           exchange_.input + block.offset + begin,
+                           std::min(room_, block.count - begin));
+  }
+}
+
+// Copies a step of the block that `peer` has for this rank.
+void SharedExchange::fetch(int peer, std::size_t step, std::size_t a_step) {
+  const std::size_t begin = step * a_step;
+  const Block& block = exchange_.receive[at(peer)];
+  if (begin >= block.count) return;
+  const std::size_t length = std::min(a_step, block.count - begin);
+  const std::size_t source = exchange_.source[at(peer)].offset + begin;
+  std::byte* const to = exchange_.output + block.offset + begin;
+  if (vectors_.is_open(peer)) {
+    vectors_.read(call_, peer, source, to, length);
+  } else {
+    const bool direct = vectors_.is_direct(peer);
+    results_.copy(to, direct ? vectors_.direct(peer, source) : piece(peer, vectors_.rank(), step),
+                  length);
+  }
+  call_.count(length);
 }
 
 }  // namespace
 
-// Each rank copies the blocks that are for it out of the others' inputs. The stage holds the same
-// piece of every block, one after another.
 void shared_exchange(SharedVectors& vectors,
                      CollectiveCall& call,
                      const Exchange& exchange,
                      std::size_t input_bytes) {
-  const int rank = vectors.rank();
-  const int ranks = vectors.size();
-  call.expect(exchange.received_bytes(rank));
+  call.expect(exchange.received_bytes(vectors.rank()));
   const auto pieces = static_cast<std::size_t>(exchange.pieces);
   if (pieces * exchange.longest <= PhaseBarrier::kInlineBytes) {
     return exchange_inline(vectors, call, exchange);
   }
-  const std::size_t room = vectors.enter_stage(exchange.longest, pieces);
-  const auto piece = [&](int sender, int receiver, std::size_t step) {
-    const int index = exchange.pieces == 1 ? 0 : receiver;
-    return vectors.stage(sender, step) + static_cast<std::size_t>(index) * room;
-  };
-  const bool is_direct = vectors.can_be_direct(exchange.input, input_bytes);
-  const auto bring = [&](std::size_t step) {
-    const std::size_t begin = step * room;
-    for (int peer = 0; peer < ranks && !is_direct; ++peer) {
-      const Block& block = exchange.send[static_cast<std::size_t>(peer)];
-      if (peer == rank || begin >= block.count) continue;
-      vectors.copy_to_stage(piece(rank, peer, step), exchange.input + block.offset + begin,
-                            std::min(room, block.count - begin));
-    }
-  };
-  bring(0);
-  const bool is_root = rank == exchange.root;
-  vectors.announce(call, is_root ? exchange.output : exchange.input,
-                   is_root ? exchange.output_bytes() : input_bytes, [&](int peer) {
-                     if (peer == exchange.root) {
-                       return exchange.gathered.offset + exchange.gathered.count;
-                     }
-                     const auto index = static_cast<std::size_t>(peer);
-                     return exchange.source[index].offset + exchange.receive[index].count;
-                   });
-  bool all_direct = true;  // the inputs of all ranks that give something
-  for (int peer = 0; peer < ranks; ++peer) {
-    const bool gives = exchange.gives[static_cast<std::size_t>(peer)];
-    all_direct = all_direct && (vectors.is_direct(peer) || !gives);
-  }
-  const ResultCopies results(2 * exchange.all_bytes, ranks);
-  if (exchange.root >= 0 && vectors.is_direct(exchange.root)) {
-    gather_into_root(vectors, call, exchange, results);
-    if (!all_direct) vectors.leave_stage(1);
-    return;
-  }
-  copy_own(exchange, rank, results);
-  const std::size_t a_step = all_direct ? std::max(exchange.longest, std::size_t{1}) : room;
-  const std::size_t steps = steps_of(exchange.longest, a_step);
-  for (std::size_t step = 0; step < steps; ++step) {
-    const std::size_t begin = step * a_step;
-    for (int peer = 0; peer < ranks; ++peer) {
-      const Block& block = exchange.receive[static_cast<std::size_t>(peer)];
-      if (peer == rank || begin >= block.count) continue;
-      const std::size_t length = std::min(a_step, block.count - begin);
-      const std::size_t source = exchange.source[static_cast<std::size_t>(peer)].offset;
-      results.copy(
-          exchange.output + block.offset + begin,
-          vectors.is_direct(peer) ? vectors.direct(peer, source + begin) : piece(peer, rank, step),
-          length);
-      call.count(length);
-    }
-    bring(step + 1);
-    vectors.pass_barrier_after(step, steps, call);
-  }
-  if (!all_direct) vectors.leave_stage(steps);
+  SharedExchange(vectors, call, exchange, input_bytes).run();
 }
 
 }  // namespace bp

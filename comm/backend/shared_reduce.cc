@@ -51,7 +51,7 @@ void SharedReduce::run() {
   chunk_ = vectors_.enter_stage(bytes);
   bring(0);
   vectors_.announce(call_, data_.data, bytes);
-  const bool all_direct = vectors_.are_all_direct();
+  const bool all_direct = vectors_.are_none_staged();
   if (all_direct) chunk_ = bytes;
   if (at_once && (is_short || !all_direct)) {
     reduce_at_once();

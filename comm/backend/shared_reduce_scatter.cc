@@ -44,7 +44,7 @@ void shared_reduce_scatter(SharedVectors& vectors,
   };
   bring(0);
   vectors.announce(call, input.data, input.bytes());
-  const bool all_direct = vectors.are_all_direct();
+  const bool all_direct = vectors.are_none_staged();
   const std::size_t a_step = all_direct ? std::max(longest, std::size_t{1}) : room;
   const std::size_t steps = steps_of(longest, a_step);
   const std::size_t bytes = output.bytes();

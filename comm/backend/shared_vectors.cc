@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <utility>
 
 #include "base/text.h"
@@ -27,6 +28,7 @@ SharedVectors::SharedVectors(std::shared_ptr<SharedHost> host,
       chunk_(chunk),
       barrier_(host_, channels_, rank),
       offsets_(channels_.size(), PhaseBarrier::kNowhere),
+      addresses_(channels_.size(), 0),
       ring_(chunk),
       sources_(channels_.size()) {
   for (const PhaseBarrier::Location& channel : channels_) {
@@ -65,31 +67,60 @@ void SharedVectors::announce(CollectiveCall& call, const std::byte* vector, std:
 void SharedVectors::announce(CollectiveCall& call,
                              const std::byte* vector,
                              std::size_t bytes,
-                             const std::function<std::size_t(int peer)>& read) {
-  pass_barrier(call, direct_offset(vector, bytes).value_or(PhaseBarrier::kNowhere));
+                             const std::function<std::size_t(int peer)>& read,
+                             bool open) {
+  const auto offset = direct_offset(vector, bytes);
+  const std::uint64_t address = open && !offset ? reinterpret_cast<std::uintptr_t>(vector) : 0;
+  pass_barrier(call, offset.value_or(PhaseBarrier::kNowhere),
+               std::as_bytes(std::span(&address, 1)));
   for (int peer = 0; peer < size(); ++peer) {
     const auto index = static_cast<std::size_t>(peer);
     offsets_[index] = barrier_.announcement_of(peer).offset;
+    std::memcpy(&addresses_[index], inline_bytes(peer), sizeof address);
     if (is_direct(peer) && !host_->has(channels_[index].rank, offsets_[index], read(peer))) {
       call.refuse(
           peer, concat("it announced a vector at byte ", offsets_[index],
                        " of its shared memory, which does not have ", read(peer), " bytes there"));
     }
   }
-  call.use(are_all_direct() ? "direct" : "staged");
+  const bool some_open = std::ranges::count(addresses_, 0U) < size();
+  call.use(some_open ? "single-copy" : are_none_staged() ? "direct" : "staged");
 }
 
-bool SharedVectors::are_all_direct() const {
-  return std::ranges::count(offsets_, PhaseBarrier::kNowhere) == 0;
+bool SharedVectors::are_none_staged() const {
+  for (int peer = 0; peer < size(); ++peer) {
+    if (is_staged(peer)) return false;
+  }
+  return true;
 }
 
 bool SharedVectors::are_all_staged() const {
-  return std::ranges::count(offsets_, PhaseBarrier::kNowhere) == size();
+  for (int peer = 0; peer < size(); ++peer) {
+    if (!is_staged(peer)) return false;
+  }
+  return true;
 }
 
 std::byte* SharedVectors::direct(int peer, std::size_t offset) const {
   const auto index = static_cast<std::size_t>(peer);
   return host_->at(channels_[index].rank, offsets_[index] + offset);
+}
+
+void SharedVectors::read(
+    CollectiveCall& call, int peer, std::size_t offset, std::byte* to, std::size_t bytes) const {
+  const auto index = static_cast<std::size_t>(peer);
+  call.guard([&] { host_->read(channels_[index].rank, to, addresses_[index] + offset, bytes); },
+             peer);
+}
+
+void SharedVectors::write(CollectiveCall& call,
+                          int peer,
+                          std::size_t offset,
+                          const std::byte* from,
+                          std::size_t bytes) const {
+  const auto index = static_cast<std::size_t>(peer);
+  call.guard([&] { host_->write(channels_[index].rank, addresses_[index] + offset, from, bytes); },
+             peer);
 }
 
 // Without it, the first access to each page is a fault in each process.

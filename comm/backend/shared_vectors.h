@@ -1,7 +1,8 @@
 // How the ranks of one host see each other's vectors in a collective. A vector in memory of
 // Communicator::allocate() lies in its rank's arena, and the others read and write it there: it is
 // direct. Any other is staged: its rank copies it in chunks to the rank's stage (stage_ring.h), one
-// chunk while the others work on the one before.
+// chunk while the others work on the one before. Or it is open: its rank announces its address, and
+// the others access it by system calls, if the kernel lets all ranks do that.
 //
 // A rank that writes a chunk has passed a barrier that the others reach only after they have read
 // what was there before. If all vectors are staged, a rank may leave the collective without a
@@ -71,25 +72,40 @@ class SharedVectors {
   // A barrier after which all ranks know which vectors are direct, and where. A vector is direct if
   // can_be_direct(). This rank will access the first read(peer) bytes of a peer's vector; without
   // `read`, the first `bytes`. A direct vector that does not have them in its arena fails the
-  // communicator.
+  // communicator. `open`: the vector is open unless it is direct.
   void announce(CollectiveCall& call, const std::byte* vector, std::size_t bytes);
   void announce(CollectiveCall& call,
                 const std::byte* vector,
                 std::size_t bytes,
-                const std::function<std::size_t(int peer)>& read);
+                const std::function<std::size_t(int peer)>& read,
+                bool open = false);
 
   // Returns whether this rank's memory lies in its arena, and is not short.
   [[nodiscard]] bool can_be_direct(const std::byte* data, std::size_t bytes) const {
     return direct_offset(data, bytes).has_value();
   }
+  // Returns whether vectors may be open. The same on all ranks.
+  [[nodiscard]] bool can_be_open() const { return host_->is_open(); }
   // As announced.
   [[nodiscard]] bool is_direct(int peer) const {
     return offsets_[static_cast<std::size_t>(peer)] != PhaseBarrier::kNowhere;
   }
-  [[nodiscard]] bool are_all_direct() const;
+  [[nodiscard]] bool is_open(int peer) const {
+    return addresses_[static_cast<std::size_t>(peer)] != 0;
+  }
+  [[nodiscard]] bool is_staged(int peer) const { return !is_direct(peer) && !is_open(peer); }
+  [[nodiscard]] bool are_none_staged() const;
   [[nodiscard]] bool are_all_staged() const;
   // The byte at `offset` of a direct vector.
   [[nodiscard]] std::byte* direct(int peer, std::size_t offset) const;
+  // Copy from or to the bytes at `offset` of an open vector.
+  void read(
+      CollectiveCall& call, int peer, std::size_t offset, std::byte* to, std::size_t bytes) const;
+  void write(CollectiveCall& call,
+             int peer,
+             std::size_t offset,
+             const std::byte* from,
+             std::size_t bytes) const;
 
   // A collective begins that has at most `bytes` on the stage at a time, in each of `pieces` which
   // lie one after another. Returns the bytes of a piece in each step.
@@ -127,7 +143,8 @@ class SharedVectors {
   int rank_;
   std::size_t chunk_;
   PhaseBarrier barrier_;
-  std::vector<std::uint64_t> offsets_;  // of the ranks' vectors in their arenas
+  std::vector<std::uint64_t> offsets_;    // of the ranks' vectors in their arenas
+  std::vector<std::uint64_t> addresses_;  // of the open ones in their processes; 0: not open
   StageRing ring_;
   bool far_ = true;  // is_far() when the collective entered the stage
   bool stages_are_mapped_ = false;

@@ -2,8 +2,12 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,7 +20,17 @@
 namespace bp {
 namespace {
 
-SharedHost::Neighbour take_memory(const HostGroup& group, Fd link, const Deadline& deadline) {
+using Sample = ProcessMemory::Sample;
+
+std::string_view bytes_of(const Sample& sample) {
+  return {reinterpret_cast<const char*>(&sample), sizeof sample};
+}
+
+// Sets `can_read` to false if this process cannot read the neighbour's sample.
+SharedHost::Neighbour take_memory(const HostGroup& group,
+                                  Fd link,
+                                  const Deadline& deadline,
+                                  bool& can_read) {
   NeighbourMessage message = receive_message(link.get(), deadline);
   if (!message.file) {
     throw Error(ErrorCode::io,
@@ -25,7 +39,28 @@ SharedHost::Neighbour take_memory(const HostGroup& group, Fd link, const Deadlin
   }
   SharedMemory memory = SharedMemory::open(std::move(message.file));
   const std::span<std::byte> mapped = memory.bytes();
-  return {mapped, std::move(link), std::move(memory)};
+  const ProcessMemory process = ProcessMemory::behind(link.get());
+  Sample sample;
+  can_read = can_read && message.text.size() == sizeof sample;
+  if (can_read) std::memcpy(&sample, message.text.data(), sizeof sample);
+  can_read = can_read && process.can_read(sample);
+  return {mapped, std::move(link), std::move(memory), process};
+}
+
+// Returns whether every rank can read the memory of all others. `can_read`: whether this one can.
+bool all_can_read(std::span<const SharedHost::Neighbour> neighbours,
+                  bool can_read,
+                  const Deadline& deadline) {
+  constexpr std::string_view kYes = "reads";
+  constexpr std::string_view kNo = "does not read";
+  for (const auto& neighbour : neighbours) {
+    if (neighbour.link) send_message(neighbour.link.get(), can_read ? kYes : kNo);
+  }
+  bool all = can_read;
+  for (const auto& neighbour : neighbours) {
+    if (neighbour.link && receive_message(neighbour.link.get(), deadline).text != kYes) all = false;
+  }
+  return all;
 }
 
 }  // namespace
@@ -45,15 +80,20 @@ std::shared_ptr<SharedHost> connect_host(const HostGroup& group, Store& store) {
       .with = "with",
       .hint = " (in another container? then make it another host, or set BP_BACKEND=gloo)"};
   std::vector<Fd> links = connect_peers(peers, listen_unix(), store);
+  allow_siblings_access();
+  const std::uint64_t shown = std::random_device()();
+  const Sample sample{.address = reinterpret_cast<std::uintptr_t>(&shown), .value = shown};
   for (const Fd& link : links) {
-    if (link) send_message(link.get(), "memory", own->memory().file().get());
+    if (link) send_message(link.get(), bytes_of(sample), own->memory().file().get());
   }
   std::vector<SharedHost::Neighbour> neighbours;
+  bool can_read = true;
   for (Fd& link : links) {
-    neighbours.push_back(link ? take_memory(group, std::move(link), deadline)
+    neighbours.push_back(link ? take_memory(group, std::move(link), deadline, can_read)
                               : SharedHost::Neighbour{own->memory().bytes(), Fd(), SharedMemory()});
   }
-  return std::make_shared<SharedHost>(own, std::move(neighbours), group.first);
+  const bool open = all_can_read(neighbours, can_read, deadline);
+  return std::make_shared<SharedHost>(own, std::move(neighbours), group.first, open);
 }
 
 }  // namespace bp

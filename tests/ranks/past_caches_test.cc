@@ -11,6 +11,7 @@
 #include "bp/collective.h"
 #include "comm/backend/shared.h"
 #include "comm/shared/caches.h"
+#include "tests/support/open_memory.h"
 #include "tests/support/run_ranks.h"
 
 namespace bp::test {
@@ -75,13 +76,21 @@ void check_past_caches(Communicator& comm, const Blocks& blocks, Bytes input, By
   for (int to = 0; to < kThree; ++to) EXPECT_TRUE(got(to, kRoot, to)) << to;
 }
 
-TEST(PastCaches, AnyMemoryAndAllocatedHaveTheSame) {
+// Whether the ranks may access each other's memory by system calls.
+class PastCaches : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(OpenMemory, PastCaches, testing::Bool());
+
+TEST_P(PastCaches, AnyMemoryAndAllocatedHaveTheSame) {
+  if (GetParam() && !kernel_opens_memory()) {
+    GTEST_SKIP() << "the kernel lets no process access the memory of another";
+  }
   const std::size_t caches = last_caches_bytes(kThree);
   constexpr std::size_t kMost = std::size_t{128} << 20;
   if (caches > kMost) GTEST_SKIP() << "the last caches have " << caches << " bytes";
   // All vectors of a gather or a scatter together have 2 * kThree blocks, and of the others more.
   const Blocks blocks(caches / (2 * kThree) + 77);
-  RanksOptions options{.wire = Wire::shm, .shared_chunk = SharedChannel::kChunk};
+  RanksOptions options{
+      .wire = Wire::shm, .shared_chunk = SharedChannel::kChunk, .open_memory = GetParam()};
   run_ranks(
       kThree,
       [&](Communicator& comm) {

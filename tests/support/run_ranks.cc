@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -54,12 +55,14 @@ Communicator join(InprocHub& hub,
 // Connects the shared memory of ranks that are threads. All of them use the same mapping, so that
 // ThreadSanitizer sees their accesses.
 std::vector<std::shared_ptr<SharedHost>> share_memory(
-    std::span<const std::shared_ptr<Arena>> arenas, int first) {
+    std::span<const std::shared_ptr<Arena>> arenas, int first, bool open) {
   const std::size_t ranks = arenas.size();
   std::vector<std::vector<SharedHost::Neighbour>> all(ranks);
   for (auto& neighbours : all) {
-    for (const auto& arena : arenas)
-      neighbours.push_back({arena->memory().bytes(), Fd(), SharedMemory()});
+    for (const auto& arena : arenas) {
+      neighbours.push_back(
+          {arena->memory().bytes(), Fd(), SharedMemory(), ProcessMemory(::getpid())});
+    }
   }
   for (std::size_t a = 0; a < ranks; ++a) {
     for (std::size_t b = 0; b < a; ++b) {
@@ -71,7 +74,7 @@ std::vector<std::shared_ptr<SharedHost>> share_memory(
   }
   std::vector<std::shared_ptr<SharedHost>> hosts;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    hosts.push_back(std::make_shared<SharedHost>(arenas[rank], std::move(all[rank]), first));
+    hosts.push_back(std::make_shared<SharedHost>(arenas[rank], std::move(all[rank]), first, open));
   }
   return hosts;
 }
@@ -100,7 +103,8 @@ std::vector<std::string> try_ranks(int ranks,
     if (arenas.empty()) break;
     const auto at = static_cast<std::size_t>(first);
     std::ranges::move(
-        share_memory(std::span(arenas).subspan(at, static_cast<std::size_t>(local_size)), first),
+        share_memory(std::span(arenas).subspan(at, static_cast<std::size_t>(local_size)), first,
+                     options.open_memory),
         shared.begin() + first);
     first += local_size;
   }

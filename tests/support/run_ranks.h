@@ -28,6 +28,7 @@ struct RanksOptions {
   // So small that vectors of a few hundred bytes travel in several segments.
   SegmentLimits segments{.max_bytes = 64, .min_bytes = 16};
   std::size_t shared_chunk = 1024;  // small for the same reason
+  bool open_memory = true;          // ranks of a host may access each other's memory
   DeviceBackend devices = DeviceBackend::staged;
   SelectionTable measured = {};  // the measurements by which "auto" chooses
 };

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -15,7 +16,9 @@
 #include "bp/error.h"
 #include "comm/peers/endpoint.h"
 #include "comm/peers/handshake.h"
+#include "comm/transport/transport.h"
 #include "tests/support/memory_store.h"
+#include "tests/support/open_memory.h"
 
 namespace bp::test {
 namespace {
@@ -83,11 +86,32 @@ TEST_F(ConnectHostTest, EachRankSeesTheMemoryOfAll) {
   }
 }
 
+TEST_F(ConnectHostTest, RanksAccessTheOtherMemoryOfAll) {
+  const auto ranks = connect(0, {key_, key_}, 20s);
+  ASSERT_TRUE(ranks[0].host && ranks[1].host);
+  ASSERT_EQ(ranks[0].host->is_open(), kernel_opens_memory());
+  ASSERT_EQ(ranks[1].host->is_open(), kernel_opens_memory());
+  if (!kernel_opens_memory()) {
+    GTEST_SKIP() << "the kernel lets no process access the memory of another";
+  }
+  std::vector<std::byte> theirs(std::size_t{5} << 20, std::byte{7});  // two pieces of a write
+  std::vector<std::byte> own(theirs.size());
+  const auto address = reinterpret_cast<std::uintptr_t>(theirs.data());
+  ranks[0].host->read(1, own.data(), address, own.size());
+  EXPECT_EQ(own, theirs);
+  own.assign(own.size(), std::byte{8});
+  ranks[0].host->write(1, address, own.data(), own.size());
+  EXPECT_EQ(own, theirs);
+}
+
 TEST_F(ConnectHostTest, RankThatLeftIsDetected) {
   auto ranks = connect(0, {key_, key_}, 20s);
   ASSERT_TRUE(ranks[0].host && ranks[1].host);
   ranks[1].host.reset();
   EXPECT_TRUE(ranks[0].host->is_gone(1));
+  std::byte one{};
+  EXPECT_THROW(ranks[0].host->write(1, reinterpret_cast<std::uintptr_t>(&one), &one, 1),
+               TransportFailure);
   EXPECT_FALSE(ranks[0].host->is_gone(0));
 }
 
