@@ -45,8 +45,8 @@ LastCaches read_last_caches() {
 }  // namespace
 
 std::size_t last_caches_bytes(int ranks) {
-  static const LastCaches last = read_last_caches();
-  return last.bytes * static_cast<std::size_t>(std::clamp(ranks, 1, last.count));
+  static const LastCaches kLast = read_last_caches();
+  return kLast.bytes * static_cast<std::size_t>(std::clamp(ranks, 1, kLast.count));
 }
 
 }  // namespace bp

@@ -90,7 +90,7 @@ TEST_P(PastCaches, AnyMemoryAndAllocatedHaveTheSame) {
   constexpr std::size_t kMost = std::size_t{128} << 20;
   if (caches > kMost) GTEST_SKIP() << "the last caches have " << caches << " bytes";
   // All vectors of a gather or a scatter together have 2 * kThree blocks, and of the others more.
-  const Blocks blocks(caches / (2 * kThree) + 77);
+  const Blocks blocks(caches / 2 / kThree + 77);
   RanksOptions options{
       .wire = Wire::shm, .shared_chunk = SharedChannel::kChunk, .open_memory = GetParam()};
   run_ranks(

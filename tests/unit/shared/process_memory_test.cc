@@ -72,7 +72,7 @@ class ProcessMemoryTest : public testing::Test {
     if (kernel_opens_memory()) return;
     GTEST_SKIP() << "the kernel lets no process access the memory of another";
   }
-  ~ProcessMemoryTest() override { ::munmap(pages_, 2 * kPage); }
+  void TearDown() override { ::munmap(pages_, 2 * kPage); }
   // The second page cannot be accessed.
   std::byte* map_pages() {
     void* const pages =
