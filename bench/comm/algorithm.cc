@@ -35,7 +35,7 @@ std::string algorithm_that_ran(const Communicator& comm, const std::string& op, 
 }
 
 std::string backend_that_ran(const Communicator& comm, const Device& device) {
-  const std::string host(comm.backend());
+  std::string host(comm.backend());
   if (device.kind == Device::Kind::host) return host;
   const std::string_view name = comm.impl().engine().setup().backends.on(device).name();
   return name == "staged" ? concat(name, "+", host) : std::string(name);
