@@ -1,8 +1,8 @@
 // How the ranks of a host copy what a collective moves to where it belongs: through the caches, or
 // past them if the vectors of all ranks are larger than the caches. A store through the caches
 // first reads the line that it overwrites from memory. Two ranks on two cores (AMD Zen 4, 32 MiB of
-// last-level cache) gather 64 MiB in 9.0 ms through the caches and in 6.1 past them, but 4 MiB in
-// 0.11 and 0.31.
+// last-level cache) all_gather 64 MiB in 9.0 ms through the caches and in 6.1 past them, but 4 MiB
+// in 0.11 and 0.31.
 #pragma once
 
 #include <cstddef>

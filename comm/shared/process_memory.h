@@ -22,7 +22,8 @@ class ProcessMemory {
 
   ProcessMemory() = default;  // of no process
   explicit ProcessMemory(pid_t process) : process_(process) {}
-  // Of the process at the other end of a Unix socket; of none if this process cannot see it.
+  // Returns the memory of the process at the other end of a Unix socket, or of no process if this
+  // one cannot see that.
   [[nodiscard]] static ProcessMemory behind(int socket);
 
   [[nodiscard]] bool can_read(const Sample& sample) const;

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -105,7 +104,7 @@ TEST_P(PastCaches, AnyMemoryAndAllocatedHaveTheSame) {
           return Bytes(reinterpret_cast<std::uint8_t*>(buffer.data()), bytes);
         };
         check_past_caches(comm, blocks, in(input), in(output));
-        // One rank's input is direct, and all others are staged.
+        // One rank's input is direct, and all others are open or staged.
         check_past_caches(comm, blocks, comm.rank() == 0 ? in(input) : Bytes(memory).first(bytes),
                           in(output));
       },
