@@ -39,6 +39,12 @@ class Backend {
   // Error, after which the content of the output is undefined.
   virtual void run(const Operation& operation, CollectiveCall& call) = 0;
 
+  // run() may return although other ranks have not begun the operation, if this one needs nothing
+  // of them. Then is_settled() is false until the next run(), or settle(), has found that all ranks
+  // have begun it. `call`: of that same operation.
+  [[nodiscard]] virtual bool is_settled() const { return true; }
+  virtual void settle(CollectiveCall& /*call*/) {}
+
   // comm/backend/perform.h uses the functions below for operations on devices, of which run() is
   // only a part.
   //

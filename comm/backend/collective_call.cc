@@ -89,8 +89,10 @@ void CollectiveCall::wait(Message& message) {
   received_ += message.received_;
 }
 
-void CollectiveCall::wait_for(int peer, const Wait& wait) {
+void CollectiveCall::wait_for(int peer, const Wait& wait, const HasEntered& has_entered) {
+  if (team_ == nullptr) has_entered_ = &has_entered;
   wait_for_member(in_communicator(peer), wait);
+  has_entered_ = nullptr;
 }
 
 void CollectiveCall::wait_for_member(int peer, const Wait& wait) {
@@ -147,9 +149,18 @@ void CollectiveCall::keep(std::shared_ptr<const void> memory) const {
 
 void CollectiveCall::disagree(int peer) {
   constexpr std::chrono::milliseconds kLookAgain{10};
+  constexpr std::chrono::milliseconds kShownWithin{5'000};
   CallSupervisor& supervisor = *context_.supervisor;
+  const Deadline shown(std::min<std::chrono::milliseconds>(kShownWithin, context_.timeout / 2));
   for (;; std::this_thread::sleep_for(kLookAgain)) {
     supervisor.stalled(*this);  // throws once the peer has shown what it asked for
+    if (shown.passed()) {
+      // The peer has left that operation, and has begun no other.
+      disagree(concat("ranks disagree: rank ", context_.rank, " is in ",
+                      describe(*context_.operation), ", and rank ", in_communicator(peer),
+                      " was in another operation instead, which it has left (every rank must ask "
+                      "for the same collectives in the same order)"));
+    }
     if (stop().load(std::memory_order_acquire)) throw supervisor.stopped(*this);
     timeout().look();
     if (timeout().over()) throw supervisor.timed_out(*this, in_communicator(peer));

@@ -131,9 +131,11 @@ class CollectiveCall {
   [[nodiscard]] Message send(int peer, std::span<const std::byte> from, Lane lane = Lane::data);
   void wait(Message& message);  // returns at once if it is complete or was never posted
 
-  // Waits for `peer` in another way than by a message: `wait` is like Transfer::wait().
+  // Waits for `peer` in another way than by a message: `wait` is like Transfer::wait(). Meanwhile
+  // `has_entered` says which ranks have begun the operation; some of them may have left it already.
   using Wait = std::function<bool(const Deadline& deadline, const std::atomic<bool>& stop)>;
-  void wait_for(int peer, const Wait& wait);
+  using HasEntered = std::function<bool(int peer)>;
+  void wait_for(int peer, const Wait& wait, const HasEntered& has_entered = {});
   // Waits for the work that this rank's stream had before the operation. A stream may hold any
   // amount of work, and work that waits for ever.
   void wait_for_device();
@@ -183,6 +185,10 @@ class CollectiveCall {
   void count(std::size_t bytes) { received_ += bytes; }
 
   [[nodiscard]] std::size_t received() const { return received_; }
+  // Whether this rank knows that `member`, a rank of the communicator, has begun the operation.
+  [[nodiscard]] bool knows_of(int member) const {
+    return has_entered_ != nullptr && *has_entered_ && (*has_entered_)(member);
+  }
 
   [[nodiscard]] std::span<std::byte> scratch(std::size_t bytes) {
     return context_.scratch->at_least(bytes);
@@ -217,6 +223,7 @@ class CollectiveCall {
   std::optional<Deadline> stall_;
   Posted sends_;  // empty until a message is posted
   Posted receives_;
+  const HasEntered* has_entered_ = nullptr;  // during wait_for() by all ranks of the communicator
   std::size_t received_ = 0;
   std::size_t wanted_ = 0;
   bool more_follows_ = false;

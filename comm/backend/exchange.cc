@@ -96,8 +96,9 @@ std::size_t Exchange::output_bytes() const {
 void Exchange::fill(const Operation& operation, int rank, int ranks, const CountTable& table) {
   input = operation.input.data;
   output = operation.output.data;
-  root = operation.kind == Kind::gather ? operation.root : -1;
-  pieces = root >= 0 ? 1 : ranks;
+  gather_root = operation.kind == Kind::gather ? operation.root : -1;
+  scatter_root = operation.kind == Kind::scatter ? operation.root : -1;
+  pieces = gather_root >= 0 ? 1 : ranks;
   const std::size_t element = size_of(operation.whole().type);
   const auto sum_of = [&](std::span<const std::size_t> counts) {
     return std::accumulate(counts.begin(), counts.end(), std::size_t{0}) * element;

@@ -27,7 +27,8 @@ struct Exchange {
   // Known without a message:
   std::vector<Block> source;  // by sender: the block for this rank, in the sender's input
   std::vector<bool> gives;    // by sender: whether any block of its input has bytes
-  int root = -1;              // of a gather
+  int gather_root = -1;       // of a gather, else -1
+  int scatter_root = -1;      // of a scatter, else -1
   Block gathered;             // of a gather: this rank's block in the root's output
   int pieces = 1;             // blocks in a sender's input: one for each rank, or one for the root
   std::size_t longest = 0;    // the longest block of all ranks

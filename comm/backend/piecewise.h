@@ -35,6 +35,8 @@ class PiecewiseBackend : public Backend {
     const Pieces pieces(operation, bytes_);
     for (std::size_t i = 0; i < pieces.count(); ++i) whole_->run(pieces.at(i), call);
   }
+  [[nodiscard]] bool is_settled() const override { return whole_->is_settled(); }
+  void settle(CollectiveCall& call) override { whole_->settle(call); }
 
  private:
   std::unique_ptr<Backend> whole_;

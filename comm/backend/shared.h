@@ -27,6 +27,8 @@ class SharedBackend : public Backend {
     return kind == Operation::Kind::message ? "send_receive" : "direct";
   }
   void run(const Operation& operation, CollectiveCall& call) override;
+  [[nodiscard]] bool is_settled() const override { return vectors_.is_settled(); }
+  void settle(CollectiveCall& call) override { vectors_.settle(call); }
 
   // For Hierarchical: see shared_algorithms.h.
   void reduce_scatter(CollectiveCall& call,

@@ -23,7 +23,7 @@ void shared_all_gather(SharedVectors& vectors,
   const std::size_t longest = std::ranges::max(counts) * element;
   call.expect(data.bytes() - own_bytes);
   if (longest <= PhaseBarrier::kInlineBytes) {
-    vectors.pass_inline_barrier(call, {own, own_bytes});
+    vectors.pass_inline_barrier(call, {own, own_bytes}, vectors.all());
     copy_bytes(data.data + begin_of(rank), own, own_bytes);
     for (int peer = 0; peer < vectors.size(); ++peer) {
       if (peer == rank) continue;
@@ -31,7 +31,7 @@ void shared_all_gather(SharedVectors& vectors,
     }
     return;
   }
-  const std::size_t chunk = vectors.enter_stage(longest);
+  const std::size_t chunk = vectors.enter_stage(call, longest);
   const auto inputs_and_outputs = static_cast<std::size_t>(vectors.size() + 1) * data.bytes();
   const ResultCopies results(inputs_and_outputs, vectors.size());
   const bool open = vectors.size() == 2 && results.go_past_caches() && vectors.can_be_open();

@@ -63,7 +63,7 @@ void SharedAllReduce::run() {
   const std::size_t bytes = data_.bytes();
   const auto ranks = static_cast<std::size_t>(vectors_.size());
   const std::size_t most = std::min(vectors_.chunk(), whole_lines(kOnStages / ranks));
-  chunk_ = vectors_.enter_stage((bytes - 1) / steps_of(bytes, most) + 1);
+  chunk_ = vectors_.enter_stage(call_, (bytes - 1) / steps_of(bytes, most) + 1);
   bring(0);
   vectors_.announce(call_, data_.data, bytes);
   if (at_once_ && vectors_.are_all_staged()) {
@@ -158,7 +158,8 @@ void SharedAllReduce::reduce_in_shares() {
 
 void shared_inline_reduce(
     SharedVectors& vectors, CollectiveCall& call, View data, ReduceOp op, std::optional<int> root) {
-  vectors.pass_inline_barrier(call, {data.data, data.bytes()});
+  const SharedVectors::Peers awaited = root ? vectors.to(*root) : vectors.all();
+  vectors.pass_inline_barrier(call, {data.data, data.bytes()}, awaited);
   if (root && *root != vectors.rank()) return;
   auto& sources = vectors.sources();
   for (int peer = 0; peer < vectors.size(); ++peer) {

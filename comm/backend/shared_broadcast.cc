@@ -12,11 +12,11 @@ void shared_broadcast(SharedVectors& vectors, CollectiveCall& call, View data, i
   const std::size_t bytes = data.bytes();
   call.expect(is_root ? 0 : bytes);
   if (bytes <= PhaseBarrier::kInlineBytes) {
-    vectors.pass_inline_barrier(call, {data.data, is_root ? bytes : 0});
+    vectors.pass_inline_barrier(call, {data.data, is_root ? bytes : 0}, vectors.from(root));
     if (!is_root) copy_bytes(data.data, vectors.inline_bytes(root), bytes);
     return;
   }
-  const std::size_t chunk = vectors.enter_stage(bytes);
+  const std::size_t chunk = vectors.enter_stage(call, bytes);
   const bool stages = is_root && !vectors.can_be_direct(data.data, bytes);
   const auto bring = [&](std::size_t step) {
     const std::size_t begin = step * chunk;
@@ -25,10 +25,11 @@ void shared_broadcast(SharedVectors& vectors, CollectiveCall& call, View data, i
                           std::min(chunk, bytes - begin));
   };
   bring(0);
-  vectors.announce(call, data.data, bytes);
+  vectors.announce_root(call, root, data.data, bytes, bytes);
   const bool direct = vectors.is_direct(root);
   const std::size_t a_step = direct ? std::max(bytes, std::size_t{1}) : chunk;
   const std::size_t steps = steps_of(bytes, a_step);
+  if (steps > 1) vectors.settle(call);  // before a second chunk comes to the stage
   // One rank that copies alone from the stage does not fill the memory's bandwidth, and stores past
   // the caches make it wait (64 MiB, two ranks: 5.2 ms instead of 4.6).
   const bool copies_alone = vectors.size() == 2 && !direct;

@@ -10,6 +10,12 @@
 namespace bp {
 namespace {
 
+// Whom a rank awaits.
+SharedVectors::Peers sources_of(const Exchange& exchange, const SharedVectors& vectors) {
+  if (exchange.scatter_root >= 0) return vectors.from(exchange.scatter_root);
+  return exchange.gather_root >= 0 ? vectors.to(exchange.gather_root) : vectors.all();
+}
+
 // Every block of a rank's input has `longest` of its inline bytes.
 void exchange_inline(SharedVectors& vectors, CollectiveCall& call, const Exchange& exchange) {
   const auto begin_of = [&](int receiver) {
@@ -21,7 +27,7 @@ void exchange_inline(SharedVectors& vectors, CollectiveCall& call, const Exchang
     if (peer == vectors.rank()) continue;
     copy_bytes(own.data() + begin_of(peer), exchange.input + block.offset, block.count);
   }
-  vectors.pass_inline_barrier(call, own);
+  vectors.pass_inline_barrier(call, own, sources_of(exchange, vectors));
   copy_own_block(exchange, vectors.rank());
   for (int peer = 0; peer < vectors.size(); ++peer) {
     const Block& block = exchange.receive[static_cast<std::size_t>(peer)];
@@ -47,7 +53,7 @@ class SharedExchange {
         results_(2 * exchange.all_bytes, vectors.size()),
         opens_(results_.go_past_caches() && vectors.can_be_open()),
         stages_(!opens_ && !vectors.can_be_direct(exchange.input, input_bytes)),
-        room_(vectors.enter_stage(exchange.longest, at(exchange.pieces))) {}
+        room_(vectors.enter_stage(call, exchange.longest, at(exchange.pieces))) {}
 
   void run();
 
@@ -76,7 +82,7 @@ class SharedExchange {
 void SharedExchange::run() {
   bring(0);
   announce();
-  const int root = exchange_.root;
+  const int root = exchange_.gather_root;
   if (root >= 0 && !vectors_.is_staged(root)) {
     gather_into_root();
     if (needs_stage()) vectors_.leave_stage(1);
@@ -86,6 +92,7 @@ void SharedExchange::run() {
   const bool staged = needs_stage();
   const std::size_t a_step = staged ? room_ : std::max(exchange_.longest, std::size_t{1});
   const std::size_t steps = steps_of(exchange_.longest, a_step);
+  if (steps > 1) vectors_.settle(call_);  // before a second chunk comes to the stage
   for (std::size_t step = 0; step < steps; ++step) {
     for (int peer = 0; peer < vectors_.size(); ++peer) {
       if (peer != vectors_.rank()) fetch(peer, step, a_step);
@@ -103,12 +110,16 @@ std::byte* SharedExchange::piece(int sender, int receiver, std::size_t step) con
 
 // The root of a gather announces its output, every other rank its input.
 void SharedExchange::announce() {
-  const bool is_root = vectors_.rank() == exchange_.root;
+  const bool is_root = vectors_.rank() == exchange_.gather_root;
   const auto accessed = [this](int peer) {
     const Block& gathered = exchange_.gathered;
-    if (peer == exchange_.root) return gathered.offset + gathered.count;
+    if (peer == exchange_.gather_root) return gathered.offset + gathered.count;
     return exchange_.source[at(peer)].offset + exchange_.receive[at(peer)].count;
   };
+  if (const int root = exchange_.scatter_root; root >= 0 && !opens_) {
+    vectors_.announce_root(call_, root, exchange_.input, input_bytes_, accessed(root));
+    return;
+  }
   vectors_.announce(call_, is_root ? exchange_.output : exchange_.input,
                     is_root ? exchange_.output_bytes() : input_bytes_, accessed, opens_);
 }
@@ -130,7 +141,7 @@ void SharedExchange::copy_own() const {
 // The others can write to the root's output, so each rank copies its own block there, all at the
 // same time.
 void SharedExchange::gather_into_root() {
-  const int root = exchange_.root;
+  const int root = exchange_.gather_root;
   const Block& block = exchange_.gathered;
   if (vectors_.rank() == root) {
     copy_own();

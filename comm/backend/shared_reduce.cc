@@ -48,7 +48,7 @@ void SharedReduce::run() {
   // the stage, and the result back.
   const bool at_once = is_short || vectors_.size() == 2;
   brings_ = !is_direct_ && !(at_once && is_root_);
-  chunk_ = vectors_.enter_stage(bytes);
+  chunk_ = vectors_.enter_stage(call_, bytes);
   bring(0);
   vectors_.announce(call_, data_.data, bytes);
   const bool all_direct = vectors_.are_none_staged();

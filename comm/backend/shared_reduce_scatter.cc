@@ -23,14 +23,14 @@ void shared_reduce_scatter(SharedVectors& vectors,
   auto& sources = vectors.sources();
   call.expect(output.bytes());
   if (input.bytes() <= PhaseBarrier::kInlineBytes) {
-    vectors.pass_inline_barrier(call, {input.data, input.bytes()});
+    vectors.pass_inline_barrier(call, {input.data, input.bytes()}, vectors.all());
     for (int peer = 0; peer < ranks; ++peer) {
       sources[static_cast<std::size_t>(peer)] =
           vectors.inline_bytes(peer) + block(rank).offset * element;
     }
     return reduce_vectors(input.type, op, std::array{output.data}, sources, output.count);
   }
-  const std::size_t room = vectors.enter_stage(longest, static_cast<std::size_t>(ranks));
+  const std::size_t room = vectors.enter_stage(call, longest, static_cast<std::size_t>(ranks));
   const bool is_direct = vectors.can_be_direct(input.data, input.bytes());
   const auto bring = [&](std::size_t step) {
     for (int r = 0; r < ranks && !is_direct; ++r) {

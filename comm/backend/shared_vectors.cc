@@ -46,17 +46,26 @@ SharedVectors::SharedVectors(std::shared_ptr<SharedHost> host,
 
 void SharedVectors::pass_barrier(CollectiveCall& call,
                                  std::uint64_t offset,
-                                 std::span<const std::byte> bytes) {
+                                 std::span<const std::byte> bytes,
+                                 Peers awaited) {
+  settle(call);
   PhaseBarrier::Announcement announcement{.header = call.context().slot, .offset = offset};
   std::ranges::copy(bytes, announcement.bytes.begin());
   barrier_.arrive(announcement);
-  while (const auto late = barrier_.late()) {
-    call.wait_for(*late, [&](const Deadline& deadline, const std::atomic<bool>& stop) {
-      return barrier_.wait(*late, deadline, stop);
-    });
+  await(call, awaited);
+}
+
+void SharedVectors::await(CollectiveCall& call, Peers peers) {
+  while (const auto late = barrier_.late(peers)) {
+    call.wait_for(
+        *late,
+        [&](const Deadline& deadline, const std::atomic<bool>& stop) {
+          return barrier_.wait(*late, deadline, stop);
+        },
+        [this](int peer) { return barrier_.has_arrived(peer); });
   }
-  for (int peer = 0; peer < size(); ++peer) {
-    if (barrier_.announcement_of(peer).header != announcement.header) call.disagree(peer);
+  for (int peer = peers.first; peer < peers.end; ++peer) {
+    if (barrier_.announcement_of(peer).header != call.context().slot) call.disagree(peer);
   }
 }
 
@@ -73,18 +82,28 @@ void SharedVectors::announce(CollectiveCall& call,
   const std::uint64_t address = open && !offset ? reinterpret_cast<std::uintptr_t>(vector) : 0;
   pass_barrier(call, offset.value_or(PhaseBarrier::kNowhere),
                std::as_bytes(std::span(&address, 1)));
-  for (int peer = 0; peer < size(); ++peer) {
-    const auto index = static_cast<std::size_t>(peer);
-    offsets_[index] = barrier_.announcement_of(peer).offset;
-    std::memcpy(&addresses_[index], inline_bytes(peer), sizeof address);
-    if (is_direct(peer) && !host_->has(channels_[index].rank, offsets_[index], read(peer))) {
-      call.refuse(
-          peer, concat("it announced a vector at byte ", offsets_[index],
-                       " of its shared memory, which does not have ", read(peer), " bytes there"));
-    }
-  }
+  for (int peer = 0; peer < size(); ++peer) note_place(call, peer, read(peer));
   const bool some_open = std::ranges::count(addresses_, 0U) < size();
   call.use(some_open ? "single-copy" : are_none_staged() ? "direct" : "staged");
+}
+
+void SharedVectors::announce_root(
+    CollectiveCall& call, int root, const std::byte* vector, std::size_t bytes, std::size_t read) {
+  const auto offset = root == rank_ ? direct_offset(vector, bytes) : std::nullopt;
+  pass_barrier(call, offset.value_or(PhaseBarrier::kNowhere), {}, from(root));
+  std::ranges::fill(offsets_, PhaseBarrier::kNowhere);
+  std::ranges::fill(addresses_, 0U);
+  note_place(call, root, read);
+  call.use(is_direct(root) ? "direct" : "staged");
+}
+
+void SharedVectors::note_place(CollectiveCall& call, int peer, std::size_t read) {
+  const auto index = static_cast<std::size_t>(peer);
+  offsets_[index] = barrier_.announcement_of(peer).offset;
+  std::memcpy(&addresses_[index], inline_bytes(peer), sizeof addresses_[index]);
+  if (!is_direct(peer) || host_->has(channels_[index].rank, offsets_[index], read)) return;
+  call.refuse(peer, concat("it announced a vector at byte ", offsets_[index],
+                           " of its shared memory, which does not have ", read, " bytes there"));
 }
 
 bool SharedVectors::are_none_staged() const {
@@ -130,7 +149,10 @@ void SharedVectors::map_stages() const {
   }
 }
 
-std::size_t SharedVectors::enter_stage(std::size_t bytes, std::size_t pieces) {
+std::size_t SharedVectors::enter_stage(CollectiveCall& call,
+                                       std::size_t bytes,
+                                       std::size_t pieces) {
+  settle(call);  // for is_far() and is_crowded()
   const std::size_t most = chunk_ / pieces / kCacheLine * kCacheLine;
   const std::size_t room = std::clamp(whole_lines(bytes), kCacheLine, most);
   far_ = barrier_.is_far();

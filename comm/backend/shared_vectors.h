@@ -53,21 +53,43 @@ class SharedVectors {
   [[nodiscard]] int size() const { return static_cast<int>(channels_.size()); }
   // The most bytes of a chunk.
   [[nodiscard]] std::size_t chunk() const { return chunk_; }
-  // Whether the ranks' cores share no cache. The same on all ranks between two barriers.
+  // Whether the ranks' cores share no cache. The same on all ranks while is_settled().
   [[nodiscard]] bool is_far() const { return barrier_.is_far(); }
+
+  using Peers = PhaseBarrier::Peers;
+  [[nodiscard]] Peers all() const { return barrier_.all(); }
+  // Whom each rank awaits if only `root` has data for others, or if only `root` gets data.
+  [[nodiscard]] Peers from(int root) const {
+    return root == rank_ ? Peers{} : Peers{root, root + 1};
+  }
+  [[nodiscard]] Peers to(int root) const { return root == rank_ ? all() : Peers{}; }
 
   // Returns once all ranks have reached this point of the same operation. `bytes`, at most
   // PhaseBarrier::kInlineBytes, are then what inline_bytes() returns.
   void pass_barrier(CollectiveCall& call,
                     std::uint64_t offset = PhaseBarrier::kNowhere,
-                    std::span<const std::byte> bytes = {});
+                    std::span<const std::byte> bytes = {}) {
+    pass_barrier(call, offset, bytes, all());
+  }
+  // The same, but returns once the `awaited` ranks have reached it. The others may be elsewhere,
+  // and in another operation, until settle().
+  void pass_barrier(CollectiveCall& call,
+                    std::uint64_t offset,
+                    std::span<const std::byte> bytes,
+                    Peers awaited);
+  // Returns once all ranks have reached the last barrier.
+  void settle(CollectiveCall& call) {
+    if (!is_settled()) await(call, all());
+  }
+  [[nodiscard]] bool is_settled() const { return barrier_.is_complete(); }
   [[nodiscard]] const std::byte* inline_bytes(int peer) const {
     return barrier_.announcement_of(peer).bytes.data();
   }
-  // A barrier that carries all of a collective's data: inline_bytes() then returns each rank's.
-  void pass_inline_barrier(CollectiveCall& call, std::span<const std::byte> bytes) {
+  // A barrier that carries all of a collective's data: inline_bytes() then returns that of each
+  // awaited rank.
+  void pass_inline_barrier(CollectiveCall& call, std::span<const std::byte> bytes, Peers awaited) {
     call.use("inline");
-    pass_barrier(call, PhaseBarrier::kNowhere, bytes);
+    pass_barrier(call, PhaseBarrier::kNowhere, bytes, awaited);
   }
   // A barrier after which all ranks know which vectors are direct, and where. A vector is direct if
   // can_be_direct(). This rank will access the first read(peer) bytes of a peer's vector; without
@@ -79,6 +101,10 @@ class SharedVectors {
                 std::size_t bytes,
                 const std::function<std::size_t(int peer)>& read,
                 bool open = false);
+  // The same where only the vector of `root` matters, of which this rank accesses the first `read`
+  // bytes: ranks await only the root, and count all other vectors as staged.
+  void announce_root(
+      CollectiveCall& call, int root, const std::byte* vector, std::size_t bytes, std::size_t read);
 
   // Returns whether this rank's memory lies in its arena, and is not short.
   [[nodiscard]] bool can_be_direct(const std::byte* data, std::size_t bytes) const {
@@ -109,7 +135,9 @@ class SharedVectors {
 
   // A collective begins that has at most `bytes` on the stage at a time, in each of `pieces` which
   // lie one after another. Returns the bytes of a piece in each step.
-  [[nodiscard]] std::size_t enter_stage(std::size_t bytes, std::size_t pieces = 1);
+  [[nodiscard]] std::size_t enter_stage(CollectiveCall& call,
+                                        std::size_t bytes,
+                                        std::size_t pieces = 1);
   // The chunk of the collective's step `step`.
   [[nodiscard]] std::byte* stage(int peer, std::size_t step) const;
   // The barrier between one step and the next, and after the last one if a rank may still read the
@@ -136,6 +164,9 @@ class SharedVectors {
                                                          std::size_t bytes) const {
     return bytes > kShort ? host_->own().offset_of(data, bytes) : std::nullopt;
   }
+  void await(CollectiveCall& call, Peers peers);
+  // Notes where the vector of `peer` is, of which this rank will access the first `read` bytes.
+  void note_place(CollectiveCall& call, int peer, std::size_t read);
   void map_stages() const;
 
   std::shared_ptr<SharedHost> host_;

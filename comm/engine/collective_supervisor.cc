@@ -91,10 +91,13 @@ std::optional<Error> CollectiveSupervisor::find_disagreement() {
   }
 }
 
-std::vector<int> CollectiveSupervisor::missing_in(const Agreement::Shown& shown) const {
+// Ranks that have shown nothing, and are not known to have come: a rank that waits for no data may
+// have left the collective before it had to show anything.
+std::vector<int> CollectiveSupervisor::missing_in(const Agreement::Shown& shown,
+                                                  const CollectiveCall& call) const {
   std::vector<int> missing;
   for (int rank = 0; rank < setup_.size(); ++rank) {
-    if (!shown.contains(rank)) missing.push_back(rank);
+    if (!shown.contains(rank) && !call.knows_of(rank)) missing.push_back(rank);
   }
   return missing;
 }
@@ -109,7 +112,7 @@ void CollectiveSupervisor::warn_of_missing(const CollectiveCall& call) {
   if (progresses || current_.has_warned || waited < kWarnAfterStalls * setup_.stall_after) return;
   current_.has_warned = true;
   const Agreement::Shown shown = agreement_->shown(current_.header.sequence);
-  const std::vector<int> missing = missing_in(shown);
+  const std::vector<int> missing = missing_in(shown, call);
   if (missing.empty() || shown.empty() || shown.begin()->first != setup_.rank) return;
   log(LogLevel::warn,
       concat(setup_.own_text(), " has waited ", duration_cast<seconds>(waited).count(), " s ",
@@ -194,7 +197,7 @@ Error CollectiveSupervisor::timed_out(const CollectiveCall& call, int peer) {
   } catch (const Error&) {
     return state_.has_failed() ? stopped(call) : timed_out_without_store(call, peer);
   }
-  const std::vector<int> absent = missing_in(shown);
+  const std::vector<int> absent = missing_in(shown, call);
   const std::string awaited = absent.empty() ? setup_.rank_text(peer) : ranks_text(absent);
   const int cause = call.world_rank(absent.empty() ? peer : absent.front());
   const std::string text = concat(setup_.own_text(), " waited ", call.context().timeout.count(),
@@ -207,7 +210,7 @@ Error CollectiveSupervisor::timed_out(const CollectiveCall& call, int peer) {
 }
 
 Error CollectiveSupervisor::timed_out_on_device(const CollectiveCall& call) {
-  const Error alone = timed_out_alone(call, -1);
+  Error alone = timed_out_alone(call, -1);
   if (!agreement_) return alone;
   const std::string text =
       concat(alone.what(), ": all ranks have begun it (slow ranks need a longer timeout)");

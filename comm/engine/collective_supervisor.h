@@ -81,7 +81,8 @@ class CollectiveSupervisor final : public CallSupervisor {
   [[nodiscard]] bool is_held_up(CollectiveCall& call);
 
   [[nodiscard]] std::optional<Error> find_disagreement();
-  [[nodiscard]] std::vector<int> missing_in(const Agreement::Shown& shown) const;
+  [[nodiscard]] std::vector<int> missing_in(const Agreement::Shown& shown,
+                                            const CollectiveCall& call) const;
   void warn_of_missing(const CollectiveCall& call);
   // Returns the text of an error: this rank's device did not get ready for the call in time.
   [[nodiscard]] std::string device_text(const CollectiveCall& call) const;

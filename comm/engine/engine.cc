@@ -223,9 +223,28 @@ void Engine::carry_out(const Operation& operation) {
 }
 
 void Engine::carry_out_one(const Operation& operation) {
+  settle_last();
   // Only the operation that has the token counts, so nothing needs an atomic increment.
   const std::uint64_t sequence = sequence_.load(std::memory_order_relaxed);
   sequence_.store(sequence + 1, std::memory_order_relaxed);
+  with_call(operation, sequence, [&](CollectiveCall& call) {
+    perform(setup().backends.on(operation.device), operation, call, packing_);
+  });
+  last_is_settled_ = setup().backends.host().is_settled();
+  if (!last_is_settled_) last_ = operation;
+}
+
+// A rank that waits for no data leaves a collective before all ranks have begun it. So that ranks
+// that disagree all throw a mismatch, it looks at what the others did in it before its next one.
+void Engine::settle_last() {
+  if (last_is_settled_) return;
+  with_call(last_, sequence_.load(std::memory_order_relaxed) - 1,
+            [this](CollectiveCall& call) { setup().backends.host().settle(call); });
+  last_is_settled_ = true;
+}
+
+template <class Action>
+void Engine::with_call(const Operation& operation, std::uint64_t sequence, const Action& action) {
   const Header& header =
       supervisor_.begin(sequence, operation, in_progress_.state == nullptr, in_progress_.record);
   CallContext context;
@@ -246,7 +265,7 @@ void Engine::carry_out_one(const Operation& operation) {
   };
   context.tell_end = &tell_end;
   CollectiveCall call(context);
-  perform(setup().backends.on(operation.device), operation, call, packing_);
+  action(call);
   supervisor_.end();
 }
 
@@ -283,11 +302,31 @@ void Engine::finish() {
     refuse_if_over(nullptr);
     wait_until_idle(lock);
     refuse_if_over(nullptr);
+    is_busy_ = true;
   }
+  settle_before_finish();
   messages_.finish();
   supervisor_.leave(sequence_);
   const std::lock_guard lock(state_.mutex());
   has_finished_ = true;
+}
+
+// With the token, which it gives back.
+void Engine::settle_before_finish() {
+  in_progress_.state = nullptr;
+  std::exception_ptr error;
+  try {
+    settle_last();
+  } catch (const Error& mismatch) {
+    state_.failure().set(mismatch);
+    supervisor_.leave_evidence(last_);
+    error = std::current_exception();
+  }
+  const std::lock_guard lock(state_.mutex());
+  is_busy_ = false;
+  if (error) state_.set_failure_is_known();
+  changed_.notify_all();
+  if (error) std::rethrow_exception(error);
 }
 
 // A pending operation will begin, so it counts.

@@ -97,6 +97,12 @@ class Engine {
   void execute(const Operation& operation);
   void carry_out(const Operation& operation);
   void carry_out_one(const Operation& operation);
+  // Calls `action` with a CollectiveCall of the collective number `sequence`.
+  template <class Action>
+  void with_call(const Operation& operation, std::uint64_t sequence, const Action& action);
+  // Waits until all ranks have begun the last collective. Throws if they differ in it.
+  void settle_last();
+  void settle_before_finish();
   // When the operation in progress began.
   [[nodiscard]] Clock::time_point steady_begin() const;
   [[nodiscard]] Error failed_alone(const Operation& operation, const std::exception& why);
@@ -127,6 +133,8 @@ class Engine {
   MessageSupervisor message_supervisor_;
   Messages messages_;
   CollectiveSupervisor supervisor_;
+  Operation last_;  // the last collective, unless last_is_settled_: others may not have begun it
+  bool last_is_settled_ = true;
   ScratchMemory scratch_;
   ScratchMemory packing_;  // of perform()
   JoinProtocol join_protocol_;

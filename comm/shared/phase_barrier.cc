@@ -80,6 +80,7 @@ PhaseBarrier::PhaseBarrier(std::shared_ptr<SharedHost> host,
 
 void PhaseBarrier::arrive(const Announcement& announcement) {
   ++phase_;
+  complete_ = false;
   Lines& own = lines_of(rank_);
   Lines::Line& line = own.lines[phase_ % 2];
   const bool measured = phase_ % kMeasureEvery == 0 || phase_ < kMeasureEvery;
@@ -139,10 +140,10 @@ bool PhaseBarrier::has_arrived(int peer) const {
   return lines_of(peer).lines[phase_ % 2].phase.load(std::memory_order_acquire) == phase_;
 }
 
-// True if a rank from `first` on is missing that was last seen on this rank's core.
-bool PhaseBarrier::is_due_here(int first) const {
+// True if one of `peers` is missing that was last seen on this rank's core.
+bool PhaseBarrier::is_due_here(Peers peers) const {
   const int here = lines_of(rank_).lines[phase_ % 2].core.load(std::memory_order_relaxed);
-  for (int peer = first; peer < static_cast<int>(lines_.size()); ++peer) {
+  for (int peer = peers.first; peer < peers.end; ++peer) {
     const Lines::Line& last = lines_of(peer).lines[(phase_ + 1) % 2];
     if (!has_arrived(peer) && last.core.load(std::memory_order_relaxed) == here) return true;
   }
@@ -180,16 +181,13 @@ void PhaseBarrier::give_way() {
   }
 }
 
-std::optional<int> PhaseBarrier::late() {
+std::optional<int> PhaseBarrier::late(Peers peers) {
   int spins = 0;
   int yields = 0;
-  for (int peer = 0;;) {
-    while (has_arrived(peer)) {
-      if (++peer < static_cast<int>(lines_.size())) continue;
-      wake_sleepers();
-      return {};
-    }
-    if (spins < kSpins && !is_due_here(peer)) {
+  for (int peer = peers.first; peer < peers.end;) {
+    if (has_arrived(peer)) {
+      ++peer;
+    } else if (spins < kSpins && !is_due_here({peer, peers.end})) {
       pause();
       ++spins;
     } else if (yields < kYields) {
@@ -200,6 +198,9 @@ std::optional<int> PhaseBarrier::late() {
       return peer;
     }
   }
+  wake_sleepers();
+  complete_ = peers.end - peers.first + 1 >= static_cast<int>(lines_.size());  // with this rank
+  return {};
 }
 
 bool PhaseBarrier::wait(int peer, const Deadline& deadline, const std::atomic<bool>& stop) const {

@@ -1,12 +1,13 @@
 // The barrier of the ranks of one communicator on one host. In each phase, a rank announces that it
-// has arrived and where its data are, and waits until all other ranks have arrived. It writes its
-// announcement into one cache line of its own arena, which no other rank writes:
+// has arrived and where its data are, and waits until all other ranks have arrived, or those that
+// have data for it. It writes its announcement into one cache line of its own arena, which no other
+// rank writes:
 //
 //   | phase | core, flags | header | offset | 40 bytes of data, if the operation has no more |
 //
-// Each rank has two lines, for even and odd phases. A rank that has passed phase n may write phase
-// n + 1 while others still read phase n, and no rank reaches phase n + 2 before all have read phase
-// n.
+// Each rank has two lines, for even and odd phases. A rank arrives in phase n + 1 after all have
+// arrived in phase n, while others may still read phase n. So no rank arrives in phase n + 2 before
+// all have read phase n.
 //
 // Threads: one at a time.
 #pragma once
@@ -47,20 +48,31 @@ class PhaseBarrier {
   // `locations` by rank in the communicator. `rank` is this rank.
   PhaseBarrier(std::shared_ptr<SharedHost> host, std::vector<Location> locations, int rank);
 
-  // Begins the next phase.
+  // The ranks from `first` to before `end`: all ranks, or another one, or none.
+  struct Peers {
+    int first = 0;
+    int end = 0;
+  };
+  [[nodiscard]] Peers all() const { return {0, static_cast<int>(lines_.size())}; }
+
+  // Begins the next phase. The one before must be complete.
   void arrive(const Announcement& announcement);
+  // The next two are the same on all ranks while the phase is complete.
+  //
   // True unless measurements show that the ranks' cores share a cache. Threads move between cores,
-  // and virtual cores between real ones, so the barrier repeats the measurement. The same on all
-  // ranks between two phases.
+  // and virtual cores between real ones, so the barrier repeats the measurement.
   [[nodiscard]] bool is_far() const;
-  // True if there are more ranks than cores. The same on all ranks between two phases.
+  // True if there are more ranks than cores.
   [[nodiscard]] bool is_crowded() const;
+  [[nodiscard]] bool has_arrived(int peer) const;
   // Returns what `peer` has announced in this phase. It must have arrived.
   [[nodiscard]] const Announcement& announcement_of(int peer) const;
-  // Returns a rank that does not arrive within some tens of microseconds, or none once all have
-  // arrived. It spins, and then yields. It does not spin on a core on which a missing rank was last
-  // seen.
-  [[nodiscard]] std::optional<int> late();
+  // Returns one of `peers` that does not arrive within some tens of microseconds, or none once all
+  // of them have arrived. It spins, and then yields. It does not spin on a core on which a missing
+  // rank was last seen.
+  [[nodiscard]] std::optional<int> late(Peers peers);
+  // Whether late() has seen all ranks arrive in the phase that this rank began last.
+  [[nodiscard]] bool is_complete() const { return complete_; }
   // Sleeps until `peer` arrives. Returns false at the deadline and if `stop` is set. Throws
   // TransportFailure if the peer's process has ended.
   [[nodiscard]] bool wait(int peer, const Deadline& deadline, const std::atomic<bool>& stop) const;
@@ -68,8 +80,7 @@ class PhaseBarrier {
  private:
   struct Lines;
   [[nodiscard]] Lines& lines_of(int peer) const { return *lines_[static_cast<std::size_t>(peer)]; }
-  [[nodiscard]] bool has_arrived(int peer) const;
-  [[nodiscard]] bool is_due_here(int first) const;
+  [[nodiscard]] bool is_due_here(Peers peers) const;
   void vote(std::chrono::nanoseconds taken);
   void wake_sleepers();
   void give_way();
@@ -80,6 +91,7 @@ class PhaseBarrier {
   std::vector<Lines*> lines_;
   int rank_;
   std::uint32_t phase_ = 0;
+  bool complete_ = true;  // no rank is still to arrive in this phase
   static constexpr int kVotes = 8;
   int votes_for_far_ = kVotes;
   bool crowded_;

@@ -2,7 +2,8 @@
 //
 // Every rank of the communicator must call the same collectives in the same order, with the same
 // operation, element type, counts, reduction, root and name. The ranks compare these. If they
-// differ, all ranks throw a `mismatch` Error that names what each rank asked for.
+// differ, all ranks throw a `mismatch` Error that names what each rank asked for. A rank that waits
+// for no data, such as the root of a broadcast, may throw it in its next collective or in finish().
 //
 // A blocking call returns when this rank's output is complete. An _async form returns at once; the
 // operations run in the order in which they were started. The memory of their views must stay

@@ -187,9 +187,10 @@ class Communicator {
   [[nodiscard]] Communicator recover();
 
   // Ends this rank's part in the communicator and, if it is the world, in the job. Waits for
-  // pending operations and until this rank's messages have been received, and throws their Error. A
-  // process that exits without it while other ranks still work counts as failed. Later calls throw
-  // `aborted`, also those of groups if this is the world, so groups finish first.
+  // pending operations, until all ranks have begun the last collective, and until this rank's
+  // messages have been received, and throws what goes wrong in them. A process that exits without
+  // it while other ranks still work counts as failed. Later calls throw `aborted`, also those of
+  // groups if this is the world, so groups finish first.
   void finish();
 
   class BP_HIDDEN Impl;

@@ -120,6 +120,7 @@ std::string keep_failed_step(Communicator& world, const StepToKeep& step) {
     }
   }
   broadcast_object(world, written, {.name = "folder of a failed step"});
+  barrier(world);  // all ranks know it before the first one ends
   return written;
 }
 
