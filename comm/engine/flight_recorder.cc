@@ -15,7 +15,10 @@ double seconds_of(TickClock::Duration duration) {
 }  // namespace
 
 FlightRecorder::FlightRecorder() : ring_(kKept) {
-  for (Entry& entry : ring_) entry.operation.name.reserve(kNameLength);
+  for (Entry& entry : ring_) {
+    entry.operation.name.reserve(kNameLength);
+    entry.operation.counts.reserve(kCounts);
+  }
   sums_.reserve(kKinds);
 }
 

@@ -22,8 +22,9 @@ class FlightRecorder {
   using Ticks = TickClock::Ticks;
 
   static constexpr std::size_t kKept = 1024;
-  // A longer name costs one allocation in each entry of the ring.
+  // A longer name, or more counts, cost one allocation in each entry of the ring.
   static constexpr std::size_t kNameLength = 48;
+  static constexpr std::size_t kCounts = 8;
 
   FlightRecorder();
 
