@@ -204,15 +204,20 @@ TEST(EarlyLeave, OfADisagreementIsToldByTheRankThatSeesIt) {
 // Ranks 0 and 1 have left the gather, and rank 2 never comes. Rank 3, the root, must not take the
 // others for missing.
 TEST(EarlyLeave, IsNotTakenForAbsence) {
+  std::latch left(2);
   std::latch told(1);
   const auto errors = try_ranks(
       kHostRanks,
       [&](Communicator& comm) {
-        if (comm.rank() < 2) (void)carry_out_rooted(comm, Rooted::gather, 1, 3);
+        if (comm.rank() < 2) {
+          (void)carry_out_rooted(comm, Rooted::gather, 1, 3);
+          left.count_down();
+        }
         if (comm.rank() != 3) {
           told.wait();
           return barrier(comm);
         }
+        left.wait();
         try {
           (void)carry_out_rooted(comm, Rooted::gather, 1, 3);
         } catch (...) {
