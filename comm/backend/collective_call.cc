@@ -90,7 +90,7 @@ void CollectiveCall::wait(Message& message) {
 }
 
 void CollectiveCall::wait_for(int peer, const Wait& wait, const HasEntered& has_entered) {
-  if (team_ == nullptr) has_entered_ = &has_entered;
+  if (team_ == nullptr) has_entered_ = has_entered;
   wait_for_member(in_communicator(peer), wait);
   has_entered_ = nullptr;
 }

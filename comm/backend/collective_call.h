@@ -186,9 +186,7 @@ class CollectiveCall {
 
   [[nodiscard]] std::size_t received() const { return received_; }
   // Whether this rank knows that `member`, a rank of the communicator, has begun the operation.
-  [[nodiscard]] bool knows_of(int member) const {
-    return has_entered_ != nullptr && *has_entered_ && (*has_entered_)(member);
-  }
+  [[nodiscard]] bool knows_of(int member) const { return has_entered_ && has_entered_(member); }
 
   [[nodiscard]] std::span<std::byte> scratch(std::size_t bytes) {
     return context_.scratch->at_least(bytes);
@@ -223,7 +221,7 @@ class CollectiveCall {
   std::optional<Deadline> stall_;
   Posted sends_;  // empty until a message is posted
   Posted receives_;
-  const HasEntered* has_entered_ = nullptr;  // during wait_for() by all ranks of the communicator
+  HasEntered has_entered_;  // during wait_for() by all ranks of the communicator
   std::size_t received_ = 0;
   std::size_t wanted_ = 0;
   bool more_follows_ = false;

@@ -10,8 +10,8 @@
 namespace bp {
 namespace {
 
-// Whom a rank awaits.
-SharedVectors::Peers sources_of(const Exchange& exchange, const SharedVectors& vectors) {
+// Whom a rank awaits if the barrier carries all data.
+SharedVectors::Peers awaited_in(const Exchange& exchange, const SharedVectors& vectors) {
   if (exchange.scatter_root >= 0) return vectors.from(exchange.scatter_root);
   return exchange.gather_root >= 0 ? vectors.to(exchange.gather_root) : vectors.all();
 }
@@ -27,7 +27,7 @@ void exchange_inline(SharedVectors& vectors, CollectiveCall& call, const Exchang
     if (peer == vectors.rank()) continue;
     copy_bytes(own.data() + begin_of(peer), exchange.input + block.offset, block.count);
   }
-  vectors.pass_inline_barrier(call, own, sources_of(exchange, vectors));
+  vectors.pass_inline_barrier(call, own, awaited_in(exchange, vectors));
   copy_own_block(exchange, vectors.rank());
   for (int peer = 0; peer < vectors.size(); ++peer) {
     const Block& block = exchange.receive[static_cast<std::size_t>(peer)];

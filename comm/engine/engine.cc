@@ -94,6 +94,10 @@ void Engine::leave(const Operation& operation, bool good) {
     trace_.add_collective(operation, supervisor_.sequence(), ended.record, steady_begin(),
                           Clock::now());
   }
+  give_token_back(good);
+}
+
+void Engine::give_token_back(bool good) {
   is_busy_ = false;
   if (!good) state_.set_failure_is_known();
   changed_.notify_all();
@@ -187,13 +191,18 @@ void Engine::finish_task(const Task& task, const std::exception_ptr& error) {
   task.state->finish(error);  // with the mutex held: a caller that finds no operation sees it done
 }
 
-// Whatever goes wrong within a collective leaves the ranks at different steps of it, so the
-// communicator cannot be used any more.
 void Engine::execute(const Operation& operation) {
   // It was pending when the communicator failed.
   if (state_.has_failed()) throw state_.not_begun(&operation);
+  or_fail(operation, [&] { carry_out(operation); });
+}
+
+// Whatever goes wrong within a collective leaves the ranks at different steps of it, so the
+// communicator cannot be used any more.
+template <class Action>
+void Engine::or_fail(const Operation& operation, const Action& action) {
   try {
-    carry_out(operation);
+    action();
   } catch (const DeviceFailure& failure) {
     throw failed_alone(operation, failure);
   } catch (const Error& error) {
@@ -303,30 +312,23 @@ void Engine::finish() {
     wait_until_idle(lock);
     refuse_if_over(nullptr);
     is_busy_ = true;
+    in_progress_.state = nullptr;
   }
-  settle_before_finish();
+  try {
+    or_fail(last_, [this] { settle_last(); });
+  } catch (...) {
+    const std::lock_guard lock(state_.mutex());
+    give_token_back(/*good=*/false);
+    throw;
+  }
+  {
+    const std::lock_guard lock(state_.mutex());
+    give_token_back(/*good=*/true);
+  }
   messages_.finish();
   supervisor_.leave(sequence_);
   const std::lock_guard lock(state_.mutex());
   has_finished_ = true;
-}
-
-// With the token, which it gives back.
-void Engine::settle_before_finish() {
-  in_progress_.state = nullptr;
-  std::exception_ptr error;
-  try {
-    settle_last();
-  } catch (const Error& mismatch) {
-    state_.failure().set(mismatch);
-    supervisor_.leave_evidence(last_);
-    error = std::current_exception();
-  }
-  const std::lock_guard lock(state_.mutex());
-  is_busy_ = false;
-  if (error) state_.set_failure_is_known();
-  changed_.notify_all();
-  if (error) std::rethrow_exception(error);
 }
 
 // A pending operation will begin, so it counts.

@@ -94,7 +94,11 @@ class Engine {
   // Take the token and give it back, with the mutex held.
   void enter(const Operation& operation, TaskState* state);
   void leave(const Operation& operation, bool good);
+  void give_token_back(bool good);
   void execute(const Operation& operation);
+  // Calls `action`, which works on `operation`. Fails the communicator if it throws.
+  template <class Action>
+  void or_fail(const Operation& operation, const Action& action);
   void carry_out(const Operation& operation);
   void carry_out_one(const Operation& operation);
   // Calls `action` with a CollectiveCall of the collective number `sequence`.
@@ -102,7 +106,6 @@ class Engine {
   void with_call(const Operation& operation, std::uint64_t sequence, const Action& action);
   // Waits until all ranks have begun the last collective. Throws if they differ in it.
   void settle_last();
-  void settle_before_finish();
   // When the operation in progress began.
   [[nodiscard]] Clock::time_point steady_begin() const;
   [[nodiscard]] Error failed_alone(const Operation& operation, const std::exception& why);
