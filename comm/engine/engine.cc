@@ -194,6 +194,7 @@ void Engine::finish_task(const Task& task, const std::exception_ptr& error) {
 void Engine::execute(const Operation& operation) {
   // It was pending when the communicator failed.
   if (state_.has_failed()) throw state_.not_begun(&operation);
+  or_fail(last_, [this] { settle_last(); });
   or_fail(operation, [&] { carry_out(operation); });
 }
 
@@ -232,7 +233,6 @@ void Engine::carry_out(const Operation& operation) {
 }
 
 void Engine::carry_out_one(const Operation& operation) {
-  settle_last();
   // Only the operation that has the token counts, so nothing needs an atomic increment.
   const std::uint64_t sequence = sequence_.load(std::memory_order_relaxed);
   sequence_.store(sequence + 1, std::memory_order_relaxed);
