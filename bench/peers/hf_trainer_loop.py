@@ -49,6 +49,7 @@ def main():
     parser.add_argument("--config", required=True, help="folder with a config.json")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--lr", type=float, default=1e-4)
     parser.add_argument("--windows", type=int, default=10)
     parser.add_argument("--window-steps", type=int, default=20)
@@ -63,7 +64,7 @@ def main():
             output_dir=folder, max_steps=options.windows * options.window_steps + options.warm_up_steps,
             per_device_train_batch_size=options.batch, learning_rate=options.lr, lr_scheduler_type="linear",
             warmup_steps=0.1, weight_decay=0.01, max_grad_norm=1.0, optim="adamw_torch_fused", save_strategy="no",
-            report_to="none", disable_tqdm=True, use_cpu=True, logging_strategy="no", bf16=options.precision == "bf16")
+            report_to="none", disable_tqdm=True, use_cpu=options.device == "cpu", logging_strategy="no", bf16=options.precision == "bf16")
         transformers.Trainer(model=model, args=recipe, train_dataset=Rows(options.ids), data_collator=collate,
                              callbacks=[clock]).train()
     ends = clock.times[options.warm_up_steps - 1::options.window_steps]

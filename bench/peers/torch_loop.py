@@ -180,6 +180,7 @@ def main():
     parser.add_argument("--attention", choices=("sdpa", "plain"), default="sdpa")
     parser.add_argument("--qkv", choices=("merged", "separate"), default="merged")
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--windows", type=int, default=10)
     parser.add_argument("--window-steps", type=int, default=20)
     parser.add_argument("--warm-up-steps", type=int, default=10)
@@ -193,8 +194,9 @@ def main():
     torch.manual_seed(options.seed)
     file = numpy.load(options.ids)
     ids, labels = torch.from_numpy(file["ids"]), torch.from_numpy(file["labels"])
+    lengths = (ids != 0).sum(1)
     full = bool((ids != 0).all())  # no padding: attention needs no mask, which is faster
-    model = Bert(read_shape(options.model), options, int(labels.max()) + 1).train()
+    model = Bert(read_shape(options.model), options, int(labels.max()) + 1).train().to(options.device)
     if options.weights:
         load_weights(model, options.weights)
     given = json.loads(options.rows.read_text()) if options.rows else []
@@ -204,35 +206,39 @@ def main():
 
     def next_rows():
         if not batches:
-            batches.extend(batches_of_epoch((ids != 0).sum(1), options))
+            batches.extend(batches_of_epoch(lengths, options))
         return batches.pop()
 
-    def step(rows):
+    def on_device(tensor):  # a copy from pinned memory, for which the host does not wait
+        return tensor.pin_memory().to("cuda", non_blocking=True) if options.device == "cuda" else tensor
+
+    def step(rows):  # returns a tensor: the host need not wait for each loss
         batch = ids[rows]
         if options.trim:
-            batch = batch[:, :int((batch != 0).sum(1).max())]
+            batch = batch[:, :int(lengths[rows].max())]
+        batch = on_device(batch)
         mask = None if full else (batch != 0)[:, None, None, :]
-        with torch.autocast("cpu", torch.bfloat16, enabled=options.precision == "bf16"):
+        with torch.autocast(options.device, torch.bfloat16, enabled=options.precision == "bf16"):
             logits = model(batch, mask)
-        loss = functional.cross_entropy(logits.float(), labels[rows])
+        loss = functional.cross_entropy(logits.float(), on_device(labels[rows]))
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
         optimizer.step()
         schedule.step()
         optimizer.zero_grad(set_to_none=True)
-        return loss.item()
+        return loss.detach()
 
     if given:
-        print(json.dumps({"losses": [step(torch.tensor(rows)) for rows in given]}))
+        print(json.dumps({"losses": [step(torch.tensor(rows)).item() for rows in given]}))
         return
     for i in range(options.warm_up_steps):
-        step(next_rows())
+        step(next_rows()).item()
         if i == 0:
             print("first step done", flush=True)
     rates = []
     for _ in range(options.windows):
         begin = time.perf_counter()
-        loss_sum = sum(step(next_rows()) for _ in range(options.window_steps))
+        loss_sum = sum(step(next_rows()) for _ in range(options.window_steps)).item()
         rates.append(options.window_steps * options.batch / (time.perf_counter() - begin))
     print(json.dumps({"samples_per_s": statistics.median(rates), "windows": rates,
                       "loss": loss_sum / options.window_steps, "attention": options.attention,

@@ -4,9 +4,13 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <thread>
 #include <vector>
 
+#include "comm/device/cuda_runtime.h"
 #include "tests/support/fake_cuda/fake_cuda.h"
 #include "tests/support/on_gpu.h"
 
@@ -14,11 +18,21 @@ namespace bp::test {
 
 inline const int kUsesFakeCuda = use_fake("BP_CUDA_RUNTIME", BP_FAKE_CUDA);
 
-// Adds work to a stream that takes this time. A real GPU has its own delays.
+// Adds work to a stream that takes this time. On a real GPU that is a call of the host.
 inline void pause_stream(void* stream, int milliseconds) {
-  if (runs_on_gpu()) return;
-  void* const library = ::dlopen(BP_FAKE_CUDA, RTLD_NOW);
-  reinterpret_cast<FakeCudaPause*>(::dlsym(library, kFakeCudaPause))(stream, milliseconds);
+  if (!runs_on_gpu()) {
+    void* const fake = ::dlopen(BP_FAKE_CUDA, RTLD_NOW);
+    reinterpret_cast<FakeCudaPause*>(::dlsym(fake, kFakeCudaPause))(stream, milliseconds);
+    return;
+  }
+  using Called = void(void*);
+  using LaunchHostFunction = int(void* stream, Called*, void* argument);
+  void* const library = ::dlopen(cuda_runtime().path.c_str(), RTLD_NOW);
+  const auto launch = reinterpret_cast<LaunchHostFunction*>(::dlsym(library, "cudaLaunchHostFunc"));
+  Called* const sleep = [](void* pause) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(reinterpret_cast<std::intptr_t>(pause)));
+  };
+  launch(stream, sleep, reinterpret_cast<void*>(static_cast<std::intptr_t>(milliseconds)));
 }
 
 // Returns the last copies between devices and the host.
