@@ -109,6 +109,8 @@ def main():
     data = pathlib.Path(os.environ.get("BP_TEST_DATA", ""))
     if not (data / "sst2").is_dir():
         end_unmeasured("BP_TEST_DATA is not the folder with sst2/ and bert-base-uncased/")
+    if options.device == "cuda" and shutil.which("nvidia-smi") is None:
+        end_unmeasured("nvidia-smi is not installed, so this machine has no GPU of NVIDIA")
     options.vocab = data / "bert-base-uncased" / "vocab.txt"
     print_machine()
     if options.device == "cuda":
