@@ -4,28 +4,41 @@
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
+#include "halves.h"
 #include "protocol.h"
 
 namespace {
 
+struct Arithmetic {
+  MPI_Datatype type;
+  MPI_Op sum;
+};
+
 // Halves are no part of the standard. Intel MPI has both; these are its handles, of which MPICH's
-// headers name the first, though the MPICH of Debian 12 was built without it and aborts.
-MPI_Datatype datatype_of(const std::string& type) {
-  if (type == "f32") return MPI_FLOAT;
+// headers name the first, though the MPICH of Debian 12 was built without it and aborts. The others
+// get what an application would give them: an operation of its own on elements of 16 bits.
+Arithmetic arithmetic_of(const std::string& type) {
+  if (type == "f32") return {MPI_FLOAT, MPI_SUM};
+  if (type != "f16" && type != "bf16") throw std::runtime_error("no type " + type);
 #ifdef MPIX_C_FLOAT16
   constexpr MPI_Datatype kIntelF16 = 0x4c000246;
   constexpr MPI_Datatype kIntelBf16 = 0x4c000247;
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   MPI_Get_library_version(version, &length);
-  if (std::string(version).starts_with("Intel")) return type == "f16" ? kIntelF16 : kIntelBf16;
+  if (std::string(version).starts_with("Intel")) {
+    return {type == "f16" ? kIntelF16 : kIntelBf16, MPI_SUM};
+  }
 #endif
-  throw std::runtime_error("no type " + type);
+  MPI_Op sum = MPI_OP_NULL;
+  const int commutes = 1;
+  MPI_Op_create(type == "f16" ? peers::add_f16 : peers::add_bf16, commutes, &sum);
+  return {MPI_UINT16_T, sum};
 }
 
 class Mpi {
  public:
-  explicit Mpi(const std::string& type) : type_(datatype_of(type)) {
+  explicit Mpi(const std::string& type) : arithmetic_(arithmetic_of(type)) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
   }
@@ -33,7 +46,8 @@ class Mpi {
   int size() const { return size_; }
   void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
   void all_reduce(void* data, std::size_t count) {
-    MPI_Allreduce(MPI_IN_PLACE, data, static_cast<int>(count), type_, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, data, static_cast<int>(count), arithmetic_.type, arithmetic_.sum,
+                  MPI_COMM_WORLD);
   }
   peers::Collective collective(const std::string& op, std::size_t count);
   std::vector<double> largest(std::vector<double> values) {
@@ -43,7 +57,7 @@ class Mpi {
   }
 
  private:
-  MPI_Datatype type_;
+  Arithmetic arithmetic_;
   int rank_ = 0;
   int size_ = 1;
 };

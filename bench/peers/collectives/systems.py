@@ -121,10 +121,10 @@ def peers():
             impi / "bin" / "mpiexec.hydra", "-n", case.ranks, binary / "impi", *case.options()],
             {"I_MPI_FABRICS": "shm", "I_MPI_ROOT": str(impi)}, operations=True),
         # "Oversubscribe": without it, it refuses more ranks than cores.
-        System("openmpi", "Open MPI 4.1", ("f32",), lambda case: [
+        System("openmpi", "Open MPI 4.1", ("f32", "f16", "bf16"), lambda case: [
             "mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", case.ranks,
             binary / "openmpi", *case.options()], operations=True),
-        System("mpich", "MPICH 4.0", ("f32",), lambda case: [
+        System("mpich", "MPICH 4.0", ("f32", "f16", "bf16"), lambda case: [
             "/usr/bin/mpiexec.hydra", "-n", case.ranks, binary / "mpich", *case.options()], operations=True),
         # With threads that work for it, which wait without yielding, it takes 8 ms on two cores.
         System("oneccl", "oneCCL 2022.2 over Intel MPI", ("f32", "f16", "bf16"), lambda case: [
