@@ -9,6 +9,7 @@
 #include "trainer/model/config.h"
 #include "trainer/optim/optimizer_names.h"
 #include "trainer/optim/schedule.h"
+#include "trainer/options/option_value.h"
 #include "trainer/tasks/inputs.h"
 
 namespace bp::trainer {
@@ -22,7 +23,6 @@ void add_precision_option(OptionSet& set, const char* of, Options& options) {
                          {"auto", Precision::automatic}});
 }
 
-constexpr double kUnbounded = 1e18;
 constexpr double kFewestEpochs = 0.001;
 constexpr double kSmallestDecay = 0.001;
 

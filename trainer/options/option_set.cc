@@ -1,12 +1,9 @@
 #include "trainer/options/option_set.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 #include <type_traits>
 
@@ -17,9 +14,9 @@
 #include "base/text.h"
 #include "bp/version.h"
 #include "trainer/data/input_error.h"
-#include "trainer/data/numbers.h"
 #include "trainer/options/help_format.h"
 #include "trainer/options/help_request.h"
+#include "trainer/options/option_value.h"
 #include "trainer/options/other_names.h"
 
 namespace bp::trainer {
@@ -28,85 +25,7 @@ namespace {
 bool positional(const std::string& name) {
   return std::isupper(static_cast<unsigned char>(name.front())) != 0;
 }
-// Returns the name as config.yaml has it.
-std::string key_of(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name;
-}
 std::string spelled(const std::string& name) { return positional(name) ? name : "--" + name; }
-
-constexpr double kUnbounded = 1e18;  // a bound from here up is none
-
-// Writes a number as a person would: 0.1, not 0.10000000000000001; a small one as 1e-08.
-template <class Number>
-std::string number_text(Number value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof(text), value).ptr};
-}
-
-template <class Number>
-std::string bounds_text(double least, double most) {
-  const bool bounded = most < kUnbounded;
-  return bounded
-             ? concat("between ", number_text(Number(least)), " and ", number_text(Number(most)))
-             : concat("at least ", number_text(Number(least)));
-}
-
-struct NumberText {
-  std::string name;
-  std::string text;
-  std::string hint;
-};
-
-// Reads all of the text as a number within the bounds, or throws InputError.
-template <class Number>
-Number parse_number(const NumberText& from, double least, double most) {
-  const std::string& text = from.text;
-  Number value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  const auto number = static_cast<double>(value);
-  if (error == std::errc() && stop == end && number >= least && number <= most) return value;
-  throw InputError(2,
-                   concat(spelled(from.name), ": '", text, "' is not a ",
-                          std::is_floating_point_v<Number> ? "number " : "whole number ",
-                          bounds_text<Number>(least, most)),
-                   from.hint);
-}
-
-// Returns what is between the commas, without blanks around it.
-std::vector<std::string> parts_of(std::string_view text) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    parts.emplace_back(without_blanks(text.substr(begin, end - begin)));
-    begin = end + 1;
-  }
-  return parts;
-}
-
-std::vector<std::string> parse_list(const std::string& name, std::string_view text) {
-  std::vector<std::string> names;
-  for (const std::string& one : parts_of(text)) {
-    if (one.empty()) {
-      throw InputError(2, concat(spelled(name), ": '", text, "' has an empty name"),
-                       concat("names with commas between them: ", spelled(name), " bad,good"));
-    }
-    if (std::ranges::find(names, one) != names.end()) {
-      throw InputError(2, concat(spelled(name), ": '", one, "' occurs twice"),
-                       "give each name once");
-    }
-    names.push_back(one);
-  }
-  return names;
-}
-
-bool means_truth(const std::string& value) {
-  constexpr std::array<std::string_view, 8> kWords{"true", "false", "yes", "no",
-                                                   "on",   "off",   "1",   "0"};
-  return std::ranges::count(kWords, value) > 0;
-}
 
 }  // namespace
 
@@ -129,7 +48,7 @@ OptionSet::Entry& OptionSet::add(Entry entry, const std::string& type) {
   const CLI::Option& option = *entry.option;
   entry.described = {.name = entry.text.name,
                      .type = type,
-                     .topic = key_of(group_),
+                     .topic = lower_case(group_),
                      .value = option.get_type_name(),
                      .default_value = option.get_default_str(),
                      .help = entry.text.help,
@@ -142,7 +61,7 @@ void OptionSet::mention(const OptionText& text) {
   app_->add_option(spelled(text.name), text.help)->group(group_)->type_name(text.value_name);
   mentioned_.push_back({.name = text.name,
                         .type = "text",
-                        .topic = key_of(group_),
+                        .topic = lower_case(group_),
                         .value = text.value_name,
                         .help = text.help,
                         .suggested = text.suggested});
@@ -200,7 +119,7 @@ void OptionSet::list(const OptionText& text, std::vector<std::string>& target) {
   option->group(group_)->type_name("NAME,...");
   if (!text.shown_default.empty()) option->default_str(text.shown_default);
   after_.push_back({text.name, [&target, &chosen, option, name = text.name] {
-                      if (option->count() > 0) target = parse_list(name, chosen);
+                      if (option->count() > 0) target = parse_list(spelled(name), chosen);
                     }});
   add({text, option, [&chosen] { return chosen; }}, "list");
 }
@@ -211,7 +130,7 @@ void OptionSet::paths(const OptionText& text, std::vector<std::string>& target) 
   option->group(group_)->type_name(text.value_name);
   after_.push_back({text.name, [this, &target, option, name = text.name] {
                       if (option->count() == 0) return;
-                      target = parse_list(name, joined(name));
+                      target = parse_list(spelled(name), joined(name));
                       for (std::string& path : target) path = expand_home(path);
                     }});
   Entry& entry = add({text, option, [this, name = text.name] { return joined(name); }}, "paths");
@@ -242,10 +161,11 @@ void OptionSet::number(const OptionText& text, Number& target, double least, dou
   option->group(group_)->type_name("N");
   option->default_str(text.shown_default.empty() ? number_text(target) : text.shown_default);
   const std::string name = text.name;
-  after_.push_back({name, [this, &target, &chosen, option, name, least, most] {
-                      if (option->count() == 0) return;
-                      target = parse_number<Number>({name, chosen, help_hint()}, least, most);
-                    }});
+  after_.push_back(
+      {name, [this, &target, &chosen, option, name, least, most] {
+         if (option->count() == 0) return;
+         target = parse_number<Number>({spelled(name), chosen, help_hint()}, least, most);
+       }});
   Entry& entry =
       add({text, option,
            [&target, least] { return double(target) < least ? "" : number_text(target); }},
@@ -274,7 +194,7 @@ void OptionSet::numbers(const OptionText& text,
          if (option->count() == 0) return;
          std::vector<Number> values;
          for (const std::string& one : parts_of(chosen)) {
-           values.push_back(parse_number<Number>({name, one, help_hint()}, least, most));
+           values.push_back(parse_number<Number>({spelled(name), one, help_hint()}, least, most));
          }
          target = PerEpoch<Number>(std::move(values));
        }});
@@ -319,7 +239,7 @@ void OptionSet::add_choice(const OptionText& text,
 void OptionSet::preset(const std::vector<ConfigValue>& values, const std::string& origin) {
   preset_origin_ = origin;
   std::vector<std::string> keys;
-  for (const Entry& entry : entries_) keys.push_back(key_of(entry.text.name));
+  for (const Entry& entry : entries_) keys.push_back(lower_case(entry.text.name));
   for (const ConfigValue& value : values) {
     const auto found = std::find(keys.begin(), keys.end(), value.key);
     if (found == keys.end()) {
@@ -331,7 +251,7 @@ void OptionSet::preset(const std::vector<ConfigValue>& values, const std::string
     Entry& entry = entries_[static_cast<std::size_t>(found - keys.begin())];
     entry.preset = true;
     entry.place = value.place;
-    if (entry.is_flag && !means_truth(value.value)) {
+    if (entry.is_flag && !means_true_or_false(value.value)) {
       throw InputError(
           2,
           concat(value.place, ": ", value.key, ": '", value.value, "' is neither true nor false"),
@@ -419,7 +339,7 @@ std::string OptionSet::origin_of(const Entry& entry) const {
 std::vector<Setting> OptionSet::settings() const {
   std::vector<Setting> settings;
   for (const Entry& entry : entries_) {
-    settings.push_back({key_of(entry.text.name), entry.value(), origin_of(entry)});
+    settings.push_back({lower_case(entry.text.name), entry.value(), origin_of(entry)});
   }
   return settings;
 }
@@ -427,7 +347,7 @@ std::vector<Setting> OptionSet::settings() const {
 std::vector<std::string> OptionSet::arguments(const std::vector<Setting>& settings) const {
   std::vector<std::string> arguments;
   for (const Entry& entry : entries_) {
-    const auto same = std::ranges::find(settings, key_of(entry.text.name), &Setting::key);
+    const auto same = std::ranges::find(settings, lower_case(entry.text.name), &Setting::key);
     if (same == settings.end() || same->value.empty()) continue;
     if (entry.is_flag && same->value != "true") continue;
     arguments.push_back("--" + entry.text.name);
