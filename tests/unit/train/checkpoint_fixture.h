@@ -17,6 +17,9 @@
 
 namespace bp::trainer::test {
 
+// A JSON document that keeps the order of its keys would crash with so many levels.
+inline const std::string kDeep = std::string(200'000, '[') + std::string(200'000, ']');
+
 class CheckpointTest : public ::testing::Test {
  protected:
   [[nodiscard]] std::string path(const std::string& name) const { return scratch_.path(name); }
