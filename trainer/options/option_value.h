@@ -8,10 +8,10 @@
 
 namespace bp::trainer {
 
-// A bound from here up is none.
+// An upper bound of at least this much means that there is no upper bound.
 inline constexpr double kUnbounded = 1e18;
 
-// What a user wrote for a number, and what an error says of it.
+// A number as the user typed it, and what an error message adds to it.
 struct NumberText {
   std::string option;  // "--batch"
   std::string text;
