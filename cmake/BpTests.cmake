@@ -29,7 +29,7 @@ function(bp_test name)
   list(APPEND arg_ENV ${BP_TEST_ENVIRONMENT})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  target_link_libraries(${name} PRIVATE bp_flags ${arg_LIBS} GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE bp_flags ${arg_LIBS} bp_test_places GTest::gmock GTest::gtest_main)
   target_compile_options(${name} PRIVATE ${BP_TEST_OPTIONS})
   # Those of e2e start bert_train, and do not link LibTorch.
   if("torch" IN_LIST arg_LABELS AND NOT "e2e" IN_LIST arg_LABELS)
@@ -37,8 +37,6 @@ function(bp_test name)
   else()
     bp_precompile(EXECUTABLE std tests TARGETS ${name})
   endif()
-  target_compile_definitions(
-    ${name} PRIVATE BP_BIN_DIR="${CMAKE_BINARY_DIR}/bin" BP_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(
     ${name}

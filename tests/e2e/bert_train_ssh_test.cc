@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "tests/e2e/launcher/ssh_fixture.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
 namespace {
@@ -16,7 +17,7 @@ using BertTrainOverSsh = SshTest;
 TEST_F(BertTrainOverSsh, Trains) {
   const std::string run_folder = folder() + "/run";
   BprunProcess bprun =
-      run({"-H", "h1:2,h2:1", BP_BIN_DIR "/bert_train", BP_SOURCE_DIR "/examples/reviews.csv",
+      run({"-H", "h1:2,h2:1", kBinDir + "/bert_train", kSourceDir + "/examples/reviews.csv",
            "--text", "review", "--label", "label", "--model", "tiny", "--steps", "5", "--store",
            folder() + "/reviews.sqlite", "--run", run_folder});
   EXPECT_EQ(bprun.finish(), 0) << bprun.err();
@@ -27,7 +28,7 @@ TEST_F(BertTrainOverSsh, Trains) {
 }
 
 TEST_F(BertTrainOverSsh, AMistakeEndsTheJobAndLeavesNoProcess) {
-  BprunProcess bprun = run({"-H", "h1:2,h2:1", BP_BIN_DIR "/bert_train", folder() + "/none.csv"});
+  BprunProcess bprun = run({"-H", "h1:2,h2:1", kBinDir + "/bert_train", folder() + "/none.csv"});
   EXPECT_EQ(bprun.finish(), 66) << bprun.err();
   // The leader of each host finds the mistake, and bprun reports the one that ends first.
   EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  rank (0 on h1|2 on h2)"));

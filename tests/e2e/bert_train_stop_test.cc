@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/e2e/trained_run.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -18,7 +19,7 @@ class BertTrainStop : public test::TrainedRun {
   static Ended stopped(const std::string& arguments,
                        const std::string& ready,
                        const std::string& then) {
-    return in_folder(concat("{ env --default-signal=INT " BP_BIN_DIR "/bert_train ", arguments,
+    return in_folder(concat("{ env --default-signal=INT " + kBinDir + "/bert_train ", arguments,
                             " > log 2>&1 & pid=$!; for i in $(seq 2400); do { ", ready,
                             "; } > tmp.out 2>&1 && break; sleep 0.02; done; rm tmp.out; ", then,
                             "; wait $pid; code=$?; cat log; rm log; exit $code; }"));
@@ -85,7 +86,7 @@ TEST_F(BertTrainStop, WhileScoringLeavesNoFiles) {
 TEST_F(BertTrainStop, UnderBprunPreparingAlsoEndsProperly) {
   write_rows("many.csv", 150'000, 0);
   const Ended ended = in_folder(
-      "{ " BP_BIN_DIR
+      "{ " + kBinDir +
       "/bprun -n 2 bert_train prep many.csv > log 2>&1 & pid=$!; for i in $(seq 2400); do "
       "grep -q reading log && break; sleep 0.01; done; for rank in $(pgrep -x bert_train); do "
       "test \"$(readlink /proc/$rank/cwd)\" = \"$(pwd -P)\" && kill -STOP $rank; done; "

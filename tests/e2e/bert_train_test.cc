@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "tests/e2e/model_difference.h"
 #include "tests/e2e/shell.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -99,11 +100,11 @@ class BertTrain : public ::testing::Test {
 
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
   Ended bert_train(const std::string& arguments) const {
-    return shell(concat("cd ", folder_, " && " BP_BIN_DIR "/bert_train ", arguments));
+    return shell(concat("cd ", folder_, " && " + kBinDir + "/bert_train ", arguments));
   }
   Ended bprun(const std::string& placing, const std::string& arguments) const {
     return shell(
-        concat("cd ", folder_, " && " BP_BIN_DIR "/bprun ", placing, " bert_train ", arguments));
+        concat("cd ", folder_, " && " + kBinDir + "/bprun ", placing, " bert_train ", arguments));
   }
 
  private:
@@ -262,7 +263,7 @@ TEST_F(BertTrain, AMissingBackendHasItsOwnExitCode) {
 // A copy of the program elsewhere does not find libbp_trainer.so, which brings LibTorch.
 TEST_F(BertTrain, TheHelpAndErrorsInArgumentsNeedNoLibTorch) {
   std::filesystem::create_directory(path("alone"));
-  std::filesystem::copy(BP_BIN_DIR "/bert_train", path("alone/bert_train"));
+  std::filesystem::copy(kBinDir + "/bert_train", path("alone/bert_train"));
   const auto alone = [this](const std::string& arguments) {
     return shell(concat(path("alone/bert_train "), arguments));
   };
@@ -277,7 +278,7 @@ TEST_F(BertTrain, TheHelpAndErrorsInArgumentsNeedNoLibTorch) {
 }
 
 TEST_F(BertTrain, ALimitOfAddressSpaceIsNamedAsTheReason) {
-  const Ended ended = shell("ulimit -v 400000; " BP_BIN_DIR "/bert_train data.csv");
+  const Ended ended = shell("ulimit -v 400000; " + kBinDir + "/bert_train data.csv");
   EXPECT_EQ(ended.code, 69) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("failed to map segment"));
   EXPECT_THAT(ended.output,
@@ -319,10 +320,10 @@ TEST_F(BertTrain, AutomaticPrecisionIsChosenOnceForARun) {
 TEST_F(BertTrain, SigtermSavesACheckpointAndExits75) {
   const Ended ended = shell(
       concat("cd ", path(""),
-             " && (" BP_BIN_DIR
-             "/bert_train data.csv --model tiny --steps 1000000 --run r > log & pid=$!; "
-             "for i in $(seq 600); do grep -q step r/metrics.jsonl && break; sleep 0.1; done; "
-             "kill -TERM $pid; wait $pid; code=$?; cat log; exit $code)"));
+             " && (" + kBinDir +
+                 "/bert_train data.csv --model tiny --steps 1000000 --run r > log & pid=$!; "
+                 "for i in $(seq 600); do grep -q step r/metrics.jsonl && break; sleep 0.1; done; "
+                 "kill -TERM $pid; wait $pid; code=$?; cat log; exit $code)"));
   EXPECT_EQ(ended.code, 75) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("stopped on request after step"));
   EXPECT_THAT(ended.output,

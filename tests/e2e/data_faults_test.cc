@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "tests/e2e/shell.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
 namespace {
@@ -40,7 +41,7 @@ class DataFaults : public ::testing::Test {
 
   // Runs a script in the folder, with the programs on PATH. The words `by` precede its command.
   [[nodiscard]] Ended script(const std::string& text, const std::string& by = "") const {
-    std::ofstream(path("job.sh")) << "PATH=" BP_BIN_DIR ":$PATH\n" << text;
+    std::ofstream(path("job.sh")) << "PATH=" + kBinDir + ":$PATH\n" << text;
     return shell(concat("cd ", folder_, " && ", by, " sh ./job.sh"));
   }
 
@@ -56,7 +57,7 @@ TEST_F(DataFaults, CheckSaysWhatIsWrongAndWritesNothing) {
   EXPECT_THAT(good.output,
               HasSubstr("\nlabels                  2\n  yes                   20 rows"));
   std::ofstream(path("data.csv"), std::ios::app) << "one more,\n";
-  const Ended bad = script("exec bert_train check data.csv\n", BP_BIN_DIR "/bprun -n 2 --");
+  const Ended bad = script("exec bert_train check data.csv\n", kBinDir + "/bprun -n 2 --");
   EXPECT_EQ(bad.code, 65) << bad.output;
   EXPECT_THAT(bad.output, HasSubstr("bert_train: 1 row without a label, the first: data.csv, "
                                     "row 31 (line 32)\n"));
@@ -71,7 +72,7 @@ TEST_F(DataFaults, AHostWithoutTheDataReceivesTheStore) {
   const std::string job =
       "mkdir -p host$GROUP_RANK\ncd host$GROUP_RANK\n"
       "exec bert_train data.csv --model tiny --steps 2 --batch 8 --run run";
-  const std::string hosts = BP_BIN_DIR "/bprun -H localhost:2,127.0.0.1:1 -- ";
+  const std::string hosts = kBinDir + "/bprun -H localhost:2,127.0.0.1:1 -- ";
   const Ended without = script(job, hosts);
   EXPECT_EQ(without.code, 66) << without.output;
   EXPECT_THAT(without.output,
@@ -133,8 +134,8 @@ TEST_F(DataFaults, OnAFullDiskOneLineNamesTheFileAndTheMissingRoom) {
 TEST_F(DataFaults, ARankThatFailsExitsBeforeTheDestructorsOfLibraries) {
   write_rows(200, 5);
   std::ofstream(path("run")) << "a file";
-  const Ended ended =
-      script("exec bprun -n 2 --env LD_PRELOAD=" BP_SLOW_EXIT " bert_train data.csv --run run\n");
+  const Ended ended = script("exec bprun -n 2 --env LD_PRELOAD=" + kTestsDir +
+                             "/libbp_slow_exit.so bert_train data.csv --run run\n");
   EXPECT_EQ(ended.code, 2);
   EXPECT_THAT(ended.output, HasSubstr("run already exists and is not a run\x27s folder"));
 }

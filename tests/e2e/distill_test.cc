@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "tests/e2e/model_difference.h"
 #include "tests/e2e/trained_run.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -30,8 +31,8 @@ class DistillRuns : public test::TrainedRun {
                "num_attention_heads": 2, "intermediate_size": 64})";
   }
   static std::string command(const std::string& options, const std::string& placing = "") {
-    const std::string program = placing.empty() ? BP_BIN_DIR "/bert_train "
-                                                : BP_BIN_DIR "/bprun " + placing + " bert_train ";
+    const std::string program =
+        placing.empty() ? kBinDir + "/bert_train " : kBinDir + "/bprun " + placing + " bert_train ";
     return concat(program, "other.csv --model narrow --vocab r/model/vocab.txt --max-length 32 ",
                   options);
   }
@@ -56,7 +57,7 @@ TEST_F(DistillRuns, TrainTheSameModelOnEachLayoutAndAfterAPause) {
   EXPECT_THAT(read(path("four/checkpoints/step-8/model.safetensors")),
               HasSubstr("distillation.projection"));
   EXPECT_EQ(read(weights_of("four")).find("distillation."), std::string::npos);
-  (void)output_of(BP_BIN_DIR "/bert_train eval four/checkpoints/latest --out p.csv");
+  (void)output_of(kBinDir + "/bert_train eval four/checkpoints/latest --out p.csv");
   EXPECT_EQ(read(path("p.csv")), read(path("four/predictions.csv")));
 
   (void)output_of(command("--dropout 0 --warmup 0 --steps 8 --batch 32 --run alone"));
@@ -74,7 +75,7 @@ TEST_F(DistillRuns, ATeacherThatDoesNotFitIsRefused) {
   csv << "text,label\n";
   for (int row = 0; row < 60; ++row) csv << "stone " << row << ",label " << row % 3 << "\n";
   csv.close();
-  const std::string program = BP_BIN_DIR "/bert_train ";
+  const std::string program = kBinDir + "/bert_train ";
   EXPECT_THAT(refused(65, program + "three.csv --vocab r/model/vocab.txt --max-length 32 --teacher "
                                     "r/model --run no"),
               HasSubstr("--teacher: r/model predicts something else than the data has: the model's "

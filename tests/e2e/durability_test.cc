@@ -15,6 +15,7 @@
 #include "tests/e2e/shell.h"
 #include "tests/support/files/file_record.h"
 #include "tests/support/files/power_cut.h"
+#include "tests/support/places.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/checkpoint/manifest.h"
 #include "trainer/data/sample_store.h"
@@ -54,9 +55,9 @@ class Durability : public ::testing::Test {
     const test::FileTree before = test::tree_of(work());
     const std::string record = scratch_.write("record", "");
     const test::Ended ended =
-        test::shell(concat("cd ", scratch_.path(), " && env LD_PRELOAD=", BP_FILE_RECORDER,
-                           " BP_RECORDED_FOLDER=", work(), " BP_FILE_RECORD=", record, " ",
-                           BP_BIN_DIR, "/bert_train ", arguments));
+        test::shell(concat("cd ", scratch_.path(), " && env LD_PRELOAD=", kTestsDir,
+                           "/libbp_file_recorder.so", " BP_RECORDED_FOLDER=", work(),
+                           " BP_FILE_RECORD=", record, " ", kBinDir, "/bert_train ", arguments));
     EXPECT_EQ(ended.code, 0) << ended.output;
     FileRecord done = test::read_file_record(record, before, test::tree_of(work()));
     done.operations.push_back({.kind = test::FileOperationKind::mark, .other = "ended"});

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "shell.h"
+#include "tests/support/places.h"
 
 namespace bp {
 namespace {
@@ -20,8 +21,8 @@ using ::testing::HasSubstr;
 class Engine : public testing::TestWithParam<const char*> {
  protected:
   static Ended under(const std::string& settings, const std::string& program) {
-    return shell(concat(settings, " ", BP_SOURCE_DIR, "/tests/e2e/under ", GetParam(), " 3 ",
-                        BP_BIN_DIR, "/", program));
+    return shell(concat(settings, " ", kSourceDir, "/tests/e2e/under ", GetParam(), " 3 ", kBinDir,
+                        "/", program));
   }
 };
 
@@ -68,8 +69,8 @@ TEST_P(Engine, TheOtherRanksReportTheDeadRank) {
 // The shell of salloc is no step of the job, so bprun places the ranks itself, on two nodes that
 // are this machine.
 TEST(Allocation, BprunTakesTheHostsOfSlurm) {
-  const Ended ended = shell(concat(BP_SOURCE_DIR, "/tests/e2e/with_slurm salloc -N2 -n3 ",
-                                   BP_BIN_DIR, "/bprun ", BP_BIN_DIR, "/consumer"));
+  const Ended ended = shell(concat(kSourceDir, "/tests/e2e/with_slurm salloc -N2 -n3 ", kBinDir,
+                                   "/bprun ", kBinDir, "/consumer"));
   if (ended.code == 77) GTEST_SKIP() << ended.output;
   EXPECT_EQ(ended.code, 0) << ended.output;
   EXPECT_THAT(ended.output,

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/trained_run.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -33,7 +34,7 @@ TEST_F(EvaluateRun, AFileIsScoredWholeAndLeavesNoFiles) {
   EXPECT_THAT(line_of(best.output, "other.csv: accuracy "), EndsWith(", 200 samples"))
       << best.output;
   const Ended ranks =
-      in_folder(BP_BIN_DIR "/bprun -H localhost:2,127.0.0.1:1 bert_train eval r other.csv");
+      in_folder(kBinDir + "/bprun -H localhost:2,127.0.0.1:1 bert_train eval r other.csv");
   EXPECT_EQ(ranks.code, 0) << ranks.output;
   EXPECT_EQ(line_of(ranks.output, "[0] other.csv: accuracy "), "[0] " + scores);
   EXPECT_EQ(names(), before);
@@ -47,7 +48,7 @@ TEST_F(EvaluateRun, AnotherPrecisionIsComparedWithFp32) {
               MatchesRegex("bf16 beside fp32, samples 1 to 200: outputs differ by at most "
                            "0\\.0[0-9]+, and [0-9] of 200 have another largest one"));
   const Ended ranks =
-      in_folder(BP_BIN_DIR "/bprun -n 3 bert_train eval r other.csv --precision bf16");
+      in_folder(kBinDir + "/bprun -n 3 bert_train eval r other.csv --precision bf16");
   EXPECT_EQ(line_of(ranks.output, "[0] other.csv: accuracy "),
             "[0] " + line_of(run.output, "other.csv: accuracy "));
   const Ended predicted = bert_train("predict r other.csv --precision bf16 --out p.csv");
@@ -65,7 +66,7 @@ TEST_F(EvaluateRun, ARunIsFoundFromAnyFolder) {
   ASSERT_THAT(bert_train("report r").output, HasSubstr(worst));
   for (const std::string folder : {"/", "r", "tmp"}) {
     const std::string run = folder == "r" ? "." : path("r");
-    const std::string command = concat("cd ", folder, " && " BP_BIN_DIR "/bert_train ");
+    const std::string command = concat("cd ", folder, " && " + kBinDir + "/bert_train ");
     const Ended scored = in_folder(concat(command, "eval ", run));
     EXPECT_EQ(scored.code, 0) << scored.output;
     EXPECT_EQ(line_of(scored.output, "test: "), test) << scored.output;
@@ -73,7 +74,7 @@ TEST_F(EvaluateRun, ARunIsFoundFromAnyFolder) {
   }
   // A whole project moves.
   in_folder("mkdir moved && cp -r data.csv r moved && mv data.csv data.sqlite tmp");
-  const Ended moved = in_folder("cd / && " BP_BIN_DIR "/bert_train eval " + path("moved/r"));
+  const Ended moved = in_folder("cd / && " + kBinDir + "/bert_train eval " + path("moved/r"));
   in_folder("rm -r moved && mv tmp/data.csv tmp/data.sqlite .");
   EXPECT_EQ(line_of(moved.output, "test: "), test) << moved.output;
 }
@@ -233,7 +234,7 @@ TEST_F(EvaluateRun, ATraceThatCannotBeWrittenIsNamed) {
 }
 
 TEST_F(EvaluateRun, WithoutAFolderForItsFilesTMPDIRIsNamed) {
-  const Ended ended = in_folder("TMPDIR=/dev/null/no " BP_BIN_DIR "/bert_train eval r other.csv");
+  const Ended ended = in_folder("TMPDIR=/dev/null/no " + kBinDir + "/bert_train eval r other.csv");
   EXPECT_EQ(ended.code, 70);
   EXPECT_THAT(ended.output, HasSubstr("cannot make the folder /dev/null/no/bert_train-"));
   EXPECT_THAT(ended.output, HasSubstr("hint: set TMPDIR to a folder that you may write to\n"));

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "tests/e2e/trained_run.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -35,7 +36,7 @@ TEST_F(Export, WritesOneFileAndNothingElse) {
 }
 
 TEST_F(Export, WritesModelOnnxWithoutAName) {
-  EXPECT_EQ(in_folder("mkdir -p sub && cd sub && " BP_BIN_DIR "/bert_train export ../r").code, 0);
+  EXPECT_EQ(in_folder("mkdir -p sub && cd sub && " + kBinDir + "/bert_train export ../r").code, 0);
   EXPECT_TRUE(std::filesystem::exists(path("sub/model.onnx")));
   std::filesystem::remove_all(path("sub"));
 }
@@ -49,7 +50,7 @@ TEST_F(Export, RefusesWhatItCannotWrite) {
   const Ended missing = bert_train("export nothing --out m.onnx");
   EXPECT_EQ(missing.code, 66);
   EXPECT_THAT(missing.output, HasSubstr("nothing"));
-  const Ended full = in_folder("ulimit -f 8; " BP_BIN_DIR "/bert_train export r --out m.onnx");
+  const Ended full = in_folder("ulimit -f 8; " + kBinDir + "/bert_train export r --out m.onnx");
   EXPECT_EQ(full.code, 70);
   EXPECT_THAT(full.output, HasSubstr("cannot write m.onnx"));
   const Ended typo = bert_train("export r --int4");

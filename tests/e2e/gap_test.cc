@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "tests/e2e/shell_folder.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -30,7 +31,7 @@ class Gap : public test::FolderSuite<Gap> {
     (void)output_of(concat("for part in development validation test; do head -n 41 ", data,
                            "/gap/gap-$part.tsv > $part.tsv; done"));
     for (const char* head : {"concat", "mul", "segment"}) {
-      (void)output_of(concat(BP_BIN_DIR "/bert_train ", train(head), "--run ", head));
+      (void)output_of(concat(kBinDir + "/bert_train ", train(head), "--run ", head));
     }
   }
   void SetUp() override {
@@ -64,13 +65,13 @@ TEST_F(Gap, ARunHasScoresAndKagglesFile) {
 TEST_F(Gap, AnyNumberOfRanksGivesTheSameScores) {
   for (const std::string head : {"concat", "mul", "segment"}) {
     const std::string eval = concat("bert_train eval ", head, " test.tsv --out ");
-    const std::string one = output_of(concat(BP_BIN_DIR "/", eval, "one.csv"));
+    const std::string one = output_of(concat(kBinDir + "/", eval, "one.csv"));
     const std::size_t begin = one.find("test.tsv: log loss ");
     ASSERT_NE(begin, std::string::npos) << one;
     const std::string scores = one.substr(begin, one.find('\n', begin) - begin);
-    EXPECT_THAT(output_of(concat(BP_BIN_DIR "/bprun -n 2 ", eval, "two.csv")), HasSubstr(scores));
+    EXPECT_THAT(output_of(concat(kBinDir + "/bprun -n 2 ", eval, "two.csv")), HasSubstr(scores));
     EXPECT_EQ(read(path("two.csv")), read(path("one.csv")));
-    EXPECT_EQ(output_of(concat(BP_BIN_DIR "/bert_train predict ", head, " test.tsv")),
+    EXPECT_EQ(output_of(concat(kBinDir + "/bert_train predict ", head, " test.tsv")),
               read(path("one.csv")));
   }
   EXPECT_THAT(read(path("one.csv")),
@@ -78,7 +79,7 @@ TEST_F(Gap, AnyNumberOfRanksGivesTheSameScores) {
 }
 
 TEST_F(Gap, AResumedRunEndsWithTheSameModel) {
-  (void)output_of(concat(BP_BIN_DIR "/bert_train ", train("segment"),
+  (void)output_of(concat(kBinDir + "/bert_train ", train("segment"),
                          "--run again --resume segment/checkpoints/step-3"));
   EXPECT_EQ(read(path("again/model/model.safetensors")),
             read(path("segment/model/model.safetensors")));
@@ -87,16 +88,16 @@ TEST_F(Gap, AResumedRunEndsWithTheSameModel) {
 
 TEST_F(Gap, AModelWithoutItsRunNeedsTheTask) {
   (void)output_of("cp -r segment/model alone");
-  EXPECT_THAT(output_of(BP_BIN_DIR "/bert_train eval alone test.tsv --task gap"),
+  EXPECT_THAT(output_of(kBinDir + "/bert_train eval alone test.tsv --task gap"),
               HasSubstr("test.tsv: log loss "));
-  EXPECT_THAT(in_folder(BP_BIN_DIR "/bert_train predict alone concat.sqlite --task gap").output,
+  EXPECT_THAT(in_folder(kBinDir + "/bert_train predict alone concat.sqlite --task gap").output,
               HasSubstr("the head segment needs samples with token types"));
 }
 
 TEST_F(Gap, ATrainedModelIsTrainedFurther) {
   const auto further = [](const std::string& model) {
-    return output_of(concat(BP_BIN_DIR "/bert_train validation.tsv --task gap --gap-head segment "
-                                       "--split 1,0,0 --epochs 1 --model ",
+    return output_of(concat(kBinDir + "/bert_train validation.tsv --task gap --gap-head segment "
+                                      "--split 1,0,0 --epochs 1 --model ",
                             model, "/model --run further_", model, " --store further_", model,
                             ".sqlite"));
   };
@@ -105,7 +106,7 @@ TEST_F(Gap, ATrainedModelIsTrainedFurther) {
 }
 
 TEST_F(Gap, ARowThatDoesNotFitIsRefused) {
-  const Ended ended = in_folder(BP_BIN_DIR
+  const Ended ended = in_folder(kBinDir +
                                 "/bert_train prep development.tsv --task gap --max-length 50 "
                                 "--store short.sqlite");
   EXPECT_EQ(ended.code, 65);

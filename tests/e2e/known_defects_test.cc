@@ -17,6 +17,7 @@
 
 #include "base/text.h"
 #include "tests/e2e/shell_folder.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -41,7 +42,7 @@ class KnownDefects : public test::FolderSuite<KnownDefects> {
     write_rows("dev.csv", 30, 5000);
     write_rows("test.csv", kTestRows, 9000);
     output_of(
-        concat(BP_BIN_DIR "/bprun -n 4 ", kTrain, "--batch 3 --accumulate 2 --run four --trace t"));
+        concat(kBinDir + "/bprun -n 4 ", kTrain, "--batch 3 --accumulate 2 --run four --trace t"));
   }
 
   static void write_rows(const std::string& name, int rows, int first) {
@@ -77,7 +78,7 @@ class KnownDefects : public test::FolderSuite<KnownDefects> {
   }
 
   inline static const std::string kTrain =
-      BP_BIN_DIR "/bert_train train.csv --dev dev.csv --test test.csv --model tiny --epochs 2 ";
+      kBinDir + "/bert_train train.csv --dev dev.csv --test test.csv --model tiny --epochs 2 ";
 };
 
 // A sampler that was keyed by the number of the host gave all its ranks the same rows.
@@ -108,7 +109,7 @@ TEST_F(KnownDefects, RanksOfThreeUnequalHostsOverlap) {
        {"localhost:2,127.0.0.1:3,127.0.0.2:1", "127.0.0.2:1,localhost:2,127.0.0.1:3",
         "127.0.0.1:3,127.0.0.2:1,localhost:2"}) {
     const std::string ranks =
-        output_of(concat(BP_BIN_DIR "/bprun -H ", hosts,
+        output_of(concat(kBinDir + "/bprun -H ", hosts,
                          " sh -c \"echo rank \\$RANK/\\$LOCAL_RANK/\\$WORLD_SIZE\" | sort"));
     int rank = 0;
     std::istringstream sizes(hosts);
@@ -127,9 +128,9 @@ TEST_F(KnownDefects, APartOfAFoldedTextHasTheMaskOfAnother) {
   std::ofstream(path("long.csv")) << "text,label\nthe film number is good bad film,yes\n";
   std::ofstream(path("parts.csv")) << "text,label\nthe film number is good,yes\nbad film,yes\n";
   const std::string folded =
-      output_of(BP_BIN_DIR "/bert_train predict short long.csv --max-length 7");
+      output_of(kBinDir + "/bert_train predict short long.csv --max-length 7");
   const std::string parts =
-      output_of(BP_BIN_DIR "/bert_train predict short parts.csv --max-length 7");
+      output_of(kBinDir + "/bert_train predict short parts.csv --max-length 7");
   // The rows without their ids.
   const auto rows_of = [](const std::string& csv) {
     std::vector<std::string> rows;
@@ -153,7 +154,7 @@ TEST_F(KnownDefects, TheScheduleIsAsLongAsTheRows) {
 // A rank reduced gradients in each micro-batch, and the rest of an epoch was divided by the wrong
 // number.
 TEST_F(KnownDefects, AccumulationReducesTooOftenOrWeighsTheRestWrong) {
-  output_of(concat(BP_BIN_DIR "/bprun -n 4 ", kTrain, "--batch 6 --run whole"));
+  output_of(concat(kBinDir + "/bprun -n 4 ", kTrain, "--batch 6 --run whole"));
   output_of(concat(kTrain, "--batch 24 --run one"));
   const std::vector<json> four = steps_of("four");
   const std::vector<json> whole = steps_of("whole");
@@ -212,7 +213,7 @@ TEST_F(KnownDefects, AnOptionHasNoEffect) {
 
 // Only a part of the optimizer's state was saved.
 TEST_F(KnownDefects, AResumedRunOnSeveralRanksTrainsAnotherModel) {
-  output_of(concat(BP_BIN_DIR "/bprun -n 4 ", kTrain,
+  output_of(concat(kBinDir + "/bprun -n 4 ", kTrain,
                    "--batch 3 --accumulate 2 --run again --resume four/checkpoints/step-5"));
   EXPECT_TRUE(read(path("again/model/model.safetensors")) ==
               read(path("four/model/model.safetensors")));
@@ -275,7 +276,7 @@ TEST_F(KnownDefects, OnlyRankZeroEvaluates) {
 
 // A request to stop that came after the last step was never answered.
 TEST_F(KnownDefects, ARequestToStopAfterTheEndIsWaitedFor) {
-  const Ended ended = in_folder(BP_BIN_DIR "/bert_train stop four");
+  const Ended ended = in_folder(kBinDir + "/bert_train stop four");
   EXPECT_EQ(ended.code, 66);
   EXPECT_THAT(ended.output, HasSubstr("no run is active in four"));
 }

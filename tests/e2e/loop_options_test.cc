@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "tests/e2e/model_difference.h"
 #include "tests/e2e/shell_folder.h"
+#include "tests/support/places.h"
 #include "trainer/report/shown_text.h"
 
 namespace bp::trainer {
@@ -35,8 +36,8 @@ class LoopOptions : public test::FolderTest<> {
     }
   }
   static std::string command(const std::string& options, const std::string& placing = "") {
-    const std::string program = placing.empty() ? BP_BIN_DIR "/bert_train "
-                                                : BP_BIN_DIR "/bprun " + placing + " bert_train ";
+    const std::string program =
+        placing.empty() ? kBinDir + "/bert_train " : kBinDir + "/bprun " + placing + " bert_train ";
     return concat("OMP_NUM_THREADS=1 ", program, "colours.csv --max-length 16 ", options);
   }
   nlohmann::json summary_of(const std::string& run) {
@@ -84,7 +85,7 @@ TEST_F(LoopOptions, TheBestWeightsAreTheSameOnEachLayoutAndOnAllRanks) {
                                        path("one/model/model.safetensors")),
               3e-4);
     // All ranks scored the test split, each its share, with the weights that were saved.
-    const Ended again = in_folder(concat(BP_BIN_DIR "/bert_train eval ", run, " --out p.csv"));
+    const Ended again = in_folder(concat(kBinDir + "/bert_train eval ", run, " --out p.csv"));
     ASSERT_EQ(again.code, 0) << again.output;
     EXPECT_EQ(read(path("p.csv")), read(path(run + "/predictions.csv")));
   }
@@ -156,7 +157,7 @@ TEST_F(LoopOptions, AveragesFrozenPartsAndRatesOfLayersAreTheSameOnEachLayoutAnd
               read(path("uneven/checkpoints/step-12/model.safetensors")));
   const auto dev = summary_of("uneven")["dev"];
   const std::string again =
-      output_of(BP_BIN_DIR "/bert_train eval uneven/checkpoints/latest --on dev");
+      output_of(kBinDir + "/bert_train eval uneven/checkpoints/latest --on dev");
   EXPECT_THAT(again, HasSubstr(concat("loss ", fixed(dev["loss"].get<double>(), 4))));
   // Another choice of frozen parts is a difference that is allowed.
   const Ended thawed =
@@ -286,7 +287,7 @@ TEST_F(LoopOptions, WrongOnesAreRefusedInOneLine) {
     EXPECT_THAT(ended.output, HasSubstr(wrong.line));
     EXPECT_FALSE(fs::exists(path("runs/colours")));
   }
-  const Ended eval = in_folder(BP_BIN_DIR "/bert_train eval r --patience 3");
+  const Ended eval = in_folder(kBinDir + "/bert_train eval r --patience 3");
   EXPECT_EQ(eval.code, 2);
   EXPECT_THAT(eval.output, HasSubstr("unknown option --patience"));
   const Ended no_dev =

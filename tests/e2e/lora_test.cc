@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "tests/e2e/model_difference.h"
 #include "tests/e2e/trained_run.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -27,8 +28,8 @@ using ::testing::HasSubstr;
 class LoraRuns : public test::TrainedRun {
  protected:
   static std::string command(const std::string& options, const std::string& placing = "") {
-    const std::string program = placing.empty() ? BP_BIN_DIR "/bert_train "
-                                                : BP_BIN_DIR "/bprun " + placing + " bert_train ";
+    const std::string program =
+        placing.empty() ? kBinDir + "/bert_train " : kBinDir + "/bprun " + placing + " bert_train ";
     return concat(program, "other.csv --model r/model --max-length 32 ", options);
   }
   static nlohmann::json summary_of(const std::string& run) {
@@ -107,11 +108,11 @@ TEST_F(LoraRuns, ContinueToTheSameBitsAndKeepTheBest) {
 
 TEST_F(LoraRuns, AFolderOfAdaptersIsScoredExportedAndMerged) {
   (void)output_of(command("--lora 4 --steps 8 --batch 8 --lr 1e-2 --run a"));
-  (void)output_of(BP_BIN_DIR "/bert_train eval a --out scored.csv");
+  (void)output_of(kBinDir + "/bert_train eval a --out scored.csv");
   EXPECT_EQ(read(path("scored.csv")), read(path("a/predictions.csv")));
-  (void)output_of(BP_BIN_DIR "/bert_train merge a --out merged");
-  (void)output_of(BP_BIN_DIR "/bert_train predict a data.csv --out adapted.csv");
-  (void)output_of(BP_BIN_DIR "/bert_train predict merged data.csv --text text --out whole.csv");
+  (void)output_of(kBinDir + "/bert_train merge a --out merged");
+  (void)output_of(kBinDir + "/bert_train predict a data.csv --out adapted.csv");
+  (void)output_of(kBinDir + "/bert_train predict merged data.csv --text text --out whole.csv");
   const std::vector<double> adapted = numbers_in("adapted.csv");
   const std::vector<double> whole = numbers_in("whole.csv");
   ASSERT_EQ(adapted.size(), whole.size());
@@ -122,18 +123,18 @@ TEST_F(LoraRuns, AFolderOfAdaptersIsScoredExportedAndMerged) {
       test::largest_difference(path("merged/model.safetensors"), path("r/model/model.safetensors")),
       1e-3);
   // What an export of the adapters holds is what one of the merged model holds.
-  (void)output_of(BP_BIN_DIR "/bert_train export a --out a.onnx");
-  (void)output_of(BP_BIN_DIR "/bert_train export merged --out merged.onnx");
+  (void)output_of(kBinDir + "/bert_train export a --out a.onnx");
+  (void)output_of(kBinDir + "/bert_train export merged --out merged.onnx");
   EXPECT_TRUE(read(path("a.onnx")) == read(path("merged.onnx")));
 
-  const Ended again = in_folder(BP_BIN_DIR "/bert_train merge a --out merged");
+  const Ended again = in_folder(kBinDir + "/bert_train merge a --out merged");
   EXPECT_EQ(again.code, 2);
   EXPECT_THAT(again.output, HasSubstr("--out: merged exists already"));
-  const Ended whole_again = in_folder(BP_BIN_DIR "/bert_train merge merged --out m2");
+  const Ended whole_again = in_folder(kBinDir + "/bert_train merge merged --out m2");
   EXPECT_EQ(whole_again.code, 2);
   EXPECT_THAT(whole_again.output, HasSubstr("merged holds a whole model and no adapters"));
   const Ended trained = in_folder(
-      BP_BIN_DIR "/bert_train other.csv --model a/model --max-length 32 --run from-adapters");
+      kBinDir + "/bert_train other.csv --model a/model --max-length 32 --run from-adapters");
   EXPECT_EQ(trained.code, 2);
   EXPECT_THAT(trained.output,
               HasSubstr("a/model holds adapters, and training starts from a whole"));
@@ -143,16 +144,16 @@ TEST_F(LoraRuns, AFolderOfAdaptersIsScoredExportedAndMerged) {
   std::ofstream(path("a/model/adapter_config.json"))
       << R"({"peft_type": "LORA", "r": 4, "target_modules": ["query", "value"],
              "modules_to_save": ["classifier"], "base_model_name_or_path": "base"})";
-  (void)output_of(BP_BIN_DIR "/bert_train eval a");
+  (void)output_of(kBinDir + "/bert_train eval a");
   fs::copy(path("merged/model.safetensors"), path("base/model.safetensors"),
            fs::copy_options::overwrite_existing);
-  const Ended different = in_folder(BP_BIN_DIR "/bert_train eval a");
+  const Ended different = in_folder(kBinDir + "/bert_train eval a");
   EXPECT_EQ(different.code, 65);
   EXPECT_THAT(different.output,
               HasSubstr("base/model.safetensors is not the model beside which the "
                         "adapters in a/model were trained"));
   fs::remove_all(path("base"));
-  const Ended missing = in_folder(BP_BIN_DIR "/bert_train predict a data.csv");
+  const Ended missing = in_folder(kBinDir + "/bert_train predict a data.csv");
   EXPECT_EQ(missing.code, 66);
   EXPECT_THAT(missing.output,
               HasSubstr("the base model 'base' of the adapters in a/model is not a folder"));
@@ -161,7 +162,7 @@ TEST_F(LoraRuns, AFolderOfAdaptersIsScoredExportedAndMerged) {
 TEST_F(LoraRuns, OptionsThatHaveNoEffectAreRefused) {
   const auto refused = [](const std::string& options) {
     const Ended ended =
-        in_folder(BP_BIN_DIR "/bert_train other.csv --max-length 32 --run no " + options);
+        in_folder(kBinDir + "/bert_train other.csv --max-length 32 --run no " + options);
     EXPECT_EQ(ended.code, 2) << ended.output;
     EXPECT_FALSE(fs::exists(path("no")));
     return ended.output;

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "tests/e2e/model_difference.h"
 #include "tests/e2e/shell_folder.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -40,8 +41,8 @@ class Optimizers : public test::FolderTest<::testing::TestWithParam<OptimizerCas
     }
   }
   void train(const std::string& run, const std::string& options, const std::string& placing = "") {
-    const std::string program = placing.empty() ? BP_BIN_DIR "/bert_train "
-                                                : BP_BIN_DIR "/bprun " + placing + " bert_train ";
+    const std::string program =
+        placing.empty() ? kBinDir + "/bert_train " : kBinDir + "/bprun " + placing + " bert_train ";
     (void)output_of(concat(program, "colours.csv --optimizer ", GetParam().options,
                            " --max-length 16 --run ", run, " ", options));
   }
@@ -75,7 +76,7 @@ TEST_P(Optimizers, ContinueToTheSameBits) {
   EXPECT_TRUE(read(path("half/model/model.safetensors")) ==
               read(path("whole/model/model.safetensors")));
   const Ended other =
-      in_folder(BP_BIN_DIR
+      in_folder(kBinDir +
                 "/bert_train colours.csv --optimizer adamw --max-length 16 --run other "
                 "--steps 12 --resume whole/checkpoints/step-6");
   EXPECT_EQ(other.code, 2);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/trained_run.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -38,10 +39,10 @@ class Overflow : public test::TrainedRun {
     std::ofstream(path("huge/model.safetensors"), std::ios::binary) << file;
   }
   static Ended train(const std::string& options) {
-    return in_folder(concat(BP_BIN_DIR
-                            "/bprun -n 2 bert_train data.csv --model huge --max-length 32 --batch "
-                            "4 --store huge.sqlite ",
-                            options));
+    return in_folder(
+        concat(kBinDir + "/bprun -n 2 bert_train data.csv --model huge --max-length 32 --batch "
+                         "4 --store huge.sqlite ",
+               options));
   }
 };
 
@@ -78,7 +79,7 @@ TEST_F(Overflow, AWiderWireSkipsNothing) {
 
 TEST_F(Overflow, ALossScaleThatIsTooLargeFallsAndTheRunLearns) {
   const Ended ended =
-      in_folder(BP_BIN_DIR
+      in_folder(kBinDir +
                 "/bprun -n 2 bert_train data.csv --model tiny --max-length 32 --batch 8 "
                 "--wire fp16 --loss-scale 1e12 --steps 80 --run scaled");
   EXPECT_EQ(ended.code, 0) << ended.output;

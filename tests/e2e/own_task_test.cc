@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "tests/e2e/model_difference.h"
 #include "tests/e2e/shell_folder.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -21,7 +22,7 @@ using test::read;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::string kProgram = BP_BIN_DIR "/own_task ";
+const std::string kProgram = kBinDir + "/own_task ";
 
 class OwnTask : public test::FolderTest<> {
  protected:
@@ -54,7 +55,7 @@ TEST_F(OwnTask, LearnsAndPredictsWhatItEvaluates) {
 
   (void)output_of(kProgram + "eval r mails.csv --out e.csv");
   EXPECT_EQ(output_of(kProgram + "predict r mails.csv"), read(path("e.csv")));
-  (void)output_of(BP_BIN_DIR "/bprun -n 3 " + kProgram + "eval r mails.csv --out ranks.csv");
+  (void)output_of(kBinDir + "/bprun -n 3 " + kProgram + "eval r mails.csv --out ranks.csv");
   EXPECT_EQ(read(path("ranks.csv")), read(path("e.csv")));
   EXPECT_THAT(output_of("echo please | " + kProgram + "predict r -"), HasSubstr("\n1,1,,,0."));
 }
@@ -65,7 +66,7 @@ TEST_F(OwnTask, EachLayoutTrainsTheSameModel) {
       "--schedule cosine --steps 12 --run ";
   (void)output_of(concat(kProgram, common, "one --batch 32"));
   (void)output_of(
-      concat(BP_BIN_DIR "/bprun -H localhost:3,127.0.0.1:1 ", kProgram, common, "four --batch 8"));
+      concat(kBinDir + "/bprun -H localhost:3,127.0.0.1:1 ", kProgram, common, "four --batch 8"));
   EXPECT_LE(test::largest_difference(path("one/model/model.safetensors"),
                                      path("four/model/model.safetensors")),
             2e-5);
@@ -89,7 +90,7 @@ TEST_F(OwnTask, FiguresOfItsLossAreTheSameOnEachLayout) {
       "--steps 20 --split 0.8,0.1,0.1 --tensorboard ";
   const std::string line = output_of(concat(kProgram, common, "t1 --run one --batch 32"));
   EXPECT_THAT(line, HasSubstr("; train right 0."));
-  (void)output_of(concat(BP_BIN_DIR "/bprun -H localhost:3,127.0.0.1:1 ", kProgram, common,
+  (void)output_of(concat(kBinDir + "/bprun -H localhost:3,127.0.0.1:1 ", kProgram, common,
                          "t4 --run four --batch 4 --accumulate 2"));
   const nlohmann::json one = figures_of(path("one/metrics.jsonl"));
   const nlohmann::json four = figures_of(path("four/metrics.jsonl"));

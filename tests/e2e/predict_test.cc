@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/trained_run.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -20,7 +21,7 @@ class Predict : public test::TrainedRun {
   // Runs predict with these arguments; its standard input is `input`.
   static Ended predict_input(const std::string& input, const std::string& arguments) {
     std::ofstream(path("input"), std::ios::binary) << input;
-    return in_folder("cat input | " BP_BIN_DIR "/bert_train predict " + arguments);
+    return in_folder("cat input | " + kBinDir + "/bert_train predict " + arguments);
   }
 };
 
@@ -30,10 +31,10 @@ TEST_F(Predict, WritesTheNumbersOfAnEvaluation) {
   EXPECT_EQ(bert_train("predict r other.csv --out p.csv").output,
             "predicted 200 samples in p.csv\n");
   EXPECT_EQ(read(path("p.csv")), read(path("e.csv")));
-  EXPECT_EQ(output_of(BP_BIN_DIR "/bert_train predict r other.csv"), read(path("e.csv")));
-  EXPECT_EQ(output_of(BP_BIN_DIR "/bert_train predict r data.sqlite"),
+  EXPECT_EQ(output_of(kBinDir + "/bert_train predict r other.csv"), read(path("e.csv")));
+  EXPECT_EQ(output_of(kBinDir + "/bert_train predict r data.sqlite"),
             read(path("r/predictions.csv")));
-  EXPECT_NE(output_of(BP_BIN_DIR "/bert_train predict r other.csv --checkpoint step-30"), "");
+  EXPECT_NE(output_of(kBinDir + "/bert_train predict r other.csv --checkpoint step-30"), "");
   std::filesystem::remove(path("e.csv"));
   std::filesystem::remove(path("p.csv"));
   EXPECT_EQ(names(), before) << "predict writes nothing beside its data";
@@ -42,10 +43,10 @@ TEST_F(Predict, WritesTheNumbersOfAnEvaluation) {
 TEST_F(Predict, NeedsNoAnswers) {
   std::ofstream(path("bare.csv")) << "id,text\n7,red stone\n8,\n";
   std::ofstream(path("bare.jsonl")) << "{\"text\": \"red stone\"}\n{\"text\": null}\n";
-  const std::string table = output_of(BP_BIN_DIR "/bert_train predict r bare.csv");
+  const std::string table = output_of(kBinDir + "/bert_train predict r bare.csv");
   EXPECT_THAT(table, StartsWith("sample_id,text_id,label,prediction,p_no,p_yes\n1,1,,"));
   EXPECT_THAT(table, HasSubstr("\n2,2,,"));
-  EXPECT_EQ(output_of(BP_BIN_DIR "/bert_train predict r bare.jsonl"), table);
+  EXPECT_EQ(output_of(kBinDir + "/bert_train predict r bare.jsonl"), table);
   std::ofstream(path("wrong.csv")) << "id,txt\n7,red stone\n";
   const Ended wrong = bert_train("predict r wrong.csv");
   EXPECT_EQ(wrong.code, 2);
@@ -58,7 +59,7 @@ TEST_F(Predict, ReadsAFolderAsEvaluationDoes) {
   std::ofstream(path("parts/2.jsonl")) << "{\"label\": \"no\", \"text\": \"blue stone\"}\n";
   std::ofstream(path("more.csv")) << "text,label\nred,yes\n";
   EXPECT_EQ(bert_train("eval r parts --also more.csv --out e.csv").code, 0);
-  const std::string rows = output_of(BP_BIN_DIR "/bert_train predict r parts --also more.csv");
+  const std::string rows = output_of(kBinDir + "/bert_train predict r parts --also more.csv");
   EXPECT_EQ(rows, read(path("e.csv")));
   EXPECT_THAT(rows, HasSubstr("\n3,3,no,"));
   EXPECT_THAT(rows, HasSubstr("\n4,4,yes,"));
@@ -87,7 +88,7 @@ TEST_F(Predict, ReadsStandardInputAsItComes) {
   // The second line is written only after the first one's prediction was read: a program that
   // waits for the end of its input would wait forever.
   const Ended ended = in_folder(
-      "mkfifo in && timeout 60 " BP_BIN_DIR
+      "mkfifo in && timeout 60 " + kBinDir +
       "/bert_train predict r - < in | { exec 3> in; echo red stone >&3; read -r header; "
       "read -r first; echo blue >&3; read -r second; exec 3>&-; echo $first; echo $second; }; "
       "rm in");
@@ -101,7 +102,7 @@ TEST_F(Predict, RefusesWhatItCannotDo) {
     EXPECT_EQ(ended.code, code) << ended.output;
     EXPECT_THAT(ended.output, HasSubstr(text));
   };
-  refused(in_folder(BP_BIN_DIR "/bprun -n 2 bert_train predict r other.csv"), 2,
+  refused(in_folder(kBinDir + "/bprun -n 2 bert_train predict r other.csv"), 2,
           "predict runs as one process");
   refused(bert_train("predict r other.csv --on test"), 2, "hint: leave out --on\n");
   refused(bert_train("predict r"), 2, "DATA is required");
@@ -111,14 +112,14 @@ TEST_F(Predict, RefusesWhatItCannotDo) {
           "standard input, row 1 (line 1): has no key 'text'\nhint: name the key with --text");
   refused(predict_input("caf\xE9\n", "r -"), 65,
           "standard input, line 1: is not UTF-8: byte 0xE9 at offset 3 of the input");
-  refused(in_folder("echo red > broken.txt; " BP_BIN_DIR
+  refused(in_folder("echo red > broken.txt; " + kBinDir +
                     "/bert_train predict r other.csv --vocab broken.txt"),
           65, "[PAD]: it is not a BERT vocabulary\nhint: --vocab takes the vocab.txt of a BERT");
   refused(bert_train("predict r other.csv --out none/p.csv"), 2, "--out: cannot write none/p.csv");
 }
 
 TEST_F(Predict, ACtrlCLeavesNoHalfFile) {
-  const Ended ended = in_folder("mkfifo in; (sleep 5 > in &) ; timeout -s INT 1 " BP_BIN_DIR
+  const Ended ended = in_folder("mkfifo in; (sleep 5 > in &) ; timeout -s INT 1 " + kBinDir +
                                 "/bert_train predict r - --out half.csv < in; code=$?; rm in; "
                                 "ls half.csv*; exit $code");
   EXPECT_THAT(ended.output, HasSubstr("stopped on request while reading standard input"));

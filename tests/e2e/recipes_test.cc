@@ -15,6 +15,7 @@
 #include "launcher/process/shell_words.h"
 #include "launcher/protocol/hello.h"
 #include "shell.h"
+#include "tests/support/places.h"
 
 namespace bp {
 namespace {
@@ -24,7 +25,7 @@ using test::Ended;
 using test::shell;
 using ::testing::HasSubstr;
 
-constexpr const char* kRecipes = BP_SOURCE_DIR "/examples/recipes/";
+const std::string kRecipes = kSourceDir + "/examples/recipes/";
 #ifdef BP_TORCH
 constexpr bool kTrains = true;
 #else
@@ -35,7 +36,7 @@ class Recipe : public ::testing::Test {
  protected:
   void SetUp() override {
     fs::create_directories(path("data"));
-    fs::copy(BP_SOURCE_DIR "/examples/reviews.csv", path("data/reviews.csv"));
+    fs::copy(kSourceDir + "/examples/reviews.csv", path("data/reviews.csv"));
   }
   void TearDown() override { fs::remove_all(folder_); }
 
@@ -46,8 +47,8 @@ class Recipe : public ::testing::Test {
     fs::permissions(path(name), fs::perms::owner_all);
   }
   [[nodiscard]] Ended in_folder(const std::string& command) const {
-    return shell(concat("cd ", folder_, " || exit; PATH=", folder_, "/bin:", BP_BIN_DIR, ":$PATH; ",
-                        command));
+    return shell(
+        concat("cd ", folder_, " || exit; PATH=", folder_, "/bin:", kBinDir, ":$PATH; ", command));
   }
 
   // The command and arguments of a container. The test's folder holds what it mounts at /data and
@@ -102,7 +103,7 @@ TEST_F(Recipe, OpenMpi) {
 // Two hosts with two ranks and one. Rank 1 fails in the first attempt, and torchrun restarts all
 // ranks.
 TEST_F(Recipe, Torchrun) {
-  const std::string python = BP_SOURCE_DIR "/.deps/peers/bin/python";
+  const std::string python = kSourceDir + "/.deps/peers/bin/python";
   if (shell(concat(python, " -c \"import torch.distributed.run\"")).code != 0) {
     GTEST_SKIP() << "torchrun is not installed (bench/peers/setup)";
   }
@@ -194,8 +195,8 @@ TEST_F(Recipe, Slurm) {
         "#!/bin/sh\necho \"rank $RANK of $WORLD_SIZE\"\n[ -e second ] && exec consumer\n"
         "trap \"exit 75\" USR1\ntouch ready.$RANK\nwhile :; do sleep 0.05; done\n");
   const Ended ended =
-      in_folder(concat(BP_SOURCE_DIR, "/tests/e2e/with_slurm ", BP_SOURCE_DIR,
-                       "/tests/e2e/requeue ", kRecipes, "slurm.sbatch 4 ./program"));
+      in_folder(concat(kSourceDir, "/tests/e2e/with_slurm ", kSourceDir, "/tests/e2e/requeue ",
+                       kRecipes, "slurm.sbatch 4 ./program"));
   if (ended.code == 77) GTEST_SKIP() << ended.output;
   EXPECT_EQ(ended.code, 0) << ended.output;
   EXPECT_THAT(ended.output,

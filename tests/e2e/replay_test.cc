@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/trained_run.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
 namespace {
@@ -35,9 +36,9 @@ const std::string kZero(4, '\0');
 TEST_F(ReplayRuns, AnInfiniteWeightOfAModelIsFoundAndItsRemovalHelps) {
   std::filesystem::copy(path("r/model"), path("broken"));
   set_last_weight("broken/model.safetensors", kInfinity);
-  const Ended failed = in_folder(BP_BIN_DIR "/bprun -n 2 " BP_BIN_DIR
-                                            "/bert_train data.csv --model broken --batch 4 "
-                                            "--max-length 32 --store b.sqlite --run bad");
+  const Ended failed = in_folder(kBinDir + "/bprun -n 2 " + kBinDir +
+                                 "/bert_train data.csv --model broken --batch 4 "
+                                 "--max-length 32 --store b.sqlite --run bad");
   EXPECT_EQ(failed.code, 70) << failed.output;
   EXPECT_THAT(failed.output, HasSubstr("`bert_train replay bad/bug/step-1`"));
 
@@ -81,7 +82,7 @@ TEST_F(ReplayRuns, AStepWithATeacherHasItsLossAgain) {
 
   std::filesystem::remove_all(path("r2"));
   const Ended gone =
-      in_folder("mv r r2; " BP_BIN_DIR "/bert_train replay taught/bug/step-1; mv r2 r");
+      in_folder("mv r r2; " + kBinDir + "/bert_train replay taught/bug/step-1; mv r2 r");
   EXPECT_THAT(gone.output, HasSubstr("--teacher: "));
 }
 

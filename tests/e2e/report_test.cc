@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/trained_run.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
 namespace {
@@ -82,7 +83,7 @@ TEST_F(ReportCommand, ComparesRunsAndListsThem) {
   ASSERT_EQ(listed.code, 0) << listed.output;
   EXPECT_THAT(listed.output, AllOf(HasSubstr("finished"), HasSubstr("damaged")));
   const auto json =
-      nlohmann::json::parse(output_of(BP_BIN_DIR "/bert_train runs all --out-format json"));
+      nlohmann::json::parse(output_of(kBinDir + "/bert_train runs all --out-format json"));
   ASSERT_EQ(json.size(), 3U);
   const auto summary = nlohmann::json::parse(read(path("r/summary.json")));
   EXPECT_EQ(json[1]["test"], summary["test"]["accuracy"]);
@@ -119,7 +120,7 @@ TEST_F(ReportCommand, OutputThatIsLostIsAnErrorOfItsOwn) {
                     "bert_train: cannot write to standard output: No space left on device\n"))
         << arguments;
   }
-  const Ended limited = in_folder("ulimit -f 1; " BP_BIN_DIR "/bert_train --help >h");
+  const Ended limited = in_folder("ulimit -f 1; " + kBinDir + "/bert_train --help >h");
   EXPECT_EQ(limited.code, 74);
   EXPECT_EQ(limited.output, "bert_train: cannot write to standard output: File too large\n");
   for (const char* const arguments : {"--help", "report r", "predict r other.csv"}) {
@@ -142,21 +143,22 @@ TEST_F(ReportCommand, OutputThatIsLostIsAnErrorOfItsOwn) {
 TEST_F(ReportCommand, OutputsGoThroughLinksPipesAndDevices) {
   std::filesystem::create_directory(path("kept"));
   const Ended ended = in_folder(
-      "ln -s kept/page.html link && mkfifo pipe && " BP_BIN_DIR
+      "ln -s kept/page.html link && mkfifo pipe && " + kBinDir +
       "/bert_train report r --out link >/dev/null && test -L link && grep -q DOCTYPE "
       "kept/page.html "
-      "&& { timeout 60 cat pipe > read & } && " BP_BIN_DIR
+      "&& { timeout 60 cat pipe > read & } && " +
+      kBinDir +
       "/bert_train eval r other.csv --out pipe >/dev/null; code=$?; wait; test -p pipe && "
       "wc -l < read; rm -r link pipe kept; exit $code");
   EXPECT_EQ(ended.code, 0) << ended.output;
   EXPECT_EQ(ended.output, "201\n");
-  const Ended out = in_folder(BP_BIN_DIR
+  const Ended out = in_folder(kBinDir +
                               "/bert_train predict r other.csv --out /dev/stdout > rows; code=$?; "
                               "wc -l < rows; rm rows; exit $code");
   EXPECT_EQ(out.code, 0) << out.output;
   EXPECT_EQ(out.output, "202\n") << "the rows and what predict says of them";
   const Ended unread =
-      in_folder("mkfifo pipe; timeout --preserve-status -k 60 -s TERM 3 " BP_BIN_DIR
+      in_folder("mkfifo pipe; timeout --preserve-status -k 60 -s TERM 3 " + kBinDir +
                 "/bert_train predict r other.csv --out pipe; code=$?; rm pipe; exit $code");
   EXPECT_EQ(unread.code, 75) << unread.output;
   EXPECT_THAT(unread.output, HasSubstr("stopped on request while waiting for a reader of pipe\n"));
@@ -167,15 +169,15 @@ TEST_F(ReportCommand, OutputsGoThroughLinksPipesAndDevices) {
 
 TEST_F(ReportCommand, ARefusedRunLeavesNoFolder) {
   const Ended ended =
-      in_folder("mkdir fresh && cd fresh && printf \"a,b\\n1,2\\n\" > odd.csv && " BP_BIN_DIR
+      in_folder("mkdir fresh && cd fresh && printf \"a,b\\n1,2\\n\" > odd.csv && " + kBinDir +
                 "/bert_train odd.csv; code=$?; ls; cd .. && rm -r fresh; exit $code");
   EXPECT_EQ(ended.code, 2) << ended.output;
   EXPECT_THAT(ended.output, ::testing::EndsWith("\nodd.csv\n"));
-  const Ended large = in_folder("mkdir fresh && cd fresh && cp ../data.csv . && " BP_BIN_DIR
+  const Ended large = in_folder("mkdir fresh && cd fresh && cp ../data.csv . && " + kBinDir +
                                 "/bert_train data.csv --model tiny --max-parameters 1000; code=$?; "
                                 "ls -d runs; cd .. && rm -r fresh; exit $code");
   const Ended empty =
-      in_folder("mkdir -p fresh/runs && cp data.csv fresh && " BP_BIN_DIR
+      in_folder("mkdir -p fresh/runs && cp data.csv fresh && " + kBinDir +
                 "/bert_train check fresh >/dev/null; code=$?; rm -r fresh; exit $code");
   EXPECT_EQ(empty.code, 0) << empty.output;
   EXPECT_EQ(large.code, 77) << large.output;
@@ -201,7 +203,7 @@ TEST_F(ReportCommand, ARunIsAddedToADatabaseAndNeverLostByIt) {
                                     "database = sqlite3.connect('runs.db', isolation_level=None)\n"
                                     "database.execute('BEGIN EXCLUSIVE')\n"
                                     "sys.exit(subprocess.run(sys.argv[1:]).returncode)\n";
-  const Ended locked = in_folder("python3 lock.py " BP_BIN_DIR "/bert_train " + options +
+  const Ended locked = in_folder("python3 lock.py " + kBinDir + "/bert_train " + options +
                                  "--run f --runs-db runs.db");
   EXPECT_EQ(locked.code, 0) << locked.output;
   EXPECT_THAT(locked.output, HasSubstr("--runs-db: the run is not in runs.db: "));
@@ -211,7 +213,7 @@ TEST_F(ReportCommand, ARunIsAddedToADatabaseAndNeverLostByIt) {
 TEST_F(ReportCommand, SaysHowARunFailed) {
   // No file may have more than 256 kB, and a checkpoint is larger.
   const Ended failed =
-      in_folder("ulimit -f 500; " BP_BIN_DIR
+      in_folder("ulimit -f 500; " + kBinDir +
                 "/bert_train data.csv --model tiny --steps 4 --batch 8 --max-length 32 --run bad");
   ASSERT_EQ(failed.code, 70) << failed.output;
   const Ended listed = bert_train("runs bad");

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "tests/e2e/shell.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -28,7 +29,7 @@ class Resume : public ::testing::Test {
   static void SetUpTestSuite() {
     folder_ = ::testing::TempDir() + concat("bp_e2e_resume_", ::getpid());
     fs::create_directories(folder_);
-    fs::copy(BP_SOURCE_DIR "/examples/reviews.csv", folder_ + "/reviews.csv");
+    fs::copy(kSourceDir + "/examples/reviews.csv", folder_ + "/reviews.csv");
     whole_ = in_folder(bprun(kUneven, "--run whole"));
   }
   static void TearDownTestSuite() { fs::remove_all(folder_); }
@@ -39,7 +40,7 @@ class Resume : public ::testing::Test {
   }
   // A run of 50 steps per epoch: short, but long enough to be interrupted.
   static std::string bprun(const std::string& placing, const std::string& options) {
-    return concat(BP_BIN_DIR "/bprun ", placing,
+    return concat(kBinDir + "/bprun ", placing,
                   " bert_train reviews.csv --text review --label label --model tiny --batch 16 "
                   "--epochs 2 --save-every 20 ",
                   options);
@@ -111,8 +112,8 @@ TEST_F(Resume, WithErrorFeedbackARunContinuesToTheSameBits) {
 
 // bprun once offered to resume such a run, by a command with --resume never.
 TEST_F(Resume, ARunThatFailsBeforeItSavesIsRestartedByTheCommandItPrints) {
-  std::ofstream(path("begun")) << "#!/bin/sh\necho $$ > begun.$RANK\nexec " BP_BIN_DIR
-                                  "/bert_train \"$@\"\n";
+  std::ofstream(path("begun")) << "#!/bin/sh\necho $$ > begun.$RANK\nexec " + kBinDir +
+                                      "/bert_train \"$@\"\n";
   fs::permissions(path("begun"), fs::perms::owner_all);
   std::string command = bprun("-n 2", "--run early --resume never");
   command.replace(command.find(" bert_train "), 12, " ./begun ");
@@ -141,8 +142,8 @@ TEST_F(Resume, AKilledRunIsResumedByTheSameCommand) {
 // Both generations have the same hosts, so the parameters must equal those of an undisturbed run,
 // bit for bit.
 TEST_F(Resume, WithRestartsARunSurvivesAKilledRank) {
-  std::ofstream(path("rank")) << "#!/bin/sh\necho $$ > pid.$RANK\nexec " BP_BIN_DIR
-                                 "/bert_train \"$@\"\n";
+  std::ofstream(path("rank")) << "#!/bin/sh\necho $$ > pid.$RANK\nexec " + kBinDir +
+                                     "/bert_train \"$@\"\n";
   fs::permissions(path("rank"), fs::perms::owner_all);
   std::random_device random;
   const unsigned step = 21 + random() % 70;
@@ -161,11 +162,11 @@ TEST_F(Resume, WithRestartsARunSurvivesAKilledRank) {
 
 TEST_F(Resume, StopAsksTheRunningRunToSaveAndEnd) {
   const Ended stopped = interrupted(bprun("-n 2", "--run asked"), "asked", "step.:10,",
-                                    BP_BIN_DIR "/bert_train stop asked");
+                                    kBinDir + "/bert_train stop asked");
   EXPECT_EQ(stopped.code, 75) << stopped.output;
   EXPECT_THAT(stopped.output, HasSubstr("asked the run in asked to save and end"));
   EXPECT_FALSE(fs::exists(path("asked/stop")));
-  const Ended not_running = in_folder(BP_BIN_DIR "/bert_train stop asked");
+  const Ended not_running = in_folder(kBinDir + "/bert_train stop asked");
   EXPECT_EQ(not_running.code, 66);
   EXPECT_THAT(not_running.output, HasSubstr("no run is active in asked"));
   const Ended other = in_folder(bprun("-n 2", "--run asked --model mini"));
@@ -190,8 +191,8 @@ TEST_F(Resume, FourRanksThenTwoThenOneUseEachRowOncePerEpoch) {
   EXPECT_THAT(two.output, HasSubstr("algorithm is selection "));
   const Ended one = in_folder(part("-n 1"));
   ASSERT_EQ(one.code, 0) << one.output;
-  const Ended checked =
-      in_folder("python3 " BP_SOURCE_DIR "/tests/e2e/check_trace.py worlds-trace reviews.sqlite 2");
+  const Ended checked = in_folder("python3 " + kSourceDir +
+                                  "/tests/e2e/check_trace.py worlds-trace reviews.sqlite 2");
   EXPECT_EQ(checked.code, 0) << checked.output;
 }
 

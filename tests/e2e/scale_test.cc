@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "tests/e2e/shell_folder.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -30,7 +31,7 @@ class Scale : public test::FolderTest<> {
     }
   }
   Ended bert_train(const std::string& words) {
-    return in_folder(concat("OMP_NUM_THREADS=1 ", BP_BIN_DIR, "/bert_train ", words));
+    return in_folder(concat("OMP_NUM_THREADS=1 ", kBinDir, "/bert_train ", words));
   }
 };
 
@@ -73,7 +74,7 @@ TEST_F(Scale, AWorldThatFailsIsNamedWithItsLastLines) {
   EXPECT_THAT(ended.output, HasSubstr("colour"));
   EXPECT_THAT(ended.output, HasSubstr("the world 2 failed; its last lines are above"));
   const Ended inside =
-      in_folder(BP_BIN_DIR "/bprun -n 1 " BP_BIN_DIR "/bert_train scale stones.csv");
+      in_folder(kBinDir + "/bprun -n 1 " + kBinDir + "/bert_train scale stones.csv");
   EXPECT_EQ(inside.code, 2) << inside.output;
   EXPECT_THAT(inside.output, HasSubstr("start it alone"));
 }

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "tests/e2e/shell_folder.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -42,7 +43,7 @@ class Shards : public test::FolderTest<> {
   [[nodiscard]] std::string names() const { return in_folder("ls -d s* 2>&1").output; }
 };
 
-constexpr const char* kShards = BP_BIN_DIR "/bert_train shards runs.txt --vocab vocab.txt --out s ";
+const std::string kShards = kBinDir + "/bert_train shards runs.txt --vocab vocab.txt --out s ";
 
 TEST_F(Shards, AreMadeOnce) {
   const Ended made = in_folder(concat(kShards, "--rows 2000 --copies 8 --max-length 24"));
@@ -61,7 +62,7 @@ TEST_F(Shards, ARunGoesOnWithLongerOnes) {
   ASSERT_EQ(in_folder(concat(kShards, "--max-length 20 --copies 2")).code, 0);
   ASSERT_EQ(in_folder(concat(kShards, "--max-length 40 --copies 2 --out s2")).code, 0);
   const std::string train =
-      BP_BIN_DIR "/bert_train --task pretrain --next-sentence --vocab vocab.txt --steps 4 ";
+      kBinDir + "/bert_train --task pretrain --next-sentence --vocab vocab.txt --steps 4 ";
   const Ended first = in_folder(concat(train, "s --run first --max-length 20"));
   EXPECT_EQ(first.code, 0) << first.output;
   const Ended second = in_folder(concat(train, "s2 --model first/model --run second"));
@@ -76,12 +77,12 @@ TEST_F(Shards, ARunGoesOnWithLongerOnes) {
 
 TEST_F(Shards, NeedTheVocabularyOfTheirIds) {
   ASSERT_EQ(in_folder(kShards).code, 0);
-  const Ended none = in_folder(BP_BIN_DIR "/bert_train s --task pretrain --run r");
+  const Ended none = in_folder(kBinDir + "/bert_train s --task pretrain --run r");
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(
       none.output,
       HasSubstr("bert_train: the vocabulary for s/training_0000.hdf5 is missing\nhint: name the "));
-  const Ended other = in_folder(concat("head -n 8 vocab.txt > short.txt && ", BP_BIN_DIR,
+  const Ended other = in_folder(concat("head -n 8 vocab.txt > short.txt && ", kBinDir,
                                        "/bert_train s --task pretrain --run r --vocab short.txt"));
   EXPECT_EQ(other.code, 65);
   EXPECT_THAT(other.output, HasSubstr("but the vocabulary has 8 tokens\n"));
@@ -107,7 +108,7 @@ TEST_F(Shards, AStopLeavesNothingBehind) {
 }
 
 TEST_F(Shards, WhatCannotBeMadeIsRefusedInOneLine) {
-  const Ended vocabulary = in_folder(BP_BIN_DIR "/bert_train shards runs.txt --out s");
+  const Ended vocabulary = in_folder(kBinDir + "/bert_train shards runs.txt --out s");
   EXPECT_EQ(vocabulary.code, 2);
   EXPECT_THAT(vocabulary.output, HasSubstr("bert_train: --vocab is missing\n"));
   std::ofstream(path("runs.txt")) << "one two\n\nthree four\n";
@@ -118,7 +119,7 @@ TEST_F(Shards, WhatCannotBeMadeIsRefusedInOneLine) {
   EXPECT_EQ(none.code, 65);
   EXPECT_THAT(none.output, HasSubstr("bert_train: no document in runs.txt makes a pair\n"));
   const Ended missing =
-      in_folder(BP_BIN_DIR "/bert_train shards none.txt --vocab vocab.txt --out s");
+      in_folder(kBinDir + "/bert_train shards none.txt --vocab vocab.txt --out s");
   EXPECT_EQ(missing.code, 66);
   EXPECT_THAT(names(), HasSubstr("No such file"));
 }

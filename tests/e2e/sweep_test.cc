@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "tests/e2e/shell_folder.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -34,7 +35,7 @@ class BertTrainSweep : public test::FolderSuite<BertTrainSweep> {
   }
 
   static std::string sweep(const std::string& space, const std::string& training) {
-    return concat(BP_BIN_DIR "/bert_train sweep ", space,
+    return concat(kBinDir + "/bert_train sweep ", space,
                   " -- data.csv --text text --model tiny --max-length 16 ", training);
   }
   static std::string grid(const std::string& folder) {
@@ -43,7 +44,7 @@ class BertTrainSweep : public test::FolderSuite<BertTrainSweep> {
   }
   static nlohmann::json status(const std::string& folder) {
     return nlohmann::json::parse(
-        output_of(concat(BP_BIN_DIR "/bprun sweep status --json ", folder)));
+        output_of(concat(kBinDir + "/bprun sweep status --json ", folder)));
   }
 };
 
@@ -83,12 +84,12 @@ TEST_F(BertTrainSweep, KnowsTheScoreOfATask) {
 TEST_F(BertTrainSweep, SkipsModelsOverASize) {
   std::ofstream(path("sizes.yaml")) << "parameters: {model: [mini, tiny]}\n";
   const Ended ended =
-      in_folder(BP_BIN_DIR
+      in_folder(kBinDir +
                 "/bert_train sweep sizes.yaml -q --folder sizes -- data.csv --text text "
                 "--label label --max-length 16 --steps 2 --max-parameters 1000000");
   ASSERT_EQ(ended.code, 0) << ended.output;
   EXPECT_EQ(status("sizes")["counts"], nlohmann::json({{"finished", 1}, {"skipped", 1}}));
-  EXPECT_THAT(output_of(BP_BIN_DIR "/bprun sweep status --csv sizes"),
+  EXPECT_THAT(output_of(kBinDir + "/bprun sweep status --csv sizes"),
               ::testing::ContainsRegex("0,skipped,.*bert_train: the model has [0-9,]+ parameters, "
                                        "more than 1,000,000 .--max-parameters."));
   EXPECT_EQ(in_folder("test -e sizes/trials/0/run").code, 1) << "no run was begun";
@@ -98,9 +99,9 @@ TEST_F(BertTrainSweep, SkipsModelsOverASize) {
 TEST_F(BertTrainSweep, ReadsTheMetricFromStdoutWhereItSeesNoFile) {
   std::ofstream(path("far.yaml")) << "metric: dev_accuracy\nparameters: {epochs: [1, 2]}\n";
   const Ended ended =
-      in_folder(BP_BIN_DIR "/bprun sweep far.yaml -q --folder far -- sh -c \"" BP_BIN_DIR
-                           "/bert_train data.csv --text text --label label --max-length 16 "
-                           "--model tiny --run elsewhere/{trial} --epochs {epochs}\"");
+      in_folder(kBinDir + "/bprun sweep far.yaml -q --folder far -- sh -c \"" + kBinDir +
+                "/bert_train data.csv --text text --label label --max-length 16 "
+                "--model tiny --run elsewhere/{trial} --epochs {epochs}\"");
   ASSERT_EQ(ended.code, 0) << ended.output << read(path("far/trials/0/stderr"));
   for (const auto& trial : status("far")["best"]) {
     std::istringstream lines(
@@ -128,7 +129,7 @@ TEST_F(BertTrainSweep, EstimatesItsTimeByAFewSteps) {
 
 TEST_F(BertTrainSweep, RefusesWhatNoTrialCouldRun) {
   const auto refusal = [](const std::string& words) {
-    const Ended ended = in_folder(concat(BP_BIN_DIR "/bert_train sweep ", words));
+    const Ended ended = in_folder(concat(kBinDir + "/bert_train sweep ", words));
     EXPECT_EQ(ended.code, 2) << words;
     return ended.output;
   };
@@ -136,7 +137,7 @@ TEST_F(BertTrainSweep, RefusesWhatNoTrialCouldRun) {
   EXPECT_THAT(refusal("one.yaml"), HasSubstr("-- and DATA are missing"));
   EXPECT_THAT(refusal("one.yaml -- data.csv --lables x"), HasSubstr("--lables"));
   EXPECT_THAT(refusal("one.yaml -- stop runs/x"), HasSubstr("a sweep trains: stop cannot"));
-  EXPECT_THAT(in_folder("WORLD_SIZE=2 RANK=0 MASTER_ADDR=localhost MASTER_PORT=1 " BP_BIN_DIR
+  EXPECT_THAT(in_folder("WORLD_SIZE=2 RANK=0 MASTER_ADDR=localhost MASTER_PORT=1 " + kBinDir +
                         "/bert_train sweep one.yaml -- data.csv")
                   .output,
               HasSubstr("starts its trials through bprun itself"));

@@ -16,6 +16,7 @@
 #include "tests/e2e/model_difference.h"
 #include "tests/e2e/shell_folder.h"
 #include "tests/e2e/task_data.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -56,8 +57,8 @@ class Tasks : public test::FolderTest<::testing::TestWithParam<TaskCase>> {
   }
   // Trains with the task's data.
   void train(const std::string& run, const std::string& options, const std::string& placing = "") {
-    const std::string program = placing.empty() ? BP_BIN_DIR "/bert_train "
-                                                : BP_BIN_DIR "/bprun " + placing + " bert_train ";
+    const std::string program =
+        placing.empty() ? kBinDir + "/bert_train " : kBinDir + "/bprun " + placing + " bert_train ";
     const Ended ended =
         in_folder(concat(program, data(), " --task ", GetParam().task, " ", GetParam().options, " ",
                          GetParam().training, " --max-length 64 --run ", run, " ", options));
@@ -72,18 +73,18 @@ TEST_P(Tasks, LearnsAndPredictsWhatItEvaluates) {
   EXPECT_GE(summary["test"][GetParam().score].get<double>(), GetParam().at_least);
 
   const Ended evaluated =
-      in_folder(concat(BP_BIN_DIR "/bert_train eval r ", data(), " --out e.csv"));
+      in_folder(concat(kBinDir + "/bert_train eval r ", data(), " --out e.csv"));
   EXPECT_EQ(evaluated.code, 0) << evaluated.output;
   const Ended predicted =
-      in_folder(concat(BP_BIN_DIR "/bert_train predict r ", data(), " --out p.csv"));
+      in_folder(concat(kBinDir + "/bert_train predict r ", data(), " --out p.csv"));
   EXPECT_EQ(predicted.code, 0) << predicted.output;
   EXPECT_EQ(read(path("p.csv")), read(path("e.csv")));
   const Ended ranks =
-      in_folder(concat(BP_BIN_DIR "/bprun -H localhost:2,127.0.0.1:1 bert_train eval r ", data(),
+      in_folder(concat(kBinDir + "/bprun -H localhost:2,127.0.0.1:1 bert_train eval r ", data(),
                        " --out ranks.csv"));
   EXPECT_EQ(ranks.code, 0) << ranks.output;
   EXPECT_EQ(read(path("ranks.csv")), read(path("e.csv")));
-  EXPECT_EQ(in_folder(concat(BP_BIN_DIR "/bert_train check ", data(), " --task ", GetParam().task,
+  EXPECT_EQ(in_folder(concat(kBinDir + "/bert_train check ", data(), " --task ", GetParam().task,
                              " ", GetParam().options))
                 .code,
             0);
@@ -129,15 +130,15 @@ TEST_P(PretrainedModel, IsFineTuned) {
   for (int row = 0; row < 100; ++row) labelled << (row % 2 == 0 ? "one two,a\n" : "six ten,b\n");
   labelled.close();
   const std::string classify =
-      BP_BIN_DIR "/bert_train labelled.csv --task classify --run c --steps 20 --model ";
+      kBinDir + "/bert_train labelled.csv --task classify --run c --steps 20 --model ";
   const Ended tuned = in_folder(classify + "r/model");
   EXPECT_EQ(tuned.code, 0) << tuned.output;
   EXPECT_THAT(tuned.output, HasSubstr("newly initialized: 4 weights: bert.pooler.dense.bias, "
                                       "bert.pooler.dense.weight, classifier.bias, "
                                       "classifier.weight\nnot used of r/model/model.safetensors: "
                                       "5 weights: cls.predictions.bias"));
-  const Ended evaluated = in_folder(
-      concat(BP_BIN_DIR "/bert_train eval c/model ", GetParam().file, " --task pretrain"));
+  const Ended evaluated =
+      in_folder(concat(kBinDir + "/bert_train eval c/model ", GetParam().file, " --task pretrain"));
   EXPECT_EQ(evaluated.code, 65);
   EXPECT_THAT(evaluated.output, HasSubstr("c/model/config.json is of a model for another task: "
                                           "[\"BertForSequenceClassification\"]"));
@@ -177,8 +178,9 @@ const TaskCase kShards{
     .at_least = 0.5,
     .training = "--lr 2e-3",
     .make = concat(test::kMakeVocabulary,
-                   " && " BP_BIN_DIR "/bert_train shards documents.txt --vocab vocab.txt --out s "
-                   "--copies 2 --max-length 32 --rows 600"),
+                   " && " + kBinDir +
+                       "/bert_train shards documents.txt --vocab vocab.txt --out s "
+                       "--copies 2 --max-length 32 --rows 600"),
     .data = "s"};
 // A sum in another order may be rounded to another number of fp16, and AdamW moves a weight by
 // about --lr in each of the 12 steps, whatever its gradient is.

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/trained_run.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
 namespace {
@@ -31,7 +32,7 @@ class TensorBoard : public TrainedRun {
   }
   static nlohmann::json events(const std::string& folder) {
     return nlohmann::json::parse(output_of(
-        concat(python(), " " BP_SOURCE_DIR "/tests/e2e/read_events.py ", folder, " 2>/dev/null")));
+        concat(python(), " " + kSourceDir + "/tests/e2e/read_events.py ", folder, " 2>/dev/null")));
   }
 };
 

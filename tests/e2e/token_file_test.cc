@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/e2e/shell_folder.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -16,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::string kTrain = BP_BIN_DIR "/bert_train ";
+const std::string kTrain = kBinDir + "/bert_train ";
 const std::string kOptions = " --vocab vocab.txt --max-length 12 --batch 8 --steps 6 ";
 
 // data.csv has 120 texts, of which old.sqlite is made; some of them are longer than a sample of
@@ -46,7 +47,7 @@ class TokenFileRuns : public test::FolderTest<> {
   // `of`: a CSV file, and codes of labels.
   void make(const std::string& name, const std::string& of) const {
     const std::size_t end = std::min(of.find(' '), of.size());
-    (void)output_of(concat("python3 " BP_SOURCE_DIR "/tests/e2e/make_token_file.py ",
+    (void)output_of(concat("python3 " + kSourceDir + "/tests/e2e/make_token_file.py ",
                            of.substr(0, end), " vocab.txt ", name, " 12", of.substr(end)));
   }
   void sql(const std::string& file, const std::string& statements) const {
@@ -112,7 +113,7 @@ TEST_F(TokenFileRuns, TheQueuesAreTheSplitOfTheRunAndOfItsEvaluations) {
       "TestQueue VALUES (3), (70); INSERT INTO ValidateQueue VALUES (2); INSERT INTO TrainQueue "
       "SELECT sample_id FROM Samples WHERE sample_id NOT IN (2, 3, 70);");
   const std::string trained = output_of(
-      concat(BP_BIN_DIR "/bprun -n 2 ", kTrain, "short.sqlite --run r --seed 5", kOptions));
+      concat(kBinDir + "/bprun -n 2 ", kTrain, "short.sqlite --run r --seed 5", kOptions));
   EXPECT_THAT(trained, HasSubstr(") on 77 samples, 2 ranks"));
   const std::string predictions = read_file(path("r/predictions.csv"));
   EXPECT_THAT(predictions, HasSubstr("\n4,4,no,")) << "sample_id 3 is the fourth sample";

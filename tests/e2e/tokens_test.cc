@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "tests/e2e/model_difference.h"
 #include "tests/e2e/shell_folder.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -72,7 +73,8 @@ class Tokens : public test::FolderSuite<Tokens> {
   }
 
   // Windows of 10 tokens cut many of the sentences.
-  inline static const std::string train_ = BP_BIN_DIR
+  inline static const std::string train_ =
+      kBinDir +
       "/bert_train train.conll --task tokens --dev dev.conll --test test.conll "
       "--model tiny --epochs 6 --max-length 10 --save-every 30 --keep 50 ";
   inline static Ended whole_;
@@ -96,12 +98,12 @@ TEST_F(Tokens, AModelLearnsTheNames) {
 
 TEST_F(Tokens, AnyNumberOfRanksGivesTheSameScores) {
   const std::string eval = "bert_train eval whole test.conll --out ";
-  const std::string one = output_of(concat(BP_BIN_DIR "/", eval, "one.csv"));
+  const std::string one = output_of(concat(kBinDir + "/", eval, "one.csv"));
   const std::size_t begin = one.find("test.conll: F1 0.");
   ASSERT_NE(begin, std::string::npos) << one;
   const std::string scores = one.substr(begin, one.find('\n', begin) - begin);
   for (const int ranks : {2, 3}) {
-    EXPECT_THAT(output_of(concat(BP_BIN_DIR "/bprun -n ", ranks, " ", eval, "many.csv")),
+    EXPECT_THAT(output_of(concat(kBinDir + "/bprun -n ", ranks, " ", eval, "many.csv")),
                 HasSubstr(scores));
     EXPECT_EQ(read(path("many.csv")), read(path("one.csv"))) << ranks << " ranks";
   }
@@ -109,7 +111,7 @@ TEST_F(Tokens, AnyNumberOfRanksGivesTheSameScores) {
 }
 
 TEST_F(Tokens, AResumedRunEndsWithTheSameModel) {
-  const std::string command = concat(BP_BIN_DIR "/bprun -n 2 ", train_);
+  const std::string command = concat(kBinDir + "/bprun -n 2 ", train_);
   (void)output_of(concat(command, "--run two"));
   (void)output_of(concat(command, "--run again --resume two/checkpoints/step-30"));
   EXPECT_EQ(read(path("again/model/model.safetensors")), read(path("two/model/model.safetensors")));
@@ -123,59 +125,59 @@ TEST_F(Tokens, AStudentLearnsTheNamesFromATeacher) {
       "bert_train train.conll --task tokens --dev dev.conll --test test.conll --model tiny "
       "--max-length 10 --teacher whole --distill-weight 1 --dropout 0 --warmup 0 --seed 5 ";
   const std::string student =
-      output_of(concat(BP_BIN_DIR "/", words, "--epochs 6 --save-every none --run student"));
+      output_of(concat(kBinDir + "/", words, "--epochs 6 --save-every none --run student"));
   EXPECT_THAT(student, HasSubstr("learning from whole"));
   const auto summary = nlohmann::json::parse(read(path("student/summary.json")));
   EXPECT_GT(summary["test"]["f1"], 0.85);
   EXPECT_THAT(read(path("student/metrics.jsonl")), HasSubstr("soft_loss"));
 
   const std::string few = words + "--steps 8 --save-every none ";
-  (void)output_of(concat(BP_BIN_DIR "/", few, "--batch 32 --run one"));
+  (void)output_of(concat(kBinDir + "/", few, "--batch 32 --run one"));
   (void)output_of(
-      concat(BP_BIN_DIR "/bprun -H localhost:3,127.0.0.1:1 ", few, "--batch 8 --run four"));
+      concat(kBinDir + "/bprun -H localhost:3,127.0.0.1:1 ", few, "--batch 8 --run four"));
   EXPECT_LE(test::largest_difference(path("one/model/model.safetensors"),
                                      path("four/model/model.safetensors")),
             2e-5);
 }
 
 TEST_F(Tokens, PredictsWhatAnEvaluationPredicts) {
-  (void)output_of(BP_BIN_DIR "/bert_train eval whole test.conll --out e.csv");
-  EXPECT_EQ(output_of(BP_BIN_DIR "/bert_train predict whole test.conll"), read(path("e.csv")));
-  EXPECT_EQ(output_of(BP_BIN_DIR "/bert_train predict whole train.sqlite --on test"),
+  (void)output_of(kBinDir + "/bert_train eval whole test.conll --out e.csv");
+  EXPECT_EQ(output_of(kBinDir + "/bert_train predict whole test.conll"), read(path("e.csv")));
+  EXPECT_EQ(output_of(kBinDir + "/bert_train predict whole train.sqlite --on test"),
             read(path("whole/predictions.csv")));
-  const std::string bare = output_of(BP_BIN_DIR "/bert_train predict whole bare.txt");
+  const std::string bare = output_of(kBinDir + "/bert_train predict whole bare.txt");
   EXPECT_THAT(bare, HasSubstr("\n1,1,,"));
   EXPECT_EQ(
-      output_of("echo anna smith went to new york | " BP_BIN_DIR "/bert_train predict whole -"),
+      output_of("echo anna smith went to new york | " + kBinDir + "/bert_train predict whole -"),
       "sample_id,text_id,tags,predictions\n1,1,,B-PER I-PER O O B-LOC I-LOC\n");
 }
 
 TEST_F(Tokens, AModelWithoutItsRunNeedsTheTask) {
   (void)output_of("cp -r whole/model alone");
-  EXPECT_THAT(output_of(BP_BIN_DIR "/bert_train eval alone test.conll --task tokens"),
+  EXPECT_THAT(output_of(kBinDir + "/bert_train eval alone test.conll --task tokens"),
               HasSubstr("\ntest.conll: F1 0."));
-  EXPECT_THAT(output_of(BP_BIN_DIR "/bert_train dev.conll --task tokens --model alone --epochs 1 "
-                                   "--run tuned --max-length 10 --dropout 0.2"),
+  EXPECT_THAT(output_of(kBinDir + "/bert_train dev.conll --task tokens --model alone --epochs 1 "
+                                  "--run tuned --max-length 10 --dropout 0.2"),
               Not(HasSubstr("newly initialized")));
 }
 
 TEST_F(Tokens, ChecksAndRefusesFiles) {
   const std::string found =
-      output_of(BP_BIN_DIR "/bert_train check train.conll --task tokens --test bare.txt");
+      output_of(kBinDir + "/bert_train check train.conll --task tokens --test bare.txt");
   EXPECT_THAT(found, HasSubstr("entities"));
   EXPECT_THAT(found, HasSubstr("  LOC"));
   std::ofstream(path("bad.conll")) << "a O\nb\n";
-  const Ended bad = in_folder(BP_BIN_DIR "/bert_train prep bad.conll --task tokens");
+  const Ended bad = in_folder(kBinDir + "/bert_train prep bad.conll --task tokens");
   EXPECT_EQ(bad.code, 65);
   EXPECT_THAT(bad.output, HasSubstr("bad.conll, line 2: has 1 column, but line 1 has 2\nhint: "));
 }
 
 TEST_F(Tokens, AStoreOfAnotherTaskIsRefused) {
   std::ofstream(path("texts.csv")) << "text,label\nanna,good\notto,bad\n";
-  (void)output_of(BP_BIN_DIR
+  (void)output_of(kBinDir +
                   "/bert_train prep texts.csv --vocab whole/model/vocab.txt "
                   "--split 1,0,0 --max-length 10");
-  const Ended ended = in_folder(BP_BIN_DIR "/bert_train eval whole texts.sqlite");
+  const Ended ended = in_folder(kBinDir + "/bert_train eval whole texts.sqlite");
   EXPECT_EQ(ended.code, 65);
   EXPECT_THAT(ended.output, HasSubstr("the data was prepared for the task classify, and the "
                                       "model is for tokens"));

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "tests/e2e/shell_folder.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
 
@@ -47,7 +48,7 @@ class TrainedRun : public FolderSuite<TrainedRun> {
     return FolderSuite::output_of("export TMPDIR=$PWD/tmp && " + command);
   }
   static Ended bert_train(const std::string& arguments) {
-    return in_folder(BP_BIN_DIR "/bert_train " + arguments);
+    return in_folder(kBinDir + "/bert_train " + arguments);
   }
 
   // The names of the entries of the folder and of tmp.

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "tests/e2e/shell.h"
 #include "tests/hosts/hosts.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
 namespace {
@@ -23,8 +24,8 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kBprun = BP_BIN_DIR "/bprun";
-const std::string kConsumer = BP_BIN_DIR "/consumer";
+const std::string kBprun = kBinDir + "/bprun";
+const std::string kConsumer = kBinDir + "/consumer";
 
 class ProgramOnHosts : public HostsTest {
  protected:
@@ -32,7 +33,7 @@ class ProgramOnHosts : public HostsTest {
   [[nodiscard]] Ended on_head(const std::string& variables, const std::string& command) const {
     std::string line = concat("BP_HOSTS=", hosts().folder(), " ", variables);
     for (const std::string& word : hosts().on("head")) line += concat(" ", word);
-    return shell(concat(line, " ", BP_SOURCE_DIR, "/tests/e2e/", command));
+    return shell(concat(line, " ", kSourceDir, "/tests/e2e/", command));
   }
 };
 

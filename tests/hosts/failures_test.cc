@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "tests/hosts/hosts.h"
 #include "tests/support/memory_limit.h"
+#include "tests/support/places.h"
 #include "tests/support/scratch.h"
 
 namespace bp::test {
@@ -48,7 +49,7 @@ TEST_F(FailureOnHosts, ARankThatTakesTooMuchMemoryIsNamed) {
   const Scratch scratch;
   const std::string agent =
       scratch.write("bprun", concat("#!/bin/sh\n[ \"$(hostname)\" != b ] || echo $$ >",
-                                    limit.members(), "\nexec ", BP_BIN_DIR, "/bprun \"$@\"\n"));
+                                    limit.members(), "\nexec ", kBinDir, "/bprun \"$@\"\n"));
   std::filesystem::permissions(agent, std::filesystem::perms::owner_all);
   BprunProcess bprun = run({"-H", "a:1,b:1", "--remote-bprun", agent, "sh", "-c",
                             "[ $RANK = 1 ] && exec tail /dev/zero; exec sleep 1000"});

@@ -17,6 +17,7 @@
 #include "launcher/process/environment_list.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/process/spawn.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
 namespace {
@@ -49,7 +50,7 @@ Hosts::Hosts(const std::vector<std::string>& names) {
   launcher::Pipe in = launcher::make_pipe();
   launcher::Pipe out = launcher::make_pipe();
   launcher::SpawnRequest request;
-  request.file = BP_SOURCE_DIR "/tests/hosts/with_hosts";
+  request.file = kSourceDir + "/tests/hosts/with_hosts";
   request.argv = {request.file};
   request.argv.insert(request.argv.end(), names.begin(), names.end());
   request.argv.insert(request.argv.end(), {"--", "sh", "-c", "echo $BP_HOSTS; exec cat"});

@@ -14,6 +14,7 @@
 #include "launcher/protocol/messages.h"
 #include "tests/e2e/shell.h"
 #include "tests/hosts/hosts.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
 namespace {
@@ -110,7 +111,7 @@ TEST_F(JobOnHosts, EachHostMustHaveTheWorkingDirectory) {
 // Replaces bprun on host b by a program with this content; the other hosts keep theirs.
 void install_on_b(const Hosts& hosts, const std::string& content) {
   write_program(hosts.folder() + "/bprun", content);
-  hosts.at("b", concat("mount --bind ", hosts.folder(), "/bprun ", BP_BIN_DIR, "/bprun"));
+  hosts.at("b", concat("mount --bind ", hosts.folder(), "/bprun ", kBinDir, "/bprun"));
 }
 
 TEST_F(JobOnHosts, AnotherVersionIsRefusedBeforeAnyRankStarts) {
@@ -131,7 +132,7 @@ TEST_F(JobOnHosts, AnotherVersionIsRefusedBeforeAnyRankStarts) {
 }
 
 TEST_F(JobOnHosts, WarnsOfAnotherBuild) {
-  std::string program = read(BP_BIN_DIR "/bprun");
+  std::string program = read(kBinDir + "/bprun");
   const std::string note("\x03\0\0\0GNU\0", 8);  // before the build id
   const std::size_t at = program.find(note);
   ASSERT_NE(at, std::string::npos);

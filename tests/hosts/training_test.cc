@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "tests/hosts/hosts.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
 namespace {
@@ -24,8 +25,8 @@ class TrainingOnHosts : public HostsTest {
     const std::string trace = concat(hosts().folder(), "/trace-", placing);
     BprunProcess bprun = run({"-H",
                               placing,
-                              BP_BIN_DIR "/bert_train",
-                              BP_SOURCE_DIR "/examples/reviews.csv",
+                              kBinDir + "/bert_train",
+                              kSourceDir + "/examples/reviews.csv",
                               "--text",
                               "review",
                               "--label",

@@ -90,7 +90,7 @@ class Build:
         write_if_new(self.tree / "CMakeLists.txt",
                      (self.checkout / "CMakeLists.txt").read_text() + "include(mutation.cmake)\n")
         run(["cmake", "-S", self.tree, "-B", self.folder, "-G", "Ninja", "--log-level=WARNING",
-             "-DCMAKE_BUILD_TYPE=Mutation", f"-DCMAKE_CXX_FLAGS_MUTATION={FLAGS}", "-DCMAKE_UNITY_BUILD=ON",
+             "-DCMAKE_BUILD_TYPE=Mutation", f"-DCMAKE_CXX_FLAGS_MUTATION={FLAGS}", "-DBP_UNITY=ON",
              "-DBP_PCH=ON", "-DBP_WERROR=OFF", "-DBP_BENCH=OFF", f"-DBP_TORCH={'ON' if torch else 'OFF'}"])
 
     def make(self, programs, jobs):

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "tests/support/places.h"
 #include "tests/unit/model/refusal.h"
 #include "trainer/model/byte_source.h"
 #include "trainer/model/config.h"
@@ -68,7 +69,7 @@ TEST_F(ModelFiles, ConfigSurvivesItsFile) {
 }
 
 TEST_F(ModelFiles, ConfigOfTransformersIsRead) {
-  const BertConfig config = read_config(BP_SOURCE_DIR "/tests/golden/bert/config.json");
+  const BertConfig config = read_config(kSourceDir + "/tests/golden/bert/config.json");
   EXPECT_EQ(config.heads, 3);
   EXPECT_EQ(config.head.at("id2label"), R"({"0":"no","1":"perhaps","2":"yes"})");
 }

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "bp/error.h"
+#include "tests/support/places.h"
 #include "tests/unit/model/golden.h"
 #include "tests/unit/model/golden_tensors.h"
 #include "trainer/model/bert.h"
@@ -235,7 +236,7 @@ TEST(Model, RefusesUnsupportedConfigs) {
 // An old file of torch.save and DDP: halves under an old name.
 TEST_F(Golden, TorchFileIsAccepted) {
   Bert model(golden_config(0.1), make_classifier_head, Precision::fp32, 5);
-  const LoadReport report = load_weights(model, BP_SOURCE_DIR "/tests/golden/torch_file/types.bin");
+  const LoadReport report = load_weights(model, kSourceDir + "/tests/golden/torch_file/types.bin");
   EXPECT_EQ(report.missing.size(), kGoldenParameters - 1);
   EXPECT_THAT(report.unexpected, ElementsAre("brain", "double", "half", "long", "none", "single"));
   EXPECT_EQ(model.parameters()[3].first, "bert.embeddings.LayerNorm.weight");

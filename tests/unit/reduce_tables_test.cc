@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "bp/types.h"
 #include "comm/reduce/kernels.h"
+#include "tests/support/places.h"
 
 namespace bp {
 namespace {
@@ -58,7 +59,7 @@ TEST(ReduceTables, RowsAreNumberedInTheirOrder) {
 }
 
 std::string text_of(const std::string& document) {
-  std::ifstream file(std::string(BP_SOURCE_DIR) + "/docs/" + document);
+  std::ifstream file(kSourceDir + "/docs/" + document);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

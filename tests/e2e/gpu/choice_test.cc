@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/e2e/gpu/gpu_runs.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -25,7 +26,7 @@ class DeviceOption : public test::GpuRuns<DeviceOption> {
     // The loader of libraries searches no further.
     std::ofstream(path("nothing/libcuda.so.1")) << "no library";
     fs::create_directory(path("driver"));
-    fs::create_symlink(BP_FAKE_GPU "/libcuda.so.1", path("driver/libcuda.so.1"));
+    fs::create_symlink(kFakeGpuDir + "/libcuda.so.1", path("driver/libcuda.so.1"));
     std::ofstream(path("driver/libtorch_cuda.so")) << "no library";
   }
   void TearDown() override { fs::remove_all(path("r")); }
@@ -117,12 +118,12 @@ TEST_F(DeviceOption, RanksShareAGpuAsTheHintSays) {
 TEST_F(DeviceOption, AllRanksTakeTheCpuIfOneHasNoGpu) {
   const std::string program = with("[ $RANK = 1 ] && export LD_LIBRARY_PATH=nothing");
   const std::string output = output_of(
-      concat("FAKE_CUDA_DEVICES=2 " BP_BIN_DIR "/bprun -n 2 ", program, training("auto")));
+      concat("FAKE_CUDA_DEVICES=2 " + kBinDir + "/bprun -n 2 ", program, training("auto")));
   EXPECT_THAT(output, HasSubstr("96 samples, 2 ranks\n"));
   EXPECT_THAT(output, HasSubstr(concat(kOnCpu, "rank 1: there is no NVIDIA driver")));
   fs::remove_all(path("r"));
   const Ended refused = in_folder(
-      concat("FAKE_CUDA_DEVICES=2 " BP_BIN_DIR "/bprun -n 2 ", program, training("cuda")));
+      concat("FAKE_CUDA_DEVICES=2 " + kBinDir + "/bprun -n 2 ", program, training("cuda")));
   EXPECT_EQ(refused.code, 69) << refused.output;
   EXPECT_THAT(refused.output, HasSubstr("--device cuda: rank 1: there is no NVIDIA driver"));
 }

@@ -26,6 +26,7 @@
 #include "tests/support/fake_nccl/use.h"
 #include "tests/support/model_kernels_on_host/use.h"
 #include "tests/support/on_gpu.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
 
@@ -34,7 +35,7 @@ inline int use_fake_gpus() {
   ::setenv("OMP_NUM_THREADS", "1", 1);
   if (runs_on_gpu()) return 0;
   ::unsetenv("CUDA_VISIBLE_DEVICES");
-  std::string path = BP_FAKE_GPU ":" BP_FAKE_NVML;
+  std::string path = kFakeGpuDir + ":" + kTestsDir + "/fake_nvml";
   if (const char* const before = std::getenv("LD_LIBRARY_PATH")) path += concat(":", before);
   return ::setenv("LD_LIBRARY_PATH", path.c_str(), 1);
 }
@@ -120,15 +121,15 @@ class GpuRuns : public FolderSuite<Suite> {
   }
 
   static std::string bert_train(const std::string& arguments) {
-    return concat(BP_BIN_DIR "/bert_train ", arguments);
+    return concat(kBinDir + "/bert_train ", arguments);
   }
   static std::string bprun(const std::string& placing, const std::string& arguments) {
-    return concat(BP_BIN_DIR "/bprun ", placing, " bert_train ", arguments);
+    return concat(kBinDir + "/bprun ", placing, " bert_train ", arguments);
   }
   // Makes a program that runs bert_train after shell commands. Returns the beginning of a command.
   static std::string with(const std::string& commands) {
     std::ofstream(path("wrapped")) << "#!/bin/sh\n"
-                                   << commands << "\nexec " BP_BIN_DIR "/bert_train \"$@\"\n";
+                                   << commands << "\nexec " + kBinDir + "/bert_train \"$@\"\n";
     std::filesystem::permissions(path("wrapped"), std::filesystem::perms::owner_all);
     return "./wrapped ";
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/e2e/gpu/gpu_runs.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -75,7 +76,7 @@ TEST_F(GpuMemory, AStepThatNeedsTooMuchLeavesTheMemoryOfAll) {
 TEST_F(GpuMemory, OnlyTheRankThatFailsLeavesAFile) {
   const std::string program = with("[ $RANK = 1 ] && export FAKE_CUDA_FAIL=cudaMalloc:600:2");
   ::setenv("FAKE_CUDA_DEVICES", "2", 1);
-  const Ended ended = in_folder(concat(BP_BIN_DIR "/bprun -n 2 ", program, training("two")));
+  const Ended ended = in_folder(concat(kBinDir + "/bprun -n 2 ", program, training("two")));
   EXPECT_EQ(ended.code, 70) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("out of memory at step "));
   EXPECT_TRUE(history("two", 0).is_null()) << history("two", 0).at("error");

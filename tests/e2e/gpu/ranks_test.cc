@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/e2e/gpu/gpu_runs.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -48,9 +49,9 @@ class GpuRanks : public test::GpuRuns<GpuRanks>, public ::testing::WithParamInte
   static Ended run_with_a_killed_rank(const std::string& run, const std::string& environment) {
     const std::string rank = concat("rank-of-", run);
     std::ofstream(path(rank)) << "#!/bin/sh\necho $$ > " << run
-                              << ".$RANK\nexec " BP_BIN_DIR "/bert_train \"$@\"\n";
+                              << ".$RANK\nexec " + kBinDir + "/bert_train \"$@\"\n";
     fs::permissions(path(rank), fs::perms::owner_all);
-    const std::string command = concat(environment, BP_BIN_DIR "/bprun -n 2 ./", rank, " ", kData,
+    const std::string command = concat(environment, kBinDir + "/bprun -n 2 ./", rank, " ", kData,
                                        "--epochs 100 --batch 8 --device cuda --run ", run, "-run");
     return in_folder(concat(
         "{ ", command, " > log 2>&1 & pid=$!; for i in $(seq 1200); do ", "grep -q \"step.:3,\" ",

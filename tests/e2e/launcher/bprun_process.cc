@@ -23,6 +23,7 @@
 #include "launcher/process/read_file.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/process/spawn.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
 namespace {
@@ -78,7 +79,7 @@ std::string fake_ssh(const std::string& before) {
 }
 
 std::string rank_program() {
-  return (std::filesystem::path(BP_BIN_DIR).parent_path() / "tests" / "rank_program").string();
+  return (std::filesystem::path(kBinDir).parent_path() / "tests" / "rank_program").string();
 }
 
 std::string fake_nvml_folder() {
@@ -91,7 +92,7 @@ BprunProcess::BprunProcess(const BprunInput& input) : mark_(new_mark()) {
   const Fd in = file_with(input.standard_input);
   launcher::SpawnRequest request;
   request.argv = input.before;
-  request.argv.push_back(std::string(BP_BIN_DIR) + "/bprun");
+  request.argv.push_back(kBinDir + "/bprun");
   request.file = request.argv.front();
   request.argv.insert(request.argv.end(), input.arguments.begin(), input.arguments.end());
   request.environment =

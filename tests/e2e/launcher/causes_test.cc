@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "tests/e2e/launcher/bprun_process.h"
 #include "tests/support/memory_limit.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
 namespace {
@@ -18,7 +19,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string bprun_path() { return std::string(BP_BIN_DIR) + "/bprun"; }
+std::string bprun_path() { return kBinDir + "/bprun"; }
 
 TEST(Cause, AFullDisk) {
   BprunProcess bprun({{"-n", "2", "sh", "-c", "cat /proc/version >/dev/full"}});

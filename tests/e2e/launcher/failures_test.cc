@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "tests/e2e/launcher/bprun_process.h"
+#include "tests/support/places.h"
 #include "tests/support/scratch.h"
 
 namespace bp::test {
@@ -204,7 +205,7 @@ TEST(Failure, NamesRanksThatNeverJoined) {
 // Whichever step lacks a descriptor, bprun must report it in one line.
 TEST(Failure, TooFewDescriptorsAreReported) {
   const std::string again =
-      concat("for n in 4 6 8 10 12 14 16 18 20 22 24 32; do prlimit --nofile=$n ", BP_BIN_DIR,
+      concat("for n in 4 6 8 10 12 14 16 18 20 22 24 32; do prlimit --nofile=$n ", kBinDir,
              "/bprun -n 2 true 2>&1; echo code $? of $n; done");
   BprunProcess bprun({{"-n", "1", "--prefix", "none", "sh", "-c", again}});
   EXPECT_EQ(bprun.finish(), 0);
@@ -326,9 +327,8 @@ TEST(Usage, ADeletedWorkingDirectoryIsReported) {
 }
 
 TEST(Usage, ABusyStorePortIsRefused) {
-  BprunProcess bprun(
-      {{"--store-port", "0", "-n", "1", "sh", "-c",
-        std::string(BP_BIN_DIR) + "/bprun --store-port ${BP_STORE##*:} true; echo code $?"}});
+  BprunProcess bprun({{"--store-port", "0", "-n", "1", "sh", "-c",
+                       kBinDir + "/bprun --store-port ${BP_STORE##*:} true; echo code $?"}});
   EXPECT_EQ(bprun.finish(), 0);
   EXPECT_THAT(bprun.out(), HasSubstr("code 2\n"));
   EXPECT_THAT(bprun.err(), ContainsRegex("bprun: --store-port: port [0-9]+ is held by pid [0-9]+ "

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/launcher/bprun_process.h"
+#include "tests/support/places.h"
 #include "tests/support/scratch.h"
 
 namespace bp::test {
@@ -155,8 +156,7 @@ TEST(Output, GoesToFilesToo) {
 }
 
 TEST(Output, EndsTheJobWhenItsReaderEnds) {
-  BprunProcess bprun(
-      {{"-n", "1", "sh", "-c", "exec " + std::string(BP_BIN_DIR) + "/bprun yes | head -1"}});
+  BprunProcess bprun({{"-n", "1", "sh", "-c", "exec " + kBinDir + "/bprun yes | head -1"}});
   EXPECT_EQ(bprun.finish(), 0);
   EXPECT_EQ(bprun.out(), "[0] [0] y\n");
 }

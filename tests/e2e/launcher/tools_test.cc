@@ -14,6 +14,7 @@
 #include "launcher/gpus/gpu.h"
 #include "tests/e2e/launcher/bprun_process.h"
 #include "tests/e2e/launcher/ssh_fixture.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
 namespace {
@@ -227,7 +228,7 @@ TEST(GpuJob, IsRefusedIfAGpuDoesNotExist) {
 // Returns what bash offers to complete the last of these words.
 std::string completed(const std::string& words, int last) {
   const std::string script =
-      concat("source <(", BP_BIN_DIR, "/bprun --completion bash); COMP_WORDS=(", words,
+      concat("source <(", kBinDir, "/bprun --completion bash); COMP_WORDS=(", words,
              "); COMP_CWORD=", last, "; _bprun; echo \"${COMPREPLY[*]}\"");
   BprunProcess bash({{"--prefix", "none", "bash", "-c", script}});
   EXPECT_EQ(bash.finish(), 0);

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "tests/support/on_gpu.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
 
-inline const int kUsesCudaKernels = use_fake("BP_CUDA_KERNELS", BP_CUDA_KERNELS_ON_HOST);
+inline const int kUsesCudaKernels =
+    use_fake("BP_CUDA_KERNELS", kTestsDir + "/libcuda_kernels_on_host.so");
 
 }  // namespace bp::test

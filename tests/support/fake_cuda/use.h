@@ -7,21 +7,24 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "comm/device/cuda_runtime.h"
 #include "tests/support/fake_cuda/fake_cuda.h"
 #include "tests/support/on_gpu.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
 
-inline const int kUsesFakeCuda = use_fake("BP_CUDA_RUNTIME", BP_FAKE_CUDA);
+inline const std::string kFakeCuda = kTestsDir + "/libfake_cuda.so";
+inline const int kUsesFakeCuda = use_fake("BP_CUDA_RUNTIME", kFakeCuda);
 
 // Adds work to a stream that takes this time. On a real GPU that is a call of the host.
 inline void pause_stream(void* stream, int milliseconds) {
   if (!runs_on_gpu()) {
-    void* const fake = ::dlopen(BP_FAKE_CUDA, RTLD_NOW);
+    void* const fake = ::dlopen(kFakeCuda.c_str(), RTLD_NOW);
     reinterpret_cast<FakeCudaPause*>(::dlsym(fake, kFakeCudaPause))(stream, milliseconds);
     return;
   }
@@ -37,7 +40,7 @@ inline void pause_stream(void* stream, int milliseconds) {
 
 // Returns the last copies between devices and the host.
 inline std::vector<FakeCudaCopy> last_copies(std::size_t most) {
-  void* const library = ::dlopen(BP_FAKE_CUDA, RTLD_NOW);
+  void* const library = ::dlopen(kFakeCuda.c_str(), RTLD_NOW);
   std::vector<FakeCudaCopy> copies(most);
   copies.resize(
       reinterpret_cast<FakeCudaCopies*>(::dlsym(library, kFakeCudaCopies))(copies.data(), most));
@@ -55,7 +58,7 @@ inline std::ptrdiff_t copies_to_host() {
 // Returns how many bytes of host memory are pinned; 0 on a real GPU, which does not tell.
 inline std::size_t pinned_bytes() {
   if (runs_on_gpu()) return 0;
-  void* const library = ::dlopen(BP_FAKE_CUDA, RTLD_NOW);
+  void* const library = ::dlopen(kFakeCuda.c_str(), RTLD_NOW);
   return reinterpret_cast<FakeCudaPinned*>(::dlsym(library, kFakeCudaPinned))();
 }
 

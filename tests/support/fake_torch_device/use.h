@@ -6,7 +6,7 @@
 //   c10::Stream(c10::Stream::UNSAFE, device, reinterpret_cast<c10::StreamId>(handle))
 //
 // With FAKE_TORCH_AS_CUDA=1 in the environment the device is LibTorch's CUDA. A program that opens
-// libtorch_cuda.so gets that, and NVIDIA's driver with it, if BP_FAKE_GPU is in LD_LIBRARY_PATH and
+// libtorch_cuda.so gets that, and NVIDIA's driver with it, if kFakeGpuDir is in LD_LIBRARY_PATH and
 // BP_CUDA_RUNTIME names the fake CUDA runtime.
 //
 // Operators are kernels on the current stream: work of other streams that no event orders with
@@ -20,19 +20,24 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <string>
 
 #include <c10/core/Device.h>
 
 #include "tests/support/fake_cuda/use.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
+
+inline const std::string kFakeGpuDir = kTestsDir + "/fake_gpu";
 
 inline bool fakes_cuda() { return std::getenv("FAKE_TORCH_AS_CUDA") != nullptr; }
 
 inline void* load_fake_torch_device() {
-  const char* const fake = fakes_cuda() ? BP_FAKE_GPU "/libtorch_cuda.so" : BP_FAKE_TORCH_DEVICE;
-  const char* const file = runs_on_gpu() ? "libtorch_cuda.so" : fake;
-  void* const library = ::dlopen(file, RTLD_NOW | RTLD_GLOBAL);
+  const std::string fake =
+      fakes_cuda() ? kFakeGpuDir + "/libtorch_cuda.so" : kTestsDir + "/libfake_torch_device.so";
+  const std::string file = runs_on_gpu() ? "libtorch_cuda.so" : fake;
+  void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library != nullptr) return library;
   std::cerr << ::dlerror() << '\n';
   std::abort();

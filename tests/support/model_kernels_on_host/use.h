@@ -3,9 +3,11 @@
 #pragma once
 
 #include "tests/support/on_gpu.h"
+#include "tests/support/places.h"
 
 namespace bp::test {
 
-inline const int kUsesModelKernels = use_fake("BP_MODEL_KERNELS", BP_MODEL_KERNELS_ON_HOST);
+inline const int kUsesModelKernels =
+    use_fake("BP_MODEL_KERNELS", kTestsDir + "/libmodel_kernels_on_host.so");
 
 }  // namespace bp::test

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/support/classify_data.h"
+#include "tests/support/places.h"
 #include "tests/unit/data/prepare_fixture.h"
 #include "trainer/data/sample_store.h"
 
@@ -20,7 +21,7 @@ class OlderStore : public PrepareTest {
   std::string write_older() {
     std::string path = scratch_.path("r.sqlite");
     SQLite::Database database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-    database.exec(read_file(BP_SOURCE_DIR "/tests/golden/store_2.sql"));
+    database.exec(read_file(kSourceDir + "/tests/golden/store_2.sql"));
     return path;
   }
 };

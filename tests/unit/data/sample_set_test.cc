@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "tests/support/classify_data.h"
+#include "tests/support/places.h"
 #include "tests/support/scratch.h"
 #include "trainer/data/prepare.h"
 #include "trainer/data/sample_store.h"
@@ -16,7 +17,7 @@
 namespace bp::trainer {
 namespace {
 
-const std::string kReviews = BP_SOURCE_DIR "/examples/reviews.csv";
+const std::string kReviews = kSourceDir + "/examples/reviews.csv";
 
 class SampleSetTest : public testing::Test {
  protected:
@@ -114,8 +115,7 @@ TEST_F(SampleSetTest, HasQuotesCommasAndLineBreaksInItsFields) {
 
 TEST_F(SampleSetTest, TheGeneratorMakesItByteForByte) {
   const std::string made = scratch_.path("made.csv");
-  const std::string command =
-      concat("python3 ", BP_SOURCE_DIR, "/examples/make_reviews.py >", made);
+  const std::string command = concat("python3 ", kSourceDir, "/examples/make_reviews.py >", made);
   ASSERT_EQ(std::system(command.c_str()), 0);
   EXPECT_TRUE(read_file(made) == read_file(kReviews));
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/places.h"
 #include "trainer/data/token_windows.h"
 #include "trainer/text/tokenizer.h"
 #include "trainer/text/utf8.h"
@@ -14,7 +15,7 @@
 namespace bp::trainer {
 namespace {
 
-const std::string kFolder = BP_SOURCE_DIR "/tests/golden/";
+const std::string kFolder = kSourceDir + "/tests/golden/";
 
 // Replaces each \u{HEX} by its character.
 std::string unescape(const std::string& text) {

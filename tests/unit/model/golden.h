@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "tests/support/places.h"
 #include "trainer/model/config.h"
 
 namespace bp::trainer {
@@ -11,7 +12,7 @@ namespace bp::trainer {
 // Its file has 5 tensors of the embeddings, 16 of each of two layers, and 2 each of pooler and
 // head.
 inline constexpr std::size_t kGoldenParameters = 41;
-inline const std::string kGolden = BP_SOURCE_DIR "/tests/golden/bert";
+inline const std::string kGolden = kSourceDir + "/tests/golden/bert";
 
 inline BertConfig golden_config(double dropout) {
   BertConfig config = read_config(kGolden + "/config.json");

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "tests/support/places.h"
 #include "tests/support/refusal.h"
 #include "tests/unit/model/golden.h"
 #include "tests/unit/model/golden_tensors.h"
@@ -31,7 +32,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const std::string kLoraFolder = BP_SOURCE_DIR "/tests/golden/lora";
+const std::string kLoraFolder = kSourceDir + "/tests/golden/lora";
 const TrainingStep kLoraStep{1, 1};
 
 LoraConfig golden_lora() { return read_adapter_config(kLoraFolder + "/adapter_config.json"); }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "tests/support/places.h"
 #include "trainer/model/bert.h"
 #include "trainer/model/weights.h"
 #include "trainer/tasks/classify/class_config.h"
@@ -16,7 +17,7 @@ namespace {
 
 std::string folder() {
   const char* const named = std::getenv("BP_TEST_MINILM");
-  return named != nullptr ? named : BP_SOURCE_DIR "/.deps/minilm";
+  return named != nullptr ? named : kSourceDir + "/.deps/minilm";
 }
 
 void expect_begins(const at::Tensor& tensor, const std::vector<float>& expected) {

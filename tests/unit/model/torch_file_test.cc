@@ -10,6 +10,7 @@
 
 #include "refusal.h"
 #include "small_zip.h"
+#include "tests/support/places.h"
 #include "trainer/model/safetensors.h"
 
 namespace bp::trainer {
@@ -21,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-const std::string kGolden = BP_SOURCE_DIR "/tests/golden/torch_file/";
+const std::string kGolden = kSourceDir + "/tests/golden/torch_file/";
 
 // One tensor of a file.
 struct Read {

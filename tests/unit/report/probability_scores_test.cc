@@ -14,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/places.h"
 #include "trainer/tasks/classify/rank_area.h"
 #include "trainer/tasks/classify/scores.h"
 
@@ -32,7 +33,7 @@ int most_probable_of(std::span<const float> shares) {
 }
 
 TEST(ProbabilityScores, EqualScikitLearn) {
-  std::ifstream golden(BP_SOURCE_DIR "/tests/golden/classify/golden.jsonl");
+  std::ifstream golden(kSourceDir + "/tests/golden/classify/golden.jsonl");
   int cases = 0;
   int without_area = 0;
   for (std::string line; std::getline(golden, line); ++cases) {

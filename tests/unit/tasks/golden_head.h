@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "tests/support/places.h"
 #include "tests/unit/model/golden_tensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/optim/adamw.h"
@@ -24,7 +25,7 @@ class GoldenHead {
   static constexpr int kSteps = 20;
 
   explicit GoldenHead(const std::string& name)
-      : folder_(BP_SOURCE_DIR "/tests/golden/heads/" + name),
+      : folder_(kSourceDir + "/tests/golden/heads/" + name),
         expected_(read_tensors(folder_ + "/expected.safetensors")) {}
 
   [[nodiscard]] BertConfig config() const { return read_config(folder_ + "/config.json"); }

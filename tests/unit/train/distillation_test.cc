@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "tests/support/places.h"
 #include "tests/unit/model/golden_tensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/tasks/classify/class_config.h"
@@ -22,7 +23,7 @@
 namespace bp::trainer {
 namespace {
 
-const std::string kDistillFolder = BP_SOURCE_DIR "/tests/golden/distill";
+const std::string kDistillFolder = kSourceDir + "/tests/golden/distill";
 const TrainingStep kDistillStep{1, 0};
 const DistillOptions kBoth{.teacher = "teacher", .temperature = 3, .weight = 0.7, .hidden = 0.4};
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/support/classify_data.h"
+#include "tests/support/places.h"
 #include "tests/support/scratch.h"
 #include "trainer/checkpoint/checkpoint_state.h"
 #include "trainer/checkpoint/manifest.h"
@@ -22,8 +23,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-const std::string kStore = BP_SOURCE_DIR "/tests/golden/run/reviews.store";
-const std::string kCheckpoint = BP_SOURCE_DIR "/tests/golden/run/checkpoint";
+const std::string kStore = kSourceDir + "/tests/golden/run/reviews.store";
+const std::string kCheckpoint = kSourceDir + "/tests/golden/run/checkpoint";
 
 std::string bytes_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

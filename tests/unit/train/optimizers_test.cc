@@ -9,6 +9,7 @@
 #include <ostream>
 #include <string>
 
+#include "tests/support/places.h"
 #include "tests/unit/model/golden_tensors.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/optimizer_options.h"
@@ -58,7 +59,7 @@ class Optimizers : public ::testing::TestWithParam<OptimizerCase> {
 };
 
 TEST_P(Optimizers, EqualTorchOrThePaperAfterAHundredSteps) {
-  const auto expected = read_tensors(BP_SOURCE_DIR "/tests/golden/optim/expected.safetensors");
+  const auto expected = read_tensors(kSourceDir + "/tests/golden/optim/expected.safetensors");
   NamedParameters parameters;
   for (const char* name : {"dense.weight", "zeros.weight", "dense.bias"}) {
     parameters.emplace_back(name,

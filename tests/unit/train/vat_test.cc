@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "tests/support/places.h"
 #include "tests/unit/model/golden_tensors.h"
 #include "trainer/model/noise.h"
 #include "trainer/model/weights.h"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr VatOptions kOptions{.xi = 0.1, .eps = 2};
 constexpr double kWeight = 0.7;
-const std::string kFolder = BP_SOURCE_DIR "/tests/golden/vat";
+const std::string kFolder = kSourceDir + "/tests/golden/vat";
 const TrainingStep kVatStep{1, 0};
 
 class Vat : public ::testing::Test {

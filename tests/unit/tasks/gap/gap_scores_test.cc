@@ -13,6 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/places.h"
 #include "tests/support/refusal.h"
 
 namespace bp::trainer {
@@ -20,7 +21,7 @@ namespace {
 
 // tests/golden/gap/make.py makes the file.
 TEST(GapScores, EqualTheScorerOfGap) {
-  std::ifstream golden(BP_SOURCE_DIR "/tests/golden/gap/golden.jsonl");
+  std::ifstream golden(kSourceDir + "/tests/golden/gap/golden.jsonl");
   int cases = 0;
   int without_bias = 0;
   for (std::string line; std::getline(golden, line); ++cases) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/places.h"
 #include "tests/unit/model/golden_tensors.h"
 #include "trainer/model/bert.h"
 #include "trainer/model/weights.h"
@@ -19,7 +20,7 @@
 
 namespace bp::trainer {
 
-inline const std::string kGoldenPretrain = BP_SOURCE_DIR "/tests/golden/pretrain";
+inline const std::string kGoldenPretrain = kSourceDir + "/tests/golden/pretrain";
 
 class GoldenPretrain : public ::testing::Test {
  protected:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bp/error.h"
+#include "tests/support/places.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/full_disk.h"
 #include "tests/unit/data/input_refusal.h"
@@ -67,7 +68,7 @@ TEST_F(Shards, HoldWhatWasWritten) {
 // The library divides by the sizes of chunks when it opens a data set.
 TEST_F(Shards, OnWhichTheLibraryCrashesAreRefused) {
   constexpr std::size_t kSizeOfAChunk = 2802;
-  std::string bytes = read_file(BP_SOURCE_DIR "/tests/fuzz/corpus/shard/tiny");
+  std::string bytes = read_file(kSourceDir + "/tests/fuzz/corpus/shard/tiny");
   ASSERT_EQ(bytes.at(kSizeOfAChunk), 2);
   const std::string whole = write("whole.hdf5", bytes);
   EXPECT_NO_THROW(ShardReader(whole, 20));

@@ -15,6 +15,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/places.h"
+
 namespace bp::trainer {
 namespace {
 
@@ -35,7 +37,7 @@ RegressScores scores_of(const Numbers& targets, const Numbers& predictions) {
 
 // tests/golden/regress/make.py makes the file.
 TEST(RegressScores, EqualScikitLearnAndSciPy) {
-  std::ifstream golden(BP_SOURCE_DIR "/tests/golden/regress/golden.jsonl");
+  std::ifstream golden(kSourceDir + "/tests/golden/regress/golden.jsonl");
   int cases = 0;
   int constant = 0;
   for (std::string line; std::getline(golden, line); ++cases) {

@@ -13,6 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/places.h"
 #include "tests/support/refusal.h"
 #include "trainer/tasks/tokens/entity_report.h"
 
@@ -45,7 +46,7 @@ Found found_in(const EntityTags& tags, const std::vector<int>& sentence) {
 
 // tests/golden/entities/make.py makes the file.
 TEST(Entities, EqualSeqeval) {
-  std::ifstream golden(BP_SOURCE_DIR "/tests/golden/entities/golden.jsonl");
+  std::ifstream golden(kSourceDir + "/tests/golden/entities/golden.jsonl");
   int cases = 0;
   std::size_t sequences = 0;
   for (std::string line; std::getline(golden, line); ++cases) {

@@ -13,6 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/places.h"
 #include "tests/support/refusal.h"
 
 namespace bp::trainer {
@@ -90,7 +91,7 @@ TEST(SentenceWindows, AWordLongerThanAWindowIsCut) {
 
 // tests/golden/sentences/make.py makes the file.
 TEST(SentenceWindows, EqualTheRecipeOfTransformers) {
-  const std::string folder = BP_SOURCE_DIR "/tests/golden/";
+  const std::string folder = kSourceDir + "/tests/golden/";
   const Vocabulary vocabulary = Vocabulary::read(folder + "tokenizer_vocab.txt");
   Tokenizer uncased(vocabulary, true);
   Tokenizer cased(vocabulary, false);
