@@ -29,7 +29,7 @@ function(bp_cuda_plugin target library source archs)
   set(_library ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${library})
   add_custom_command(
     OUTPUT ${_library}
-    COMMAND ${BP_NVCC} -std=c++20 -O2 --threads=2 ${ARGN} --expt-relaxed-constexpr ${_code} -I${PROJECT_SOURCE_DIR}
+    COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${BP_NVCC} -std=c++20 -O2 --threads=2 ${ARGN} --expt-relaxed-constexpr ${_code} -I${PROJECT_SOURCE_DIR}
             -I${PROJECT_SOURCE_DIR}/include -Xcompiler=-fPIC,-fvisibility=hidden,-Wall,-Wextra -Werror=all-warnings -MD -MF
             ${_object}.d -MT ${_library} -c ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${_object}
     COMMAND ${BP_NVCC} -shared -cudart=shared ${_object} -o ${_library}

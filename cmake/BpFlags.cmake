@@ -50,7 +50,7 @@ if(BP_FUZZ)
 endif()
 
 find_program(BP_LLD ld.lld)
-if(BP_LLD AND NOT BP_SANITIZE)
+if(BP_LLD)
   add_link_options(-fuse-ld=lld)
 endif()
 

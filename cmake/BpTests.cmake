@@ -1,6 +1,14 @@
-# bp_test(NAME sources... LIBS libs... LABELS labels... [TIMEOUT s] [PROCESSORS n] [ENV VAR=value...])
-# One GoogleTest program. Labels: unit (seconds, no sockets beyond loopback), ranks, e2e, hosts
-# (namespaces of this machine as hosts), torch.
+# GoogleTest programs. Few programs contain all tests, because linking each takes seconds. CTest runs each suite in a
+# process of its own, so a crash costs its suite only.
+#
+#   bp_test_program(NAME LIBS libs... LABELS labels... [TORCH] [PROCESSES])
+#   bp_test(AREA IN program sources... [SUITES sources...] [LIBS libs...] [TIMEOUT s] [PROCESSORS n] [ENV VAR=value...])
+#
+# A program's tests come from areas. An area's suites are AREA.SUITE in CTest: `ctest -R '^AREA\\.'` runs them. TORCH
+# precompiles headers of LibTorch, too. The tests of a program with PROCESSES start ranks with run_processes.h. SUITES
+# names test sources that the program links as objects. TIMEOUT is that of a suite.
+#
+# Labels: unit (seconds, no sockets beyond loopback), ranks, e2e, hosts (namespaces of this machine as hosts), torch.
 find_package(GTest REQUIRED)
 
 # The environment of the tests and of the processes that they start. Reports go to files, because a rank's stderr may be
@@ -17,32 +25,51 @@ endif()
 
 # The code under test is optimised. The tests themselves need not be, and so compile in a quarter less time.
 set(BP_TEST_OPTIONS $<$<CONFIG:Release>:-Og>)
+if(BP_SANITIZE MATCHES undefined)
+  # Its checks are for the code under test, and take longer to compile than the rest of a test.
+  list(APPEND BP_TEST_OPTIONS -fno-sanitize=undefined)
+endif()
 
-function(bp_test name)
-  cmake_parse_arguments(arg "" "TIMEOUT;PROCESSORS" "LIBS;LABELS;ENV" ${ARGN})
+# BpTestSuites.cmake lists the suites when CTest starts.
+set(BP_TEST_AREAS ${CMAKE_BINARY_DIR}/tests/areas.cmake)
+file(WRITE ${BP_TEST_AREAS} "")
+
+function(bp_test_program name)
+  cmake_parse_arguments(arg "TORCH;PROCESSES" "" "LIBS;LABELS" ${ARGN})
+  add_executable(${name})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
+                                           POSITION_INDEPENDENT_CODE OFF BP_TEST_LABELS "${arg_LABELS}")
+  set(main GTest::gtest_main)
+  if(arg_PROCESSES)
+    set(main bp_test_processes)
+  endif()
+  target_link_libraries(${name} PRIVATE bp_flags ${arg_LIBS} bp_test_places GTest::gmock ${main})
+  target_compile_options(${name} PRIVATE ${BP_TEST_OPTIONS})
+  set(torch)
+  if(arg_TORCH)
+    set(torch torch)
+  endif()
+  bp_precompile(EXECUTABLE std tests ${torch} TARGETS ${name})
+endfunction()
+
+function(bp_test area)
+  cmake_parse_arguments(arg "" "IN;TIMEOUT;PROCESSORS" "SUITES;LIBS;ENV" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
   endif()
   if(NOT arg_PROCESSORS)
     set(arg_PROCESSORS 1)
   endif()
-  list(APPEND arg_ENV ${BP_TEST_ENVIRONMENT})
-  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  target_link_libraries(${name} PRIVATE bp_flags ${arg_LIBS} bp_test_places GTest::gmock GTest::gtest_main)
-  target_compile_options(${name} PRIVATE ${BP_TEST_OPTIONS})
-  # Those of e2e start bert_train, and do not link LibTorch.
-  if("torch" IN_LIST arg_LABELS AND NOT "e2e" IN_LIST arg_LABELS)
-    bp_precompile(EXECUTABLE std tests torch TARGETS ${name})
-  else()
-    bp_precompile(EXECUTABLE std tests TARGETS ${name})
-  endif()
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(
-    ${name}
-    PROPERTIES LABELS "${arg_LABELS}"
-               TIMEOUT ${arg_TIMEOUT}
-               COST ${arg_TIMEOUT} # starts the long tests first, so that none runs alone at the end
-               PROCESSORS ${arg_PROCESSORS}
-               ENVIRONMENT "${arg_ENV}")
+  target_sources(${arg_IN} PRIVATE ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${arg_IN} PRIVATE ${arg_LIBS})
+  # Sources of one area are compiled at once: a name in an unnamed namespace may occur again in another area.
+  list(FILTER arg_UNPARSED_ARGUMENTS INCLUDE REGEX "\\.cc$")
+  set_source_files_properties(${arg_UNPARSED_ARGUMENTS} TARGET_DIRECTORY ${arg_IN} PROPERTIES BP_BATCH ${area})
+  set(suites ${arg_UNPARSED_ARGUMENTS} ${arg_SUITES})
+  list(FILTER suites INCLUDE REGEX "_test\\.cc$")
+  list(TRANSFORM suites PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  get_target_property(labels ${arg_IN} BP_TEST_LABELS)
+  file(APPEND ${BP_TEST_AREAS}
+       "bp_add_suites(\"${area}\" \"${CMAKE_BINARY_DIR}/tests/${arg_IN}\" \"${suites}\" \"${labels}\" \
+${arg_TIMEOUT} ${arg_PROCESSORS} \"${arg_ENV};${BP_TEST_ENVIRONMENT}\")\n")
 endfunction()

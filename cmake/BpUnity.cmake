@@ -7,7 +7,7 @@ option(BP_UNITY "Compile several sources at once" OFF)
 set(BP_UNITY_BATCH 6 CACHE STRING "Sources that are compiled at once, at most")
 
 # bp_unity(folder): does so for all targets of the folder and of those below it. Sources that are compiled together come
-# from one folder. A source with compile options or definitions of its own, or with the property BP_ALONE, is compiled
+# from one folder, or have the same value of the property BP_BATCH. A source with compile options or definitions of its own, or with the property BP_ALONE, is compiled
 # alone.
 function(bp_unity folder)
   if(NOT BP_UNITY)
@@ -43,6 +43,7 @@ function(bp_unity_target target folder)
         set(alone TRUE)
       endif()
     endforeach()
+    get_source_file_property(group ${source} TARGET_DIRECTORY ${target} BP_BATCH)
     cmake_path(IS_PREFIX CMAKE_SOURCE_DIR ${source} in_tree)
     cmake_path(IS_PREFIX CMAKE_BINARY_DIR ${source} in_build)
     if(alone OR in_build OR NOT in_tree)
@@ -50,7 +51,9 @@ function(bp_unity_target target folder)
       continue()
     endif()
     file(RELATIVE_PATH source ${CMAKE_SOURCE_DIR} ${source})
-    cmake_path(GET source PARENT_PATH group)
+    if(NOT group)
+      cmake_path(GET source PARENT_PATH group)
+    endif()
     string(MAKE_C_IDENTIFIER ${group} group)
     math(EXPR batch "0${count_${group}} / ${BP_UNITY_BATCH}")
     math(EXPR count_${group} "0${count_${group}} + 1")

@@ -75,7 +75,7 @@ faults() {
 # and reflections.
 hostile_store() {
   local status=0 figure
-  BP_SIEGE=10000 build/tests/unit_store --gtest_filter='StoreSiege*' >"$work/siege.log" 2>&1 || status=$?
+  BP_SIEGE=10000 build/tests/unit_comm --gtest_filter='StoreSiege*' >"$work/siege.log" 2>&1 || status=$?
   figure=$(grep 'resident memory' "$work/siege.log")
   if grep -q SKIPPED "$work/siege.log"; then
     verdict hostile_store 77 "$(grep 'ulimit -Hn' "$work/siege.log")"
@@ -111,7 +111,7 @@ strangers() {
   ((unharmed == 20)) || status=1
   verdict strangers "$status" "$unharmed of 20 jobs unharmed by $connections connections of strangers"
   status=0
-  BP_SIEGE=2000 build/tests/unit_peers --gtest_filter='*StrangersThatComeFirst*' >"$work/strangers.log" 2>&1 || status=$?
+  BP_SIEGE=2000 build/tests/unit_comm --gtest_filter='*StrangersThatComeFirst*' >"$work/strangers.log" 2>&1 || status=$?
   verdict strangers_first "$status" "$(grep -o 'refused .* connections' "$work/strangers.log")"
 }
 
@@ -165,7 +165,7 @@ allocators() {
 # operation.
 long_vectors() {
   local status=0
-  BP_TEST_LONG=1 build/tests/ranks_long >"$work/long.log" 2>&1 || status=$?
+  BP_TEST_LONG=1 build/tests/ranks_comm --gtest_filter='LongVectors.*' >"$work/long.log" 2>&1 || status=$?
   grep -q SKIPPED "$work/long.log" && status=77
   verdict long_vectors "$status" "$(grep -o '[0-9]* tests from.* ran.*' "$work/long.log")"
 }

@@ -27,7 +27,7 @@ void read_network(const std::string& line) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(addresses) {
   using namespace bp;
   std::istringstream lines(bp::test::text_of(data, size));
   for (std::string line; std::getline(lines, line);) {

@@ -25,7 +25,7 @@ auto sent_again(Decode decode, const Frame& frame) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(agent_frames) {
   const std::string bytes = bp::test::text_of(data, size);
   const std::size_t middle = size == 0 ? 0 : data[0] % size;
   bp::test::read_anything([&] {

@@ -10,7 +10,7 @@
 #include "launcher/cli/options.h"
 #include "launcher/report/exit_code.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(bprun_options) {
   using namespace bp::launcher;
   std::istringstream text(bp::test::text_of(data, size));
   std::vector<std::string> words;

@@ -6,7 +6,7 @@
 #include "trainer/checkpoint/checkpoint_state.h"
 #include "trainer/checkpoint/manifest.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(checkpoint) {
   using namespace bp::trainer;
   if (size == 0) return 0;
   const std::string text = bp::test::text_of(data + 1, size - 1);

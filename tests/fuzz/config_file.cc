@@ -18,7 +18,7 @@ std::vector<Setting> settings_of(const std::string& path) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(config_file) {
   static const bp::test::InputFile file(".yaml");
   static const bp::test::InputFile written(".yaml");
   const std::string& path = file.write(bp::test::text_of(data, size));

@@ -6,7 +6,7 @@
 #include "trainer/model/config.h"
 #include "trainer/tasks/classify/class_config.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(config_json) {
   using namespace bp::trainer;
   bp::test::read_anything([&] {
     const BertConfig config = parse_config(bp::test::text_of(data, size));

@@ -52,7 +52,7 @@ void check_windows(const Sentence& sentence, std::size_t max_length) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(conll) {
   using namespace bp::trainer;
   if (size == 0) return 0;
   const std::string text = bp::test::text_of(data + 1, size - 1);

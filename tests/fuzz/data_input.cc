@@ -46,7 +46,7 @@ void read_raw(const std::string& path, const std::string& encoding) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(data_input) {
   static const bp::test::InputFile file("");
   static const std::array<std::string, 8> encodings{
       "", "utf-8", "utf-16", "utf-32", "windows-1252", "shift_jis", "utf-7", "gb18030"};

@@ -5,7 +5,7 @@
 #include "comm/topology/environment_reader.h"
 #include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(environment) {
   bp::Variables::Map map;
   std::istringstream lines(bp::test::text_of(data, size));
   for (std::string line; std::getline(lines, line);) {

@@ -48,7 +48,7 @@ void check_quotes(const std::string& text) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(escaping) {
   const std::string text = bp::test::text_of(data, size);
   check_csv(valid_utf8(text));
   check_html(text);

@@ -1,4 +1,6 @@
-// Helpers that the targets share.
+// FUZZ_TARGET(name) { ... } defines the function that reads `data`, of `size` bytes, and returns 0.
+// A fuzzer consists of one target, which libFuzzer calls. Other builds have one program with all
+// targets, which replay.cc calls by their names. Below are helpers that targets share.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +12,20 @@
 
 #include "bp/error.h"
 
+#ifdef BP_FUZZER
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+#define FUZZ_TARGET(name) int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+#else
+#define FUZZ_TARGET(name)                                                             \
+  static int fuzz_##name(const std::uint8_t* data, std::size_t size);                 \
+  static const int registered_##name = bp::test::register_target(#name, fuzz_##name); \
+  static int fuzz_##name(const std::uint8_t* data, std::size_t size)
+#endif
 
 namespace bp::test {
+
+using FuzzTarget = int(const std::uint8_t* data, std::size_t size);
+int register_target(const char* name, FuzzTarget* target);
 
 inline std::string text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};

@@ -9,7 +9,7 @@
 #include "fuzz.h"
 #include "input_file.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(gap_row) {
   using namespace bp::trainer;
   static Tokenizer tokenizer(Vocabulary::parse(
       "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n##a\nb\n##b\n.\nhe\n##r\nher\nshe\n", "vocab.txt"));

@@ -4,7 +4,7 @@
 #include "fuzz.h"
 #include "launcher/hosts/placement.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(host_list) {
   using namespace bp::launcher;
   bp::test::read_anything([&] {
     const Hosts hosts = parse_host_list(bp::test::text_of(data, size));

@@ -4,7 +4,7 @@
 #include "fuzz.h"
 #include "launcher/hosts/placement.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(hostfile) {
   using namespace bp::launcher;
   bp::test::read_anything([&] {
     const Hosts hosts = parse_hostfile(bp::test::text_of(data, size), "hosts");

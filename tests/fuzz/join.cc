@@ -10,7 +10,7 @@
 #include "launcher/protocol/frame.h"
 #include "launcher/protocol/messages.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(join) {
   using namespace bp;
   using namespace bp::launcher;
   const std::string bytes = bp::test::text_of(data, size);

@@ -48,7 +48,7 @@ void compare(const bp::trainer::JsonLinesReader& reader, const std::string& key,
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(json_lines) {
   using namespace bp::trainer;
   static const bp::test::InputFile file(".jsonl");
   if (size == 0) return 0;

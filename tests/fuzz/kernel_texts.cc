@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "launcher/process/oom_killer.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(kernel_texts) {
   using namespace bp::launcher;
   const std::string text = bp::test::text_of(data, size);
   const std::string word = explain_log_record(text, 4711);

@@ -9,7 +9,7 @@
 #include "input_file.h"
 #include "trainer/text/utf8.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(label_map) {
   using namespace bp::trainer;
   const std::string text = bp::test::text_of(data, size);
   bp::test::read_input([&] {

@@ -4,7 +4,7 @@
 #include "fuzz.h"
 #include "input_file.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(lease) {
   using namespace bp::trainer;
   static const bp::test::InputFile file(".lease");
   const std::string& path = file.write(bp::test::text_of(data, size));

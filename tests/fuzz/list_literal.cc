@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(list_literal) {
   using bp::trainer::parse_list_literal;
   const std::string text = bp::test::text_of(data, size);
   std::vector<std::int32_t> numbers;

@@ -8,7 +8,7 @@
 #include "fuzz.h"
 #include "launcher/hosts/allocation.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(nodelist) {
   using namespace bp::launcher;
   const std::string text = bp::test::text_of(data, size);
   const std::size_t end = std::min(text.find('\n'), text.size());

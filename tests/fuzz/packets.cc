@@ -8,7 +8,7 @@
 #include "comm/transport/transport.h"
 #include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(packets) {
   using namespace bp;
   std::vector<std::byte> memory(kPacketBytes);
   std::memcpy(memory.data(), data, std::min(size, memory.size()));

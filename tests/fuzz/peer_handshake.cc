@@ -48,7 +48,7 @@ void require(bool holds) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(peer_handshake) {
   const std::string bytes = bp::test::text_of(data, size);
   const bp::JobKey key{7};
   const bp::Bytes32 identity{9};

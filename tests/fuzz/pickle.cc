@@ -3,7 +3,7 @@
 
 #include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(pickle) {
   bp::test::read_anything(
       [&] { (void)bp::trainer::parse_state_dict(bp::test::text_of(data, size)); });
   return 0;

@@ -10,7 +10,7 @@
 #include "comm/rendezvous/channels.h"
 #include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(pmi) {
   using namespace bp;
   // Sends a packet for each line, because the rank reads one answer before it asks for the next.
   int ends[2] = {-1, -1};

@@ -43,7 +43,7 @@ void show_line(std::string_view line) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(rank_output) {
   if (size == 0) return 0;
   const std::string bytes = bp::test::text_of(data + 1, size - 1);
   const std::size_t middle = bytes.empty() ? 0 : data[0] / 4 % bytes.size();

@@ -24,7 +24,7 @@ std::string metrics_at(const std::string& path) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(run_files) {
   static const bp::test::InputFile file("");
   if (size == 0) return 0;
   const std::string& path = file.write(bp::test::text_of(data + 1, size - 1));

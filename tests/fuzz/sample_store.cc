@@ -49,7 +49,7 @@ void read_all(const std::string& path) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(sample_store) {
   static const std::string whole = make_store(true);
   static const std::string half = make_store(false);
   static const bp::test::InputFile file("");

@@ -9,7 +9,7 @@
 #include "launcher/hosts/host_list.h"
 #include "launcher/hosts/placement.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(selection) {
   using namespace bp::launcher;
   const std::string text = bp::test::text_of(data, size);
   const std::size_t end = std::min(text.find('\n'), text.size());

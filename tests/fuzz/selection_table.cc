@@ -7,7 +7,7 @@
 
 #include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(selection_table) {
   using namespace bp;
   std::istringstream in(bp::test::text_of(data, size));
   bp::test::read_anything([&] {

@@ -19,7 +19,7 @@ void require_separator(char separator) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(separator) {
   const std::string text = bp::test::text_of(data, size);
   const SeparatorLine line = find_separator_line(text);
   if (line.length > text.size()) std::abort();

@@ -11,7 +11,7 @@ extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(shard) {
   constexpr std::int64_t kVocabulary = 20;
   constexpr int kMostRows = 1000;  // a file of a few bytes may claim any number of rows
   static const bp::test::InputFile file(".hdf5");

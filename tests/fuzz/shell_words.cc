@@ -5,7 +5,7 @@
 
 #include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(shell_words) {
   using namespace bp::launcher;
   const std::string text = bp::test::text_of(data, size);
   bp::test::read_anything([&] {

@@ -24,7 +24,7 @@ void read_message(std::string_view body) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(store_frames) {
   if (size == 0) return 0;
   const std::string bytes = bp::test::text_of(data + 1, size - 1);
   const bool sealed = data[0] % 2 == 1;

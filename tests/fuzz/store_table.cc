@@ -26,7 +26,7 @@ void handle(StoreTable& table, StoreTable::Client client, std::string_view body)
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(store_table) {
   const std::string bytes = bp::test::text_of(data, size);
   StoreTable table;
   std::string_view rest = bytes;

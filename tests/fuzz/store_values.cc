@@ -31,7 +31,7 @@ void read_words(const std::string& text) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(store_values) {
   if (size == 0) return 0;
   const std::string text = bp::test::text_of(data + 1, size - 1);
   data[0] % 2 == 0 ? read_note(text) : read_words(text);

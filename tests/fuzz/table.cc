@@ -8,7 +8,7 @@
 #include "trainer/tasks/classify/label_form.h"
 #include "trainer/text/utf8.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(table) {
   using namespace bp::trainer;
   static const bp::test::InputFile file("");
   if (size == 0) return 0;

@@ -4,7 +4,7 @@
 #include "fuzz.h"
 #include "trainer/model/safetensors.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(tensor_file) {
   using namespace bp::trainer;
   constexpr std::uint64_t kMaxBytes = 1 << 20;
   bp::test::read_anything([&] {

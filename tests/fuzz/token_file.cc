@@ -50,7 +50,7 @@ std::size_t count_samples(const std::string& path) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(token_file) {
   static const bp::test::InputFile file(".sqlite");
   static const std::string whole = make_file();
   std::string bytes = whole;

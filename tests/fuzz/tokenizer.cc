@@ -3,7 +3,7 @@
 
 #include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(tokenizer) {
   using namespace bp::trainer;
   static const Vocabulary vocabulary{{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "##a",
                                       "##b", "ab", "##ab", "e", "##e", ".", "1", "##1",

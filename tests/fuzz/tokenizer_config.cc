@@ -6,7 +6,7 @@
 
 #include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(tokenizer_config) {
   using namespace bp::trainer;
   bp::test::read_anything([&] {
     const TokenizerConfig config = parse_tokenizer_config(bp::test::text_of(data, size));

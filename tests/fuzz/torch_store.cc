@@ -66,7 +66,7 @@ class AnswerServer {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(torch_store) {
   static AnswerServer& server = *new AnswerServer;  // lives as long as its thread
   server.set_answer(bp::test::text_of(data, std::min<std::size_t>(size, 16384)));
   const EngineRank rank = {.engine = "torchrun",

@@ -7,7 +7,7 @@
 #include "input_file.h"
 #include "trainer/commands/command_line.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(train_options) {
   using namespace bp::trainer;
   std::istringstream text(bp::test::text_of(data, size));
   std::vector<std::string> words;

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 #include "trainer/text/tokenizer.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(vocabulary) {
   using namespace bp::trainer;
   bp::test::read_anything([&] {
     Tokenizer tokenizer(Vocabulary::parse(bp::test::text_of(data, size), "input"));

@@ -78,17 +78,19 @@ class Build:
         text = ""
         for program in programs:
             own = [name for name in program.files if name.endswith(".cc")]
-            text += (f"bp_test({program.target} {' '.join(own + program.sources)} LIBS {' '.join(program.libs)}"
-                     " LABELS unit)\n")
-            text += f"set_target_properties({program.target} PROPERTIES UNITY_BUILD OFF)\n"
+            sources = " ".join(own + program.sources)
+            text += (f"bp_test_program({program.target} LIBS {' '.join(program.libs)} LABELS unit)\n"
+                     f"bp_test({program.target} IN {program.target} {sources})\n"
+                     f"set_source_files_properties({sources} PROPERTIES BP_ALONE ON)\n")
             text += "".join(f"target_compile_options({program.target} PRIVATE \"{flag}\")\n" for flag in program.flags)
             for name in own:
                 home = self.library(name)
                 text += (f"if(TARGET {home})\n  set_source_files_properties(${{CMAKE_SOURCE_DIR}}/{name}"
-                         f" TARGET_DIRECTORY {home} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)\nendif()\n")
+                         f" TARGET_DIRECTORY {home} PROPERTIES BP_ALONE ON)\nendif()\n")
         write_if_new(self.tree / "mutation.cmake", text)
         write_if_new(self.tree / "CMakeLists.txt",
-                     (self.checkout / "CMakeLists.txt").read_text() + "include(mutation.cmake)\n")
+                     (self.checkout / "CMakeLists.txt").read_text().replace(
+                         "\nbp_unity(", "\ninclude(mutation.cmake)\nbp_unity("))
         run(["cmake", "-S", self.tree, "-B", self.folder, "-G", "Ninja", "--log-level=WARNING",
              "-DCMAKE_BUILD_TYPE=Mutation", f"-DCMAKE_CXX_FLAGS_MUTATION={FLAGS}", "-DBP_UNITY=ON",
              "-DBP_PCH=ON", "-DBP_WERROR=OFF", "-DBP_BENCH=OFF", f"-DBP_TORCH={'ON' if torch else 'OFF'}"])

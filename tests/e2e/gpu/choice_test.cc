@@ -26,7 +26,7 @@ class DeviceOption : public test::GpuRuns<DeviceOption> {
     // The loader of libraries searches no further.
     std::ofstream(path("nothing/libcuda.so.1")) << "no library";
     fs::create_directory(path("driver"));
-    fs::create_symlink(kFakeGpuDir + "/libcuda.so.1", path("driver/libcuda.so.1"));
+    fs::create_symlink(test::kFakeGpuDir + "/libcuda.so.1", path("driver/libcuda.so.1"));
     std::ofstream(path("driver/libtorch_cuda.so")) << "no library";
   }
   void TearDown() override { fs::remove_all(path("r")); }

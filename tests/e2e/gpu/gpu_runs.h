@@ -24,6 +24,7 @@
 #include "tests/support/cuda_kernels_on_host/use.h"
 #include "tests/support/fake_cuda/use.h"
 #include "tests/support/fake_nccl/use.h"
+#include "tests/support/fake_torch_device/folder.h"
 #include "tests/support/model_kernels_on_host/use.h"
 #include "tests/support/on_gpu.h"
 #include "tests/support/places.h"

@@ -25,11 +25,10 @@
 #include <c10/core/Device.h>
 
 #include "tests/support/fake_cuda/use.h"
+#include "tests/support/fake_torch_device/folder.h"
 #include "tests/support/places.h"
 
 namespace bp::test {
-
-inline const std::string kFakeGpuDir = kTestsDir + "/fake_gpu";
 
 inline bool fakes_cuda() { return std::getenv("FAKE_TORCH_AS_CUDA") != nullptr; }
 
