@@ -2,16 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <locale>
 #include <span>
 #include <sstream>
 #include <string>
 
 namespace bp {
 
-// concat("rank ", 3, " of ", 4) is "rank 3 of 4". For messages, not for hot paths.
+// concat("rank ", 3, " of ", 4) is "rank 3 of 4". For messages, not for hot paths. Addresses, keys
+// of the store and texts that ranks compare are made by it too, so the program's locale, which may
+// write 65,536, does not count.
 template <class... Parts>
 [[nodiscard]] std::string concat(const Parts&... parts) {
   std::ostringstream out;
+  out.imbue(std::locale::classic());
   (out << ... << parts);
   return out.str();
 }

@@ -89,9 +89,9 @@ void SelectionTable::add(const SelectionKey& key, const SelectionRow& row) {
 void SelectionTable::write(std::ostream& out) const {
   out << "# operation backend ranks hosts below algorithm\n";
   for (const auto& [key, row] : lines_) {
-    out << "all_reduce " << key.backend << ' ' << key.ranks << ' ' << key.hosts << ' '
-        << (row.below == kAllThatIsLonger ? "-" : concat(row.below)) << ' '
-        << name_of(row.algorithm) << '\n';
+    out << concat("all_reduce ", key.backend, ' ', key.ranks, ' ', key.hosts, ' ',
+                  row.below == kAllThatIsLonger ? "-" : concat(row.below), ' ',
+                  name_of(row.algorithm), '\n');
   }
 }
 

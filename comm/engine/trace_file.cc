@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -45,8 +46,11 @@ std::string json_text(std::string_view text) {
 // Microseconds, to the nanosecond.
 std::string micros(std::chrono::nanoseconds time) {
   std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), "%.3f", static_cast<double>(time.count()) / 1000);
-  return text.data();
+  char* const end =
+      std::to_chars(text.begin(), text.end(), static_cast<double>(time.count()) / 1000,
+                    std::chars_format::fixed, 3)
+          .ptr;
+  return {text.data(), end};
 }
 
 std::string path_of(const std::string& folder, int rank) {

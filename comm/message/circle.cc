@@ -1,6 +1,7 @@
 #include "comm/message/circle.h"
 
 #include <algorithm>
+#include <locale>
 #include <sstream>
 
 namespace bp {
@@ -37,6 +38,7 @@ bool waits_for(int from, const WaitNote& waiting, int to, const WaitNote& other)
 
 std::string to_text(const WaitNote& note) {
   std::ostringstream out;
+  out.imbue(std::locale::classic());
   out << static_cast<int>(note.kind) << ' ' << note.peer << ' ' << note.number << '\n';
   write_list(out, note.posted);
   write_list(out, note.handled);
@@ -48,6 +50,7 @@ std::string to_text(const WaitNote& note) {
 
 std::optional<WaitNote> wait_note_of(const std::string& text) {
   std::istringstream in(text);
+  in.imbue(std::locale::classic());
   WaitNote note;
   int kind = 0;
   std::size_t count = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <locale>
 #include <string>
 
 #include "base/text.h"
@@ -33,9 +34,11 @@ LastCaches read_last_caches() {
   for (int index = 0;; ++index) {
     const std::string folder = concat("/sys/devices/system/cpu/cpu0/cache/index", index, "/");
     std::ifstream size(folder + "size");
+    size.imbue(std::locale::classic());
     std::size_t kibibytes = 0;  // as "32768K"
     if (!(size >> kibibytes)) return last;
     std::ifstream sharers(folder + "shared_cpu_list");
+    sharers.imbue(std::locale::classic());  // another one may take the commas for parts of numbers
     const int cores = std::max(1, cores_in(sharers));
     last.bytes = kibibytes << 10;
     last.count = std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)) / cores);
