@@ -1,7 +1,10 @@
+#include <algorithm>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <utility>
 
+#include "base/deadline.h"
 #include "comm/engine/work_state.h"
 
 namespace bp {
@@ -33,6 +36,8 @@ void Work::wait(void* stream) {
   if (const auto state = std::exchange(state_, nullptr)) state->delay(stream);
 }
 
-bool Work::wait_for(std::chrono::milliseconds timeout) { return !state_ || state_->wait(timeout); }
+bool Work::wait_for(std::chrono::milliseconds timeout) {
+  return !state_ || state_->wait(bounded(std::max(timeout, std::chrono::milliseconds(0))));
+}
 
 }  // namespace bp

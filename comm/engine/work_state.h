@@ -23,8 +23,8 @@ struct Work::State {
   virtual ~State() = default;
 
   [[nodiscard]] virtual bool done() = 0;
-  // Waits until the operation is done, for at most `timeout`. Returns false if it is still in
-  // flight then. Throws the operation's Error.
+  // Waits until the operation is done, for at most `timeout`, which is bounded(). Returns false if
+  // it is still in flight then. Throws the operation's Error.
   virtual bool wait(std::optional<std::chrono::milliseconds> timeout) = 0;
   // See Work::wait(stream).
   virtual void delay(void* /*stream*/) { wait({}); }

@@ -102,7 +102,8 @@ class Work {
   // then; the next call on the communicator throws a later one, and the content of the output is
   // then undefined.
   void wait(void* stream);
-  // Returns true once it is done, and false if it still runs after `timeout`. Throws its Error.
+  // Returns true once it is done, and false if it still runs after `timeout`, which may be
+  // milliseconds::max(). Throws its Error.
   [[nodiscard]] bool wait_for(std::chrono::milliseconds timeout);
 
   struct BP_HIDDEN State;

@@ -220,6 +220,24 @@ TEST_P(Trouble, PendingAndLaterCallsGetTheError) {
               StartsWith("aborted: this communicator has already failed: ranks disagree"));
 }
 
+TEST_P(Trouble, AWaitMayLastAsLongAsItTakes) {
+  const auto texts = errors(2, [](Communicator& comm) {
+    std::vector<float> data(10);
+    if (comm.rank() == 1) {
+      std::this_thread::sleep_for(300ms);
+      all_reduce(comm, view(data));
+      send(comm, const_view(data), 0);
+      return;
+    }
+    Work sum = all_reduce_async(comm, view(data));
+    EXPECT_FALSE(sum.wait_for(std::chrono::milliseconds::min()));
+    EXPECT_TRUE(sum.wait_for(std::chrono::milliseconds::max()));
+    Work received = receive_async(comm, view(data), 1);
+    EXPECT_TRUE(received.wait_for(std::chrono::milliseconds::max()));
+  });
+  EXPECT_THAT(texts, Each(""));
+}
+
 TEST_P(Trouble, FinishedCommunicatorRefusesCalls) {
   const auto texts = errors(1, [](Communicator& comm) {
     comm.finish();
