@@ -63,7 +63,7 @@ struct Logger {
   }
 };
 
-// The only process-wide state in bp: all of a process logs to the same place.
+// Process-wide state, as all of a process logs to the same place.
 Logger& logger() {
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static auto* const kLogger = new Logger;  // never destroyed: threads may log until the very end

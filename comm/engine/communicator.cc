@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/forked.h"
 #include "base/text.h"
 #include "bp/log.h"
 #include "bp/store.h"
@@ -89,7 +90,7 @@ Communicator& Communicator::operator=(Communicator&& other) noexcept {
   return *this;
 }
 Communicator::~Communicator() {
-  if (impl_ && impl_->is_of_another_process()) static_cast<void>(impl_.release());
+  if (impl_ && !impl_->process().is_here()) keep_undestroyed(std::move(impl_));
 }
 
 void Communicator::refuse_moved_from() {
@@ -105,12 +106,25 @@ std::string_view Communicator::backend() const {
 }
 std::string_view Communicator::algorithm() const { return impl().engine().setup().algorithm; }
 Store* Communicator::store() const { return impl().job() ? &impl().job()->store() : nullptr; }
-Trace* Communicator::trace() const { return impl().engine().setup().trace.get(); }
-Counters Communicator::counters() const { return impl().engine().counters(); }
-std::vector<RecordedOperation> Communicator::recent() const { return impl().engine().recent(); }
-void Communicator::abort(const std::string& why) { impl().engine().abort(why); }
+Trace* Communicator::trace() const {
+  impl().refuse_in_child("trace");
+  return impl().engine().setup().trace.get();
+}
+Counters Communicator::counters() const {
+  impl().refuse_in_child("counters");
+  return impl().engine().counters();
+}
+std::vector<RecordedOperation> Communicator::recent() const {
+  impl().refuse_in_child("recent");
+  return impl().engine().recent();
+}
+void Communicator::abort(const std::string& why) {
+  impl().refuse_in_child("abort");
+  impl().engine().abort(why);
+}
 
 void Communicator::finish() {
+  impl().refuse_in_child("finish");
   impl().engine().finish();
   if (!impl().job() || !impl().engine().setup().is_world) return;
   impl().job()->leave();
@@ -121,9 +135,21 @@ void Communicator::finish() {
   }
 }
 
-Communicator Communicator::split(int color) { return split_with(*this, color, impl().options()); }
+Communicator Communicator::split(int color) {
+  impl().refuse_in_child("split");
+  return split_with(*this, color, impl().options());
+}
 
 struct Buffer::State {
+  State() = default;
+  State(State&&) = default;
+  State& operator=(State&&) = delete;
+  // A forked process would free the memory of the one that uses it.
+  ~State() {
+    if (keeper && !process.is_here()) keep_undestroyed(std::move(keeper));
+  }
+
+  ProcessMark process;
   std::byte* data = nullptr;
   std::size_t size = 0;
   Device device;
@@ -140,6 +166,7 @@ std::size_t Buffer::bytes() const { return state_ ? state_->size : 0; }
 Device Buffer::device() const { return state_ ? state_->device : Device{}; }
 
 Buffer Communicator::allocate(std::size_t bytes, Device device) {
+  impl().refuse_in_child("allocate");
   Buffer::State state;
   state.size = bytes;
   state.device = device;

@@ -1,15 +1,14 @@
 // The implementation of Communicator, and how to make one over any transport.
 #pragma once
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/forked.h"
 #include "bp/communicator.h"
 #include "comm/engine/backends.h"
 #include "comm/engine/engine.h"
@@ -30,13 +29,17 @@ class Communicator::Impl {
   // waits until the other ranks have left it.
   [[nodiscard]] StoreHost* host() const { return host_.get(); }
   void serves(std::shared_ptr<StoreHost> host) { host_ = std::move(host); }
-  // True in a process that was forked from the one that made it.
-  [[nodiscard]] bool is_of_another_process() const { return ::getpid() != process_; }
+  [[nodiscard]] const ProcessMark& process() const { return process_; }
+  // For every call that uses a thread, a lock or a connection: throws invalid_argument in a process
+  // that was forked from the one that made the communicator.
+  void refuse_in_child(std::string_view called) const {
+    process_.refuse_elsewhere(called, "communicator");
+  }
 
  private:
   const Topology topology_;
   const CommunicatorOptions options_;
-  const pid_t process_ = ::getpid();
+  const ProcessMark process_;
   std::shared_ptr<StoreHost> host_;
   Engine engine_;
 };

@@ -27,6 +27,7 @@ WorldPlan plan_of(const Engine& engine, const Topology& world, const std::vector
 }  // namespace
 
 Communicator Communicator::recover() {
+  impl().refuse_in_child("recover");
   Engine& engine = impl().engine();
   const std::shared_ptr<Store> store = engine.give_up_store();
   const Environment environment = Environment::current();

@@ -21,6 +21,7 @@ Request::Request(Communicator& comm,
                  const CollectiveOptions& options,
                  std::string_view called)
     : comm_(comm), stream_(options.stream), called_(called.empty() ? name_of(kind) : called) {
+  comm.impl().refuse_in_child(called_);
   operation.kind = kind;
   operation.reduce = options.op;
   operation.name = options.name;

@@ -2,9 +2,11 @@
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/deadline.h"
+#include "base/forked.h"
 #include "comm/engine/work_state.h"
 
 namespace bp {
@@ -20,24 +22,38 @@ Work& Work::operator=(Work&& other) noexcept {
 
 Work::~Work() {
   if (!state_) return;
+  if (!state_->process.is_here()) {
+    keep_undestroyed(std::move(state_));
+    return;
+  }
   try {
     state_->wait({});
   } catch (const std::exception&) {  // the next call on the communicator throws it
   }
 }
 
-bool Work::done() const { return !state_ || state_->done(); }
+Work::State* Work::state(std::string_view called) const {
+  if (state_) state_->process.refuse_elsewhere(called, "operation");
+  return state_.get();
+}
+
+bool Work::done() const {
+  State* const one = state("done");
+  return one == nullptr || one->done();
+}
 
 void Work::wait() {
-  if (state_) state_->wait({});
+  if (State* const one = state("wait")) one->wait({});
 }
 
 void Work::wait(void* stream) {
-  if (const auto state = std::exchange(state_, nullptr)) state->delay(stream);
+  static_cast<void>(state("wait"));
+  if (const auto one = std::exchange(state_, nullptr)) one->delay(stream);
 }
 
 bool Work::wait_for(std::chrono::milliseconds timeout) {
-  return !state_ || state_->wait(bounded(std::max(timeout, std::chrono::milliseconds(0))));
+  State* const one = state("wait_for");
+  return one == nullptr || one->wait(bounded(std::max(timeout, std::chrono::milliseconds(0))));
 }
 
 }  // namespace bp

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/forked.h"
 #include "bp/communicator.h"
 #include "comm/device/device.h"
 
@@ -21,6 +22,8 @@ struct Work::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   virtual ~State() = default;
+
+  const ProcessMark process = {};
 
   [[nodiscard]] virtual bool done() = 0;
   // Waits until the operation is done, for at most `timeout`, which is bounded(). Returns false if

@@ -98,6 +98,7 @@ std::int64_t StoreClient::erase(std::string_view prefix) {
 }
 
 void StoreClient::fail_job(const JobFailure& failure) {
+  process_.refuse_elsewhere("fail_job", "store's client");
   if (failure.cause >= 0 && failure.cause != rank_) follows_ = true;
   ask({"fail_job", {}}, {.op = StoreOp::fail,
                          .number = failure.cause,
@@ -105,11 +106,13 @@ void StoreClient::fail_job(const JobFailure& failure) {
 }
 
 std::optional<JobFailure> StoreClient::job_failure() const {
+  process_.refuse_elsewhere("job_failure", "store's client");
   const std::lock_guard lock(mutex_);
   return failure_;
 }
 
 void StoreClient::on_job_failure(std::function<void(const JobFailure&)> listener) {
+  process_.refuse_elsewhere("on_job_failure", "store's client");
   std::unique_lock lock(mutex_);
   listener_idle_.wait(lock, [&] { return !listener_runs_; });
   listener_ = std::move(listener);
@@ -130,6 +133,7 @@ Survivors StoreClient::join_survivors() {
 void StoreClient::request_stop() { ask({"request_stop", {}}, {.op = StoreOp::stop}); }
 
 bool StoreClient::stop_requested() const {
+  process_.refuse_elsewhere("stop_requested", "store's client");
   const std::lock_guard lock(mutex_);
   return stop_requested_;
 }

@@ -38,6 +38,10 @@ StoreClient::StoreClient(StoreLink link, const StoreClientOptions& options)
                            [this, received = std::move(link.received)] { read_loop(received); })) {}
 
 StoreClient::~StoreClient() {
+  if (!process_.is_here()) {
+    thread_.detach();  // it exists in the other process only
+    return;
+  }
   on_job_failure({});
   ::shutdown(socket_.get(), SHUT_RDWR);  // ends read_loop()
   thread_.join();
@@ -94,6 +98,7 @@ void StoreClient::send(const StoreMessage& message) noexcept {
 StoreMessage StoreClient::ask(const What& what,
                               StoreMessage request,
                               std::optional<milliseconds> timeout) {
+  process_.refuse_elsewhere(what.verb, "store's client");
   const PausableTimeout limit(timeout ? std::clamp(*timeout, milliseconds{0}, kLongestWait)
                                       : answer_within_);
   const milliseconds last_answer = std::min(kLastAnswer, answer_within_);

@@ -18,6 +18,7 @@
 
 #include "base/deadline.h"
 #include "base/fd.h"
+#include "base/forked.h"
 #include "base/hmac.h"
 #include "bp/error.h"
 #include "bp/store.h"
@@ -103,6 +104,7 @@ class StoreClient final : public Store {
   void wake_calls();                                      // with mutex_ held
   void run_listener(std::unique_lock<std::mutex>& lock);  // unlocks while the listener runs
 
+  const ProcessMark process_;
   const StoreAddress address_;
   const int rank_;
   std::chrono::milliseconds answer_within_;  // does not change after the server's welcome

@@ -11,8 +11,17 @@
 // throws it, and so do all pending ones; if there are none, the next call throws it. Every later
 // call throws `aborted` and quotes it.
 //
-// Threads: only one thread at a time may use a communicator. Any thread may call abort(),
-// counters() and recent().
+// Threads: only one thread at a time may use a communicator, but several may send and receive
+// messages of it at once, beside one that calls the rest, and two threads may use two
+// communicators. Any thread may call abort(), counters() and recent(). A rank finds ranks that wait
+// for each other by what its threads have used so far. It takes a thread that has waited for a
+// second in one communicator to begin nothing in another that this thread made or used last, and to
+// send no message while no second thread has sent or received one.
+//
+// Forks: a process that was forked from the one that made a communicator has copies of its objects,
+// which it may only ask for rank(), size(), topology() and the like, and destroy. Every other call
+// with the communicator, with its Works and with its Store throws invalid_argument there, and
+// changes nothing in the job.
 #pragma once
 
 #include <chrono>
@@ -84,7 +93,8 @@ struct CommunicatorOptions {
 
 // An operation in flight. The memory of its views must live until it is done. The destructor of an
 // unfinished Work waits for it, at most for the collective's timeout, and drops its error; the next
-// call on the communicator reports that. After wait(stream) the destructor does not wait.
+// call on the communicator reports that. After wait(stream) the destructor does not wait, nor in a
+// forked process.
 class Work {
  public:
   Work();
@@ -110,6 +120,9 @@ class Work {
   explicit Work(std::shared_ptr<State> state);
 
  private:
+  // Null without an operation. Throws in a forked process.
+  [[nodiscard]] BP_HIDDEN State* state(std::string_view called) const;
+
   std::shared_ptr<State> state_;
 };
 
@@ -148,9 +161,7 @@ class Communicator {
   // calls with it throw invalid_argument.
   Communicator(Communicator&&) noexcept;
   Communicator& operator=(Communicator&&) noexcept;
-  // Does not use the network; see finish(). In a process that was forked from the one that made the
-  // communicator it does nothing at all: its threads exist only there. Such a process must not use
-  // the communicator.
+  // Does not use the network; see finish(). In a forked process it does nothing at all.
   ~Communicator();
 
   [[nodiscard]] int rank() const;

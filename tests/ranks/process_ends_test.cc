@@ -4,11 +4,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/collective.h"
+#include "bp/store.h"
 #include "tests/support/refusal.h"
 #include "tests/support/run_processes.h"
 
@@ -52,6 +59,79 @@ RANK_BODY(forks) {
 }
 
 TEST(ProcessEnds, AForkedProcessMayDestroyACommunicator) { run_processes("forks", {.ranks = 2}); }
+
+// What a forked process calls, and what it gets.
+void try_all_calls(Communicator& world, Work& work, std::span<float> data) {
+  const auto refused = [](const std::string& called, const std::string& object) {
+    return concat("invalid_argument: ", called,
+                  ": this process was forked from the one that made the ", object,
+                  ", and only that one can use it (let the child execute a program, or leave it to "
+                  "the parent to call bp)");
+  };
+  const auto of_world = [&](const std::string& called) { return refused(called, "communicator"); };
+  Store& store = *world.store();
+  EXPECT_EQ(error_of([&] { all_reduce(world, view(data)); }), of_world("all_reduce"));
+  EXPECT_EQ(error_of([&] { static_cast<void>(barrier_async(world)); }), of_world("barrier"));
+  EXPECT_EQ(error_of([&] { send(world, const_view(data), 0); }), of_world("send"));
+  EXPECT_EQ(error_of([&] { receive(world, view(data), 0); }), of_world("receive"));
+  EXPECT_EQ(error_of([&] { static_cast<void>(world.split(0)); }), of_world("split"));
+  EXPECT_EQ(error_of([&] { static_cast<void>(world.allocate(8)); }), of_world("allocate"));
+  EXPECT_EQ(error_of([&] { static_cast<void>(world.recover()); }), of_world("recover"));
+  EXPECT_EQ(error_of([&] { static_cast<void>(world.counters()); }), of_world("counters"));
+  EXPECT_EQ(error_of([&] { world.abort("the child does"); }), of_world("abort"));
+  EXPECT_EQ(error_of([&] { world.finish(); }), of_world("finish"));
+  EXPECT_EQ(error_of([&] { work.wait(); }), refused("wait", "operation"));
+  EXPECT_EQ(error_of([&] { static_cast<void>(work.done()); }), refused("done", "operation"));
+  const auto of_store = [&](const std::string& called) {
+    return refused(called, "store's client");
+  };
+  EXPECT_EQ(error_of([&] { store.set("key", "child"); }), of_store("set"));
+  EXPECT_EQ(error_of([&] { store.fail_job({0, "the child fails"}); }), of_store("fail_job"));
+  EXPECT_EQ(error_of([&] { store.goodbye(); }), of_store("goodbye"));
+  EXPECT_EQ(error_of([&] { static_cast<void>(store.job_failure()); }), of_store("job_failure"));
+}
+
+// Static objects, which exit() destroys in the child.
+Work left_in_flight;    // NOLINT(cert-err58-cpp)
+Buffer left_allocated;  // NOLINT(cert-err58-cpp)
+
+RANK_BODY(child_calls) {
+  Communicator world = Communicator::create();
+  std::vector<float> data(1000, 1);
+  all_reduce(world, view(data));
+  left_allocated = world.allocate(std::size_t{1} << 20);
+  const std::span kept(reinterpret_cast<float*>(left_allocated.data()), 1000);
+  std::ranges::fill(kept, 7.0F);
+  left_in_flight = receive_async(world, view(data), (world.rank() + 1) % world.size());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(10);
+    try_all_calls(world, left_in_flight, data);
+    std::exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_THAT(kept, testing::Each(7));
+  const std::vector<float> ones(1000, 1);
+  send(world, const_view(ones), (world.rank() + world.size() - 1) % world.size());
+  left_in_flight.wait();
+  EXPECT_THAT(data, testing::Each(1));
+  for (int i = 0; i < 10; ++i) {
+    std::ranges::fill(data, 1.0F);
+    all_reduce(world, view(data));
+    EXPECT_THAT(data, testing::Each(world.size()));
+  }
+  EXPECT_EQ(world.store()->find("key"), std::nullopt);
+  left_allocated = Buffer();
+  world.finish();
+  return 0;
+}
+
+TEST(ProcessEnds, WhatAForkedProcessCallsIsRefusedAndLeavesTheJobAlone) {
+  run_processes("child_calls", {.ranks = 3});
+  run_processes("child_calls", {.ranks = 3, .environment = {"BP_BACKEND=gloo"}});
+}
 
 }  // namespace
 }  // namespace bp::test
