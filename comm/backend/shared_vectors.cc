@@ -44,6 +44,14 @@ SharedVectors::SharedVectors(std::shared_ptr<SharedHost> host,
   }
 }
 
+SharedVectors::~SharedVectors() {
+  for (const PhaseBarrier::Location& channel : channels_) {
+    ChannelPool::leave(host_->at(channel.rank, channel.offset));
+  }
+  const std::size_t own = channels_[static_cast<std::size_t>(rank_)].offset;
+  host_->channels().give_back(own, SharedChannel::bytes(chunk_), channels_.size());
+}
+
 void SharedVectors::pass_barrier(CollectiveCall& call,
                                  std::uint64_t offset,
                                  std::span<const std::byte> bytes,

@@ -28,7 +28,7 @@ namespace bp {
 
 // What a communicator takes in the arena of each of its ranks: the barrier's lines and the stage.
 struct SharedChannel {
-  static constexpr std::size_t kStage = 4096;                    // the offset of the stage
+  static constexpr std::size_t kStage = ChannelPool::kHead;      // the offset of the stage
   static constexpr std::size_t kChunk = std::size_t{256} << 10;  // in whole cache lines
 
   [[nodiscard]] static constexpr std::size_t bytes(std::size_t chunk) {
@@ -42,12 +42,15 @@ class SharedVectors {
   // than a barrier.
   static constexpr std::size_t kShort = 1024;
 
-  // `channels` by rank in the communicator: SharedChannel::bytes(chunk) of zeros each. `rank` is
-  // this rank.
+  // `channels` by rank in the communicator: SharedChannel::bytes(chunk) each, of
+  // ChannelPool::take(). `rank` is this rank.
   SharedVectors(std::shared_ptr<SharedHost> host,
                 std::vector<PhaseBarrier::Location> channels,
                 int rank,
                 std::size_t chunk);
+  ~SharedVectors();  // gives this rank's channel back to its pool
+  SharedVectors(const SharedVectors&) = delete;
+  SharedVectors& operator=(const SharedVectors&) = delete;
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(channels_.size()); }

@@ -12,18 +12,19 @@
 namespace bp {
 namespace {
 
+constexpr std::size_t kChannelBytes = SharedChannel::bytes(SharedChannel::kChunk);
+
 // The ranks that have passed the same color, and where each shares memory with the group.
 struct Members {
   std::vector<int> ranks;  // in the parent
   std::vector<std::size_t> channels;
 };
 
-// Collective. The memory stays allocated until the job ends, because a slower rank may still read
-// it when this one has destroyed the group.
+// Collective.
 Members gather_members(Communicator& comm, int color, SharedHost* shared) {
-  const std::size_t bytes = SharedChannel::bytes(SharedChannel::kChunk);
   const std::array<std::int64_t, 2> own{
-      color, shared == nullptr ? 0 : static_cast<std::int64_t>(shared->own().allocate(bytes))};
+      color,
+      shared == nullptr ? 0 : static_cast<std::int64_t>(shared->channels().take(kChannelBytes))};
   std::vector<std::int64_t> all(own.size() * static_cast<std::size_t>(comm.size()));
   all_gather(comm, const_view(std::span(own)), view(all), {.name = "split"});
   Members members;
@@ -81,6 +82,9 @@ Communicator split_with(Communicator& comm, int color, CommunicatorOptions optio
     const int rank = topology.leader_of(topology.host()) + local;
     const auto member = static_cast<std::size_t>(rank);
     parts.channels.push_back({setup.members[member] - shared->first(), members.channels[member]});
+  }
+  if (shared && topology.local_size() == 1) {  // no rank uses the channel
+    shared->channels().give_back(parts.channels.front().offset, kChannelBytes, 0);
   }
   if (topology.size() > 1) setup.job = parent.job;
   setup.devices = parent.devices;

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/shared_memory.h"
 #include "comm/shared/arena.h"
+#include "comm/shared/channel_pool.h"
 #include "comm/shared/process_memory.h"
 
 namespace bp {
@@ -31,9 +32,15 @@ class SharedHost {
   // `neighbours`: by rank on this host, with this rank itself. `first`: the world rank of this
   // host's first rank. `open`: whether each rank of the host can access the memory of all others.
   SharedHost(std::shared_ptr<Arena> own, std::vector<Neighbour> neighbours, int first, bool open)
-      : own_(std::move(own)), neighbours_(std::move(neighbours)), first_(first), open_(open) {}
+      : own_(std::move(own)),
+        channels_(*own_),
+        neighbours_(std::move(neighbours)),
+        first_(first),
+        open_(open) {}
 
   [[nodiscard]] Arena& own() { return *own_; }
+  // What this rank's communicators have of own().
+  [[nodiscard]] ChannelPool& channels() { return channels_; }
   [[nodiscard]] int first() const { return first_; }
   [[nodiscard]] std::byte* at(int rank, std::size_t offset) const {
     return neighbours_[static_cast<std::size_t>(rank)].memory.data() + offset;
@@ -57,6 +64,7 @@ class SharedHost {
 
  private:
   std::shared_ptr<Arena> own_;
+  ChannelPool channels_;
   std::vector<Neighbour> neighbours_;
   int first_;
   bool open_;

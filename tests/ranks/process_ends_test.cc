@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <fstream>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,6 +38,46 @@ RANK_BODY(group_after_world) {
 }
 
 TEST(ProcessEnds, GroupsEndWithTheWorld) { run_processes("group_after_world", {.ranks = 2}); }
+
+// Returns the bytes of shared memory that this process has in use.
+std::size_t shared_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::size_t kibibytes = 0;
+    if (word == "RssShmem:" && status >> kibibytes) return kibibytes << 10;
+  }
+  ADD_FAILURE() << "no RssShmem in /proc/self/status";
+  return 0;
+}
+
+void use_group(Communicator& world, int color) {
+  std::vector<float> data(30'000, 1);
+  Communicator group = world.split(color);
+  all_reduce(group, view(data));
+  EXPECT_EQ(data.back(), static_cast<float>(group.size()));
+  if (color >= 0) group.finish();  // it may also end without that
+}
+
+// Sometimes two groups exist at a time, and sometimes a rank is alone in its group.
+RANK_BODY(many_groups) {
+  constexpr int kGroups = 1'000;
+  Communicator world = Communicator::create();
+  std::size_t before = 0;
+  for (int i = 0; i < kGroups; ++i) {
+    if (i == kGroups / 10) before = shared_bytes();
+    if (i % 10 == 1) {
+      const Communicator beside = world.split(0);
+      use_group(world, 1);
+    } else {
+      use_group(world, i % 10 == 2 ? world.rank() : i % 10 == 3 ? -1 : 0);
+    }
+  }
+  EXPECT_LT(shared_bytes(), before + (std::size_t{4} << 20));
+  world.finish();
+  return 0;
+}
+
+TEST(ProcessEnds, GroupsGiveTheirMemoryBack) { run_processes("many_groups", {.ranks = 3}); }
 
 // A forked process has none of the communicator's threads, so its destructor must wait for none.
 RANK_BODY(forks) {

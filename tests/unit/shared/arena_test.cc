@@ -12,8 +12,10 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "bp/error.h"
+#include "comm/shared/channel_pool.h"
 
 namespace bp {
 namespace {
@@ -139,6 +141,24 @@ TEST_F(ArenaTest, KnowsWhichAddressesLieInIt) {
   EXPECT_EQ(arena_.offset_of(arena_.at(10 * kPage - 8), 9), std::nullopt);
   EXPECT_EQ(arena_.offset_of(&other, 1), std::nullopt);
   EXPECT_EQ(arena_.offset_of(nullptr, 0), std::nullopt);
+}
+
+TEST(ChannelPool, AChannelIsTakenAgainOnceAllRanksHaveLeftIt) {
+  constexpr std::size_t kBytes = 4 * kPage;
+  Arena arena(SharedMemory::create("bp test", 32 * kPage));
+  ChannelPool pool(arena);
+  const std::size_t first = pool.take(kBytes);
+  std::byte* const channel = arena.at(first);
+  channel[0] = std::byte{1};
+  ChannelPool::leave(channel);
+  pool.give_back(first, kBytes, 2);
+  const std::size_t second = pool.take(kBytes);
+  EXPECT_NE(second, first);  // the other rank has not left
+  ChannelPool::leave(channel);
+  EXPECT_NE(pool.take(2 * kBytes), first);  // it is too short
+  EXPECT_EQ(pool.take(kBytes), first);
+  EXPECT_EQ(std::count(channel, channel + ChannelPool::kHead, std::byte{0}),
+            static_cast<std::ptrdiff_t>(ChannelPool::kHead));
 }
 
 }  // namespace
