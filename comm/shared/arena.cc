@@ -22,13 +22,17 @@ std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZ
 
 }  // namespace
 
-std::size_t arena_bytes(int ranks) {
-  const std::size_t memory = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * page_bytes();
+std::size_t machine_memory() {
+  return static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * page_bytes();
+}
+
+std::size_t arena_bytes(int ranks, std::size_t memory) {
+  std::size_t all = std::size_t{1} << 45;
   rlimit limit = {};
-  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return memory;
-  // The rest of the program gets the other half.
-  const std::size_t each = limit.rlim_cur / 2 / static_cast<std::size_t>(ranks);
-  return std::min(memory, each / page_bytes() * page_bytes());
+  if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    all = std::min<std::size_t>(all, limit.rlim_cur / 2);  // the program gets the other half
+  }
+  return std::min(memory, all / static_cast<std::size_t>(ranks) / page_bytes() * page_bytes());
 }
 
 Arena::Arena(SharedMemory memory) : memory_(std::move(memory)) {

@@ -38,8 +38,13 @@ class Arena {
   std::map<std::size_t, std::size_t> pieces_;  // guarded by mutex_
 };
 
-// Returns the bytes of address space for each of `ranks` arenas: the machine's physical memory,
-// since no rank can fill more, or less under ulimit -v, because every rank maps all arenas.
-[[nodiscard]] std::size_t arena_bytes(int ranks);
+// Returns the physical memory of this machine.
+[[nodiscard]] std::size_t machine_memory();
+
+// Returns the bytes of address space for each of `ranks` arenas: `memory`, since no rank can fill
+// more. It is less under ulimit -v, and where all arenas together would take more than a quarter of
+// the 128 TiB that a process has, because every rank maps all arenas. A world that recovers maps
+// those of its predecessor, too.
+[[nodiscard]] std::size_t arena_bytes(int ranks, std::size_t memory = machine_memory());
 
 }  // namespace bp

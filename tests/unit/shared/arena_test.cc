@@ -143,6 +143,24 @@ TEST_F(ArenaTest, KnowsWhichAddressesLieInIt) {
   EXPECT_EQ(arena_.offset_of(nullptr, 0), std::nullopt);
 }
 
+#if !defined(__SANITIZE_THREAD__)  // which leaves a process less than 2 TiB
+// A process has 128 TiB of addresses, and each rank maps the arenas of all ranks.
+TEST(Arena, ThoseOfALargeMachineFitIntoAProcess) {
+  constexpr std::size_t kTera = std::size_t{1} << 40;
+  for (const int ranks : {4, 8, 192}) {
+    const std::size_t bytes = arena_bytes(ranks, 30 * kTera);
+    std::vector<SharedMemory> mapped;
+    mapped.push_back(SharedMemory::create("bp test", bytes));
+    const int file = mapped.front().file().get();
+    while (static_cast<int>(mapped.size()) < 2 * ranks) {  // also those of a world that recovers
+      mapped.push_back(SharedMemory::open(Fd(::dup(file))));
+    }
+    EXPECT_EQ(mapped.back().bytes().size(), bytes);
+  }
+  EXPECT_EQ(arena_bytes(8, 64 * kPage), 64 * kPage);
+}
+#endif
+
 TEST(ChannelPool, AChannelIsTakenAgainOnceAllRanksHaveLeftIt) {
   constexpr std::size_t kBytes = 4 * kPage;
   Arena arena(SharedMemory::create("bp test", 32 * kPage));
