@@ -1,5 +1,6 @@
 #include "comm/engine/collective_supervisor.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -13,8 +14,34 @@ namespace {
 constexpr std::chrono::milliseconds kAllShown{700};
 constexpr std::chrono::milliseconds kLookAgain{50};
 
-// The warning of missing ranks comes after this many stalls: ten seconds, except in tests.
-constexpr int kWarnAfterStalls = 10;
+// Returns true if a collective cannot end on `rank` before `peer` has begun it, whatever its
+// algorithm. Parts that may be empty need nobody.
+bool needs(const Operation& operation, int rank, int peer) {
+  using Kind = Operation::Kind;
+  switch (operation.kind) {
+    case Kind::barrier:
+    case Kind::join:
+      return peer != rank;
+    case Kind::all_reduce:
+    case Kind::all_reduce_grouped:
+    case Kind::all_gather:
+    case Kind::reduce_scatter:
+    case Kind::all_to_all:
+      return peer != rank && operation.whole().count > 0 &&
+             std::ranges::count(operation.counts, 0U) == 0;
+    case Kind::broadcast:
+    case Kind::scatter:
+      return peer == operation.root && peer != rank;
+    case Kind::reduce:
+    case Kind::gather:
+      return rank == operation.root && peer != rank && operation.whole().count > 0 &&
+             std::ranges::count(operation.counts, 0U) == 0;
+    case Kind::all_to_all_v:
+    case Kind::message:
+      return false;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -67,22 +94,31 @@ void CollectiveSupervisor::show_activity(const Operation& operation) {
 }
 
 void CollectiveSupervisor::forget_shown() {
+  setup_.job->blocked().forget(setup_.group);  // before this thread begins anything else
   agreement_->forget(setup_.rank, current_.header);
   notes_.forget_activity();
   notes_.forget();
 }
 
 void CollectiveSupervisor::leave_evidence(const Operation& operation) {
+  if (setup_.job) setup_.job->blocked().forget(setup_.group);
   show_activity(operation);
   state_.write_record(state_.recent());
 }
 
-std::optional<Error> CollectiveSupervisor::find_disagreement() {
+std::optional<Error> CollectiveSupervisor::find_disagreement(Agreement::Shown& shown) {
   const Header& header = current_.header;
   const Deadline all_shown(kAllShown);
   for (;;) {
-    const Agreement::Shown shown = agreement_->shown(header.sequence);
-    const auto text = disagreement(shown, header.sequence, std::string(header.group));
+    shown = agreement_->shown(header.sequence);
+    // A rank that left when this one came may have deleted what this one had shown.
+    if (!shown.contains(setup_.rank)) agreement_->show(setup_.rank, header);
+    const auto differ = [](const auto& one, const auto& other) {
+      return one.second != other.second;
+    };
+    if (std::ranges::adjacent_find(shown, differ) == shown.end()) return std::nullopt;
+    const auto text = disagreement(agreement_->texts(header.sequence, shown), header.sequence,
+                                   std::string(header.group));
     if (!text) return std::nullopt;
     if (shown.size() == setup_.members.size() || all_shown.passed()) {
       return state_.declare(-1, ErrorCode::mismatch, *text);
@@ -119,6 +155,28 @@ void CollectiveSupervisor::warn_of_missing(const CollectiveCall& call) {
              call.progress(), " for ", ranks_text(missing), ", not seen in it yet"));
 }
 
+// Shows that this thread begins nothing in its other communicators, and looks whether a rank that
+// it waits for waits there for it.
+void CollectiveSupervisor::look_for_circle(const Agreement::Shown& shown) {
+  BlockedNotes& blocked = setup_.job->blocked();
+  if (!current_.on_callers_thread || !blocked.has_groups()) return;
+  const Operation& operation = *current_.header.operation;
+  BlockedNote note{
+      .group = setup_.group, .sequence = current_.header.sequence, .what = describe(operation)};
+  for (int rank = 0; rank < setup_.size(); ++rank) {
+    if (!shown.contains(rank) && needs(operation, setup_.rank, rank)) {
+      note.awaited.push_back(setup_.launcher_rank(rank));
+    }
+  }
+  BlockedCircle circle = blocked.circle(blocked.show(std::move(note)));
+  // A rank that has aborted a group need not begin the collective in which others still wait.
+  const auto has_been_aborted = [&](const auto& one) {
+    return setup_.job->store().find(failed_group_key(one.second.group)).has_value();
+  };
+  if (circle.empty() || std::ranges::any_of(circle, has_been_aborted)) return;
+  throw state_.declare(-1, ErrorCode::mismatch, circle_text(std::move(circle)));
+}
+
 // A call beside others that run on their device comes here more often than its stalls.
 bool CollectiveSupervisor::is_held_up(CollectiveCall& call) {
   const bool some_run = look_at_running_();
@@ -149,7 +207,9 @@ void CollectiveSupervisor::stalled(CollectiveCall& call) {
       notes_.show(note);
     }
     state_.look_for_failed_group();
-    if (const auto mismatch = find_disagreement()) throw *mismatch;
+    Agreement::Shown shown;
+    if (const auto mismatch = find_disagreement(shown)) throw *mismatch;
+    look_for_circle(shown);
     warn_of_missing(call);
   } catch (const Error& error) {
     if (state_.has_failed()) throw stopped(call);
@@ -192,8 +252,7 @@ Error CollectiveSupervisor::timed_out(const CollectiveCall& call, int peer) {
   try {
     if (current_.store_is_silent) return timed_out_without_store(call, peer);
     agreement_->show(setup_.rank, current_.header);
-    if (const auto mismatch = find_disagreement()) return *mismatch;
-    shown = agreement_->shown(current_.header.sequence);
+    if (const auto mismatch = find_disagreement(shown)) return *mismatch;
   } catch (const Error&) {
     return state_.has_failed() ? stopped(call) : timed_out_without_store(call, peer);
   }
@@ -235,7 +294,8 @@ Error CollectiveSupervisor::failed(const CollectiveCall& call,
   if (!kept) {
     try {
       agreement_->show(setup_.rank, current_.header);
-      if (const auto mismatch = find_disagreement()) return *mismatch;
+      Agreement::Shown shown;
+      if (const auto mismatch = find_disagreement(shown)) return *mismatch;
       kept = state_.declare(call.world_rank(peer), why.code(), text);
     } catch (const Error&) {  // the store is lost or silent
       kept = state_.failure().get().value_or(Error(why.code(), text));

@@ -16,6 +16,7 @@
 
 #include "comm/backend/collective_call.h"
 #include "comm/engine/agreement.h"
+#include "comm/engine/blocked_notes.h"
 #include "comm/engine/engine_state.h"
 #include "comm/engine/engine_trace.h"
 #include "comm/engine/header.h"
@@ -80,7 +81,9 @@ class CollectiveSupervisor final : public CallSupervisor {
   // Returns whether it is too early to compare what the ranks asked for.
   [[nodiscard]] bool is_held_up(CollectiveCall& call);
 
-  [[nodiscard]] std::optional<Error> find_disagreement();
+  // Returns what to throw if ranks differ. Sets `shown` to what the ranks in the collective show.
+  [[nodiscard]] std::optional<Error> find_disagreement(Agreement::Shown& shown);
+  void look_for_circle(const Agreement::Shown& shown);
   [[nodiscard]] std::vector<int> missing_in(const Agreement::Shown& shown,
                                             const CollectiveCall& call) const;
   void warn_of_missing(const CollectiveCall& call);

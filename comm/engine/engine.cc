@@ -16,17 +16,20 @@ Engine::Engine(EngineSetup setup)
     : state_(std::move(setup)),
       trace_(state_.setup()),
       notes_(state_.setup()),
-      message_supervisor_(state_, trace_, notes_, [this] { return collectives_asked_for(); }),
+      message_supervisor_(state_, trace_, notes_, [this] { return asked().collectives; }),
       messages_(message_supervisor_),
       supervisor_(state_, trace_, notes_, messages_),
       join_protocol_(state_, packing_),
       stall_after_(this->setup().stall_after) {
   supervisor_.watch([this] { return look_at_running(); });
-  if (this->setup().job) this->setup().job->add(state_.failure());
+  if (!this->setup().job) return;
+  this->setup().job->add(state_.failure());
+  this->setup().job->blocked().add(this->setup().group, [this] { return asked(); });
 }
 
 Engine::~Engine() {
   const bool has_failed = state_.has_failed();
+  if (setup().job) setup().job->blocked().remove(setup().group);
   state_.failure().set({ErrorCode::aborted, "the communicator was destroyed"});
   if (setup().job) setup().job->transport().wake();
   {
@@ -62,6 +65,7 @@ void Engine::run(const Operation& operation) {
   {
     std::unique_lock lock(state_.mutex());
     refuse_if_over(&operation);
+    user_ = std::this_thread::get_id();
     wait_until_idle(lock);  // what was started before comes first
     enter(operation, nullptr);
   }
@@ -111,6 +115,7 @@ std::shared_ptr<Work::State> Engine::start(Operation operation) {
   auto state = std::make_shared<TaskState>();
   std::unique_lock lock(state_.mutex());
   refuse_if_over(&operation);
+  user_ = std::this_thread::get_id();
   wait_for_room(lock, operation);
   if (!thread_.joinable()) thread_ = start_thread("bp progress", [this] { progress(); });
   queue_.push_back({.operation = std::move(operation), .state = state});
@@ -332,9 +337,9 @@ void Engine::finish() {
 }
 
 // A pending operation will begin, so it counts.
-std::uint64_t Engine::collectives_asked_for() const {
+BlockedNotes::Asked Engine::asked() const {
   const std::lock_guard lock(state_.mutex());
-  return sequence_ + queue_.size();
+  return {sequence_ + queue_.size(), user_};
 }
 
 }  // namespace bp

@@ -128,7 +128,7 @@ class Engine {
   void progress();
   [[nodiscard]] std::exception_ptr execute_task(const Task& task);
   void finish_task(const Task& task, const std::exception_ptr& error);  // with the mutex held
-  [[nodiscard]] std::uint64_t collectives_asked_for() const;
+  [[nodiscard]] BlockedNotes::Asked asked() const;
 
   EngineState state_;
   const EngineTrace trace_;
@@ -157,6 +157,7 @@ class Engine {
   bool is_busy_ = false;
   bool has_finished_ = false;
   bool is_closing_ = false;
+  std::thread::id user_ = std::this_thread::get_id();  // the thread that made it, or used it last
   std::thread thread_;
 };
 

@@ -5,7 +5,7 @@
 
 namespace bp {
 
-std::string EngineState::failed_key() const { return concat("comm/", setup_.group, "/failed"); }
+std::string failed_group_key(const std::string& group) { return concat("comm/", group, "/failed"); }
 
 Error EngineState::declare(int cause, ErrorCode code, const std::string& text) {
   const Error error(code, text);
@@ -20,13 +20,14 @@ void EngineState::abort(const std::string& why) {
   if (setup_.is_world) {
     setup_.job->fail(failure_, setup_.transport_rank(setup_.rank), error);
   } else {
-    setup_.job->store().set(failed_key(), to_text(error));
+    setup_.job->store().set(failed_group_key(setup_.group), to_text(error));
   }
 }
 
 void EngineState::look_for_failed_group() {
   if (setup_.is_world || !setup_.job) return;
-  if (const auto text = setup_.job->store().find(failed_key())) failure_.set(error_of(-1, *text));
+  if (const auto text = setup_.job->store().find(failed_group_key(setup_.group)))
+    failure_.set(error_of(-1, *text));
 }
 
 Error EngineState::stopped(const std::string& where) const {

@@ -24,6 +24,9 @@ namespace bp {
 // store.
 constexpr std::chrono::milliseconds kNewsOnTheWay{500};
 
+// The key under which a member of a group shows that it has aborted the group.
+[[nodiscard]] std::string failed_group_key(const std::string& group);
+
 class EngineState {
  public:
   explicit EngineState(EngineSetup setup) : setup_(std::move(setup)) {}
@@ -60,8 +63,6 @@ class EngineState {
   void set_failure_is_known() { failure_is_known_ = true; }
 
  private:
-  [[nodiscard]] std::string failed_key() const;
-
   const EngineSetup setup_;
   Failure failure_;
   mutable std::mutex mutex_;

@@ -24,7 +24,8 @@ Job::Job(std::shared_ptr<Store> store,
       transport_(std::move(transport)),
       messenger_(*transport_),
       shared_(std::move(shared)),
-      ranks_(std::move(ranks)) {
+      ranks_(std::move(ranks)),
+      blocked_(*store_, launcher_rank(transport_->rank())) {
   store_->on_job_failure(
       [this](const JobFailure& failure) { spread(error_of(failure.cause, failure.text)); });
 }

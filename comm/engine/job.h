@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bp/store.h"
+#include "comm/engine/blocked_notes.h"
 #include "comm/engine/failure.h"
 #include "comm/message/messenger.h"
 #include "comm/shared/host.h"
@@ -37,6 +38,7 @@ class Job {
   [[nodiscard]] int launcher_rank(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] Transport& transport() { return *transport_; }
   [[nodiscard]] Messenger& messenger() { return messenger_; }
+  [[nodiscard]] BlockedNotes& blocked() { return blocked_; }
   // Null if ranks of one host share no memory, which holds for all hosts or for none.
   [[nodiscard]] const std::shared_ptr<SharedHost>& shared() const { return shared_; }
 
@@ -57,6 +59,7 @@ class Job {
   Messenger messenger_;  // destroyed before the transport
   const std::shared_ptr<SharedHost> shared_;
   const std::vector<int> ranks_;
+  BlockedNotes blocked_;
   std::atomic<bool> handed_over_{false};
   std::atomic<bool> has_left_{false};
   std::mutex mutex_;

@@ -87,18 +87,47 @@ TEST(Agreement, ShowsWhatEachRankAsksForUntilForgotten) {
   agreement.show(1, by_ring);
   agreement.show(10, by_itself);
   agreement.leave(2, 3);
-  EXPECT_THAT(agreement.shown(3),
+  EXPECT_THAT(agreement.texts(3, agreement.shown(3)),
               testing::ElementsAre(testing::Pair(0, "all_reduce sum of 12 bf16"),
                                    testing::Pair(1, "all_reduce sum of 12 bf16 by ring"),
                                    testing::Pair(2, "nothing more, having finished"),
                                    testing::Pair(10, "all_reduce sum of 12 bf16")));
   EXPECT_THAT(agreement.shown(4), testing::IsEmpty());
-  EXPECT_THAT(agreement.shown(31), testing::IsEmpty())
-      << "the key of rank 10 and collective 3 must differ from that of rank 0 and collective 31";
+  EXPECT_THAT(agreement.shown(31), testing::IsEmpty());
   EXPECT_THAT(Agreement(*store, "world.2", members).shown(3), testing::IsEmpty());
   agreement.forget(1, by_ring);
   EXPECT_FALSE(agreement.shown(3).contains(1));
-  EXPECT_TRUE(agreement.shown(3).contains(10));
+  EXPECT_EQ(agreement.shown(3).at(10), agreement.shown(3).at(0));
+  store->goodbye();
+}
+
+TEST(Agreement, TheLastRankDeletesTheKeys) {
+  test::MemoryStoreServer server;
+  const auto store = server.connect(0);
+  const std::vector<int> members = {0, 1};
+  Agreement agreement(*store, "world.1", members);
+  const Operation sum = operation(Operation::Kind::all_reduce, 12);
+  const Header header{"world.1", 3, &sum, "auto"};
+  const std::string ranks = "comm/world.1/asked/3/ranks.";
+  agreement.show(0, header);
+  agreement.show(1, header);
+  agreement.show(1, header);  // once more
+  agreement.forget(1, header);
+  EXPECT_TRUE(store->find(ranks));
+  agreement.forget(0, header);
+  EXPECT_EQ(store->find(ranks), std::nullopt);
+  agreement.show(1, header);  // after the others have deleted it
+  EXPECT_EQ(agreement.shown(3).size(), 1U);
+  agreement.forget(1, header);
+  EXPECT_EQ(store->find(ranks), std::nullopt);
+  store->set("comm/world.1/waits/0.", "finished");
+  store->set("comm/world.10/waits/0.", "of another group");
+  agreement.leave(0, 4);
+  EXPECT_TRUE(store->find("comm/world.1/waits/0."));
+  agreement.leave(1, 4);
+  EXPECT_EQ(store->find("comm/world.1/asked/4/ranks."), std::nullopt);
+  EXPECT_EQ(store->find("comm/world.1/waits/0."), std::nullopt);
+  EXPECT_TRUE(store->find("comm/world.10/waits/0."));
   store->goodbye();
 }
 
