@@ -72,7 +72,24 @@ std::string MessageSupervisor::circle_text(const WaitCircle& circle) const {
                     : " (send_async and receive_async let a rank do both)");
 }
 
-std::optional<Error> MessageSupervisor::stalled(const MessageWork& work, const WaitNote& own) {
+std::string MessageSupervisor::activity_of_peer(const MessageWork& work) const {
+  if (work.peer == kAnySource || store_is_silent_) return {};
+  const auto note = notes_.find(work.peer);
+  return note ? concat("; ", setup_.rank_text(work.peer), " is ", in_what(*note)) : std::string();
+}
+
+// A send waits for a receive, whose rank warns itself if it waits for this one.
+void MessageSupervisor::warn_of_long_wait(MessageWork& work) const {
+  if (work.sends || work.has_warned || work.waited < kWarnAfterStalls * setup_.stall_after) return;
+  work.has_warned = true;
+  log(LogLevel::warn,
+      concat(setup_.own_text(), " has waited ",
+             std::chrono::duration_cast<std::chrono::seconds>(work.waited).count(), " s for ",
+             work.peer == kAnySource ? "any rank" : setup_.rank_text(work.peer), " in ",
+             describe(work.operation), activity_of_peer(work)));
+}
+
+std::optional<Error> MessageSupervisor::stalled(MessageWork& work, const WaitNote& own) {
   try {
     const std::uint64_t begun = collectives_asked_for_();
     if (!store_is_silent_) {
@@ -84,6 +101,7 @@ std::optional<Error> MessageSupervisor::stalled(const MessageWork& work, const W
       return store_is_silent_ ? std::nullopt : notes_.find(rank);
     });
     if (circle) return state_.declare(-1, ErrorCode::mismatch, circle_text(*circle));
+    warn_of_long_wait(work);
   } catch (const Error& error) {
     if (state_.has_failed()) return stopped(work.operation);
     if (error.code() != ErrorCode::timeout) {
@@ -111,8 +129,7 @@ Error MessageSupervisor::timed_out(const MessageWork& work,
     why += concat("; there came ", unreceived);
   }
   try {
-    const auto note = from_any || store_is_silent_ ? std::nullopt : notes_.find(work.peer);
-    if (note) why += concat("; ", setup_.rank_text(work.peer), " is ", in_what(*note));
+    why += activity_of_peer(work);
   } catch (const Error&) {
     if (state_.has_failed()) return stopped(work.operation);
   }

@@ -37,8 +37,8 @@ class MessageSupervisor {
   // A message and its receive do not fit.
   void disagree(const std::string& text);
   // The wait for the message has lasted for a stall. `own` is the note of this rank. Returns what
-  // is wrong, or nothing if the message may still come.
-  [[nodiscard]] std::optional<Error> stalled(const MessageWork& work, const WaitNote& own);
+  // is wrong, or nothing if the message may still come. Warns once of a receive that waits long.
+  [[nodiscard]] std::optional<Error> stalled(MessageWork& work, const WaitNote& own);
   // Each returns what to throw when ...
   [[nodiscard]] Error stopped(const Operation& operation) const;
   // `has_begun`: some of the data may have come. `unreceived`: which messages came that no receive
@@ -56,6 +56,9 @@ class MessageSupervisor {
   [[noreturn]] void left(int receiver, std::size_t count, bool has_finished);
 
  private:
+  void warn_of_long_wait(MessageWork& work) const;
+  // Returns "; rank 1 is in barrier", if the peer shows what it does.
+  [[nodiscard]] std::string activity_of_peer(const MessageWork& work) const;
   [[nodiscard]] std::string circle_text(const WaitCircle& circle) const;
 
   EngineState& state_;

@@ -53,6 +53,7 @@ struct MessageWork final : Work::State {
   bool expected = false;     // of a receive: the transfers were posted with it
   std::string broken;        // why the connection is lost; empty while it is not
   std::exception_ptr error;  // what wait() throws once the work is done
+  bool has_warned = false;   // of a long wait
 };
 
 }  // namespace bp

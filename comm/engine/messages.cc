@@ -101,6 +101,7 @@ std::shared_ptr<MessageWork> Messages::start(const std::shared_ptr<MessageWork>&
   Disagreement disagreement;
   {
     const Lock lock(core_->mutex);
+    note_user();
     work->begun = std::chrono::steady_clock::now();
     work->entry_id = supervisor_.record_begin(work->operation);
     in_flight_.insert(work);

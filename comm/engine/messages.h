@@ -24,6 +24,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bp/collective.h"
@@ -122,6 +123,7 @@ class Messages final : public PacketListener {
   void wait_for_works();
   void wait_for_credits();
   [[nodiscard]] std::string unreceived_text();
+  void note_user();  // the calling thread; with the mutex held
 
   MessageSupervisor& supervisor_;
   EngineState& state_;
@@ -132,6 +134,8 @@ class Messages final : public PacketListener {
   std::vector<Peer> peers_;  // guarded by the core's mutex, as all below
   Matching<Posted, Arrived> matching_;
   std::set<std::shared_ptr<MessageWork>> in_flight_;
+  std::thread::id user_ = {};  // the first thread that sent, received or waited
+  bool has_several_users_ = false;
 };
 
 }  // namespace bp

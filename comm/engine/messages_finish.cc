@@ -27,14 +27,30 @@ std::string Messages::unreceived_text() {
   return count > kShown ? concat(text, " and ", count - kShown, " more") : text;
 }
 
+void Messages::note_user() {
+  const auto self = std::this_thread::get_id();
+  if (user_ == std::thread::id()) user_ = self;
+  has_several_users_ = has_several_users_ || user_ != self;
+}
+
 WaitNote Messages::note(WaitNote::Kind kind, const MessageWork* work) {
   const Lock lock(core_->mutex);
+  note_user();
   WaitNote note;
   note.kind = kind;
   if (work != nullptr) {
     note.peer = work->peer;
     note.number = work->number;
     note.what = describe(work->operation);
+  }
+  // The data of a message that has a receive are on their way. And while this thread waits, another
+  // one may send what a peer waits for. So the search for a circle ends here, as at a receive from
+  // any source.
+  const bool will_end =
+      work != nullptr && !work->sends && work->phase == MessageWork::Phase::moving;
+  if (kind != WaitNote::Kind::finished && (will_end || has_several_users_)) {
+    note.kind = WaitNote::Kind::receive;
+    note.peer = -1;
   }
   for (int peer = 0; messenger_ != nullptr && peer < size(); ++peer) {
     note.posted.push_back(messenger_->posted(setup_.transport_rank(peer)));

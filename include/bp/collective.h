@@ -226,7 +226,10 @@ void all_to_all_v(Communicator& comm,
 // then receive, with long messages, each waits for the other. Use send_async or receive_async on
 // one of them. Ranks that wait for each other in a circle throw a `mismatch` Error that names each
 // of them. A receive from any source belongs to no circle, since another thread of any rank may
-// still send to it: it ends at its timeout.
+// still send to it: it ends at its timeout. Nor do the messages of a rank that sends and receives
+// on several threads, from the second thread on. A receive that waits for 10 s is logged.
+//
+// Threads: several threads of a rank may send, receive and wait at once, each for its own message.
 //
 // Device memory goes through pinned host memory of the same length. Both calls then wait for the
 // work that options.stream had before; what has been received lies on the device once the Work is

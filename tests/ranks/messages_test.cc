@@ -249,6 +249,38 @@ TEST_P(Messages, DoneBecomesTrueWithoutAWait) {
   });
 }
 
+// Four threads of each rank exchange messages with those of the other. One of them is late, and
+// meanwhile a thread of each rank waits for the other rank. That is no circle.
+TEST_P(Messages, FromSeveralThreads) {
+  constexpr int kThreads = 4;
+  constexpr int kEach = 200;
+  run(2, [](Communicator& comm) {
+    const int peer = 1 - comm.rank();
+    const auto exchange = [&](int thread) {
+      std::vector<std::int64_t> in(kShort);
+      for (int i = 0; i < kEach; ++i) {
+        const auto out = content(comm.rank(), thread, i, kShort);
+        Work sent = send_async(comm, const_view(out), peer, {.tag = thread});
+        receive(comm, view(in), peer, {.tag = thread});
+        sent.wait();
+        ASSERT_EQ(in, content(peer, thread, i, kShort));
+      }
+      if (thread == 3 && comm.rank() == 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));  // five stalls
+        send(comm, const_view(in), peer, {.tag = 10});
+      } else if (thread == 3) {
+        receive(comm, view(in), peer, {.tag = 10});
+        send(comm, const_view(in), peer, {.tag = 11});
+      } else if (thread == 0 && comm.rank() == 0) {
+        receive(comm, view(in), peer, {.tag = 11});
+      }
+    };
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < kThreads; ++thread) threads.emplace_back(exchange, thread);
+    for (std::thread& thread : threads) thread.join();
+  });
+}
+
 void send_to_oneself(Communicator& comm) {
   for (const std::size_t count : {std::size_t{0}, kShort, kLong}) {
     const int self = comm.rank();

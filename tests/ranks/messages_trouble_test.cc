@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <mutex>
 #include <semaphore>
 #include <stdexcept>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "bp/collective.h"
 #include "bp/error.h"
+#include "bp/log.h"
 #include "bp/store.h"
 #include "comm/engine/impl.h"
 #include "comm/message/circle.h"
@@ -207,6 +209,25 @@ TEST_P(MessageTrouble, UnreceivedSendEndsAtItsTimeout) {
   EXPECT_EQ(texts[1],
             "timeout: rank 1 waited 300 ms for rank 0 in message of 20000 f32 from rank 1 to rank "
             "0: it has not received the message (slow ranks need a longer timeout)");
+}
+
+TEST_P(MessageTrouble, AReceiveThatWaitsLongIsLoggedOnce) {
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  set_log_sink([&](LogLevel, std::string_view text) {
+    const std::lock_guard lock(mutex);
+    lines.emplace_back(text);
+  });
+  const auto texts = errors(3, [](Communicator& comm) {
+    std::vector<float> data(10);
+    if (comm.rank() == 0) receive(comm, view(data), 1, {.tag = 7});
+    if (comm.rank() == 1) std::this_thread::sleep_for(1500ms);  // 15 stalls
+    if (comm.rank() == 1) send(comm, const_view(data), 0, {.tag = 7});
+  });
+  set_log_sink({});
+  EXPECT_THAT(texts, Each(""));
+  EXPECT_THAT(lines, testing::ElementsAre("rank 0 has waited 1 s for rank 1 in message of 10 f32 "
+                                          "from rank 1 to rank 0 with tag 7"));
 }
 
 TEST_P(MessageTrouble, ReceiveTimesOutOnlyWhileWaitedFor) {
