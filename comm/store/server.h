@@ -9,14 +9,15 @@
 #include <memory>
 #include <string>
 
+#include "base/loopback.h"
 #include "bp/environment.h"
 #include "bp/store.h"
 
 namespace bp {
 
 struct StoreServerOptions {
-  std::string bind_address = "127.0.0.1";  // numeric: names are not resolved
-  int port = 0;                            // 0: any free port
+  std::string bind_address = loopback_address();  // numeric: names are not resolved
+  int port = 0;                                   // 0: any free port
   std::string job;
   JobKey key{};
   int world_size = 1;

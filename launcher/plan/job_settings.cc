@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/launch_command.h"
+#include "base/loopback.h"
 #include "base/shell_word.h"
 #include "base/terminal_columns.h"
 #include "base/text.h"
@@ -112,7 +113,7 @@ std::string address_of_launcher(const KnownHosts& hosts, const std::string& inte
       best = address;
     }
   }
-  return best.empty() ? "127.0.0.1" : best;
+  return best.empty() ? loopback_address() : best;
 }
 
 std::vector<JobSpec> make_job_specs(const KnownHosts& hosts,

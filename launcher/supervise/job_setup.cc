@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/loopback.h"
 #include "base/text.h"
 #include "launcher/plan/job_settings.h"
 #include "launcher/protocol/hello.h"
@@ -13,7 +14,7 @@ namespace {
 
 // `here` is the address by which the hosts reach this machine.
 std::string listening_address(bool all_local, const std::string& here) {
-  return all_local ? "127.0.0.1" : here.find(':') == std::string::npos ? "0.0.0.0" : "::";
+  return all_local ? loopback_address() : here.find(':') == std::string::npos ? "0.0.0.0" : "::";
 }
 
 }  // namespace

@@ -140,6 +140,14 @@ TEST_F(Network, AHostWithSeveralAddressesUsesOneThatWorks) {
   EXPECT_THAT(wanted.out(), HasSubstr("[1] 10.88.0.254:"));
 }
 
+TEST_F(Network, AHostWithoutTheOldLoopbackAddressRunsAJob) {
+  for (const char* const hosts : {"head:2", "[::1]:2", "localhost:1,head:1"}) {
+    BprunProcess bprun = run({"-H", hosts, rank_program(), "recover"},
+                             "ip address del 127.0.0.1/8 dev lo 2>/dev/null || :");
+    EXPECT_EQ(bprun.finish(), 0) << hosts << '\n' << bprun.err();
+  }
+}
+
 TEST_F(Network, HostsThatDoNotReachEachOtherAreShown) {
   hosts().at("a", "ip route add unreachable 10.77.0.2/32");
   BprunProcess bprun = run({"-H", "a:1,b:1,c:1", rank_program(), "join"});
