@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/denormals.h"
 #include "base/text.h"
 #include "comm/backend/registry.h"
 #include "comm/engine/device_choice.h"
@@ -64,6 +65,21 @@ auto report_failure(const WorldPlan& plan, Store& store, const Connecting& conne
   }
 }
 
+// All ranks must add denormal numbers in the same way, or the bits of their results differ. Each
+// rank compares itself with the first that comes here.
+void check_denormals(const WorldPlan& plan, Store& store) {
+  const std::string own(denormals_text());
+  const int rank = plan.launcher_ranks[static_cast<std::size_t>(plan.topology.rank)];
+  const std::string key = concat("comm/", plan.name, "/denormals");
+  const std::string first = store.compare_set(key, "", concat("rank ", rank, " ", own));
+  if (first.ends_with(own)) return;
+  throw Error(ErrorCode::mismatch,
+              concat("ranks differ in their arithmetic, so their results would differ: ", first,
+                     ", and rank ", rank, " ", own,
+                     " (a call such as _MM_SET_FLUSH_ZERO_MODE does this, or a library that was "
+                     "built with -ffast-math; do it on all ranks, or on none)"));
+}
+
 // Returns null if ranks of one host share no memory.
 std::shared_ptr<SharedHost> share_memory(const WorldPlan& plan, Store& store) {
   const CommunicatorOptions& options = plan.options;
@@ -99,6 +115,7 @@ Communicator connect_world(const WorldPlan& plan, std::shared_ptr<Store> store) 
   wait_for_all(plan, *store);
   const DeviceBackend devices =
       report_failure(plan, *store, [&] { return device_choice.agreed(plan.topology.size()); });
+  report_failure(plan, *store, [&] { check_denormals(plan, *store); });
   const auto for_gloo = prefix_store(*store, concat("comm/", plan.name, "/gloo/"));
   auto transport = report_failure(plan, *store, [&] {
     return std::make_unique<GlooTransport>(

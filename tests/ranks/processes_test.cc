@@ -1,4 +1,5 @@
 // Ranks as processes over Gloo, connected by the real store. Only processes can really die.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -7,8 +8,14 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
+#include <set>
+#include <string_view>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 #include "base/text.h"
 #include "bp/collective.h"
@@ -353,6 +360,63 @@ TEST(Processes, JobCanHaveSeveralWorldsInTurn) {
   run_processes("again", {.ranks = 3});
   run_processes("again", {.ranks = 3, .local_sizes = {2, 1}});
 }
+
+#if defined(__x86_64__)
+RANK_BODY(flushes_denormals) {
+  if (std::string_view(std::getenv("RANK")) == std::getenv("FLUSHING_RANK")) {
+    _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);
+  }
+  Communicator world = Communicator::create();
+  world.finish();
+  return 0;
+}
+
+// Otherwise the bits of a sum of denormal numbers differ between ranks.
+TEST(Processes, ADifferentArithmeticOfOneRankIsNamed) {
+  for (const int odd : {0, 2}) {
+    const auto results = try_processes(
+        "flushes_denormals", {.ranks = 3, .environment = {concat("FLUSHING_RANK=", odd)}});
+    for (const ProcessResult& result : results) {
+      EXPECT_EQ(result.exit_code, 1);
+      EXPECT_THAT(result.error(),
+                  AllOf(StartsWith("mismatch: "),
+                        HasSubstr("ranks differ in their arithmetic, so their results would "
+                                  "differ: rank "),
+                        HasSubstr(concat("rank ", odd, " makes denormal results zero")),
+                        HasSubstr("keeps denormal numbers")));
+    }
+  }
+}
+#endif
+
+// What an executed program would inherit, beside what this process inherited.
+std::set<std::string> inheritable_descriptors() {
+  std::set<std::string> result;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int fd = std::atoi(entry.path().filename().c_str());
+    std::error_code ignored;
+    const auto target = std::filesystem::read_symlink(entry.path(), ignored).string();
+    if ((::fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0) result.insert(concat(fd, " ", target));
+  }
+  return result;
+}
+
+RANK_BODY(opens_descriptors) {
+  const std::set<std::string> before = inheritable_descriptors();
+  Communicator world = Communicator::create();
+  std::vector<float> data(100'000, 1);
+  all_reduce(world, view(data));
+  for (const std::string& one : inheritable_descriptors()) EXPECT_TRUE(before.contains(one)) << one;
+  world.finish();
+  return 0;
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // there Gloo is as packaged
+TEST(Processes, ExecutedProgramsInheritNothing) {
+  run_processes("opens_descriptors", {.ranks = 2});
+  run_processes("opens_descriptors", {.ranks = 2, .environment = {"BP_BACKEND=gloo"}});
+}
+#endif
 
 RANK_BODY(refused) {
   const Communicator world = Communicator::create();
