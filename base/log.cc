@@ -12,10 +12,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/log_writer.h"
+#include "base/text.h"
+#include "bp/error.h"
 
 namespace bp {
 namespace {
@@ -45,6 +49,20 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::function<void(std::string_view)> writer_;  // base_sink's mutex_ guards it
 };
 
+std::string_view variable() {
+  const char* const text = std::getenv("BP_LOG");
+  return text == nullptr ? std::string_view() : text;
+}
+
+// spdlog::level::from_str() takes any other text for "off".
+std::optional<spdlog::level::level_enum> level_named(std::string_view text) {
+  if (text == "error") return spdlog::level::err;
+  if (text == "warn" || text.empty()) return spdlog::level::warn;
+  if (text == "info") return spdlog::level::info;
+  if (text == "debug") return spdlog::level::debug;
+  return std::nullopt;
+}
+
 struct Logger {
   std::mutex mutex;  // guards sink and context
   std::shared_ptr<std::function<void(LogLevel, std::string_view)>> sink;
@@ -58,8 +76,7 @@ struct Logger {
   }
 
   static spdlog::level::level_enum level_from_environment() {
-    const char* text = std::getenv("BP_LOG");
-    return text == nullptr ? spdlog::level::warn : spdlog::level::from_str(text);
+    return level_named(variable()).value_or(spdlog::level::warn);
   }
 };
 
@@ -77,6 +94,12 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
 }
 
 }  // namespace
+
+void check_log_variable() {
+  if (level_named(variable())) return;
+  throw Error(ErrorCode::invalid_argument,
+              concat("BP_LOG is '", variable(), "'; use error, warn, info or debug"));
+}
 
 bool log_enabled(LogLevel level) { return logger().spd.should_log(to_spdlog(level)); }
 

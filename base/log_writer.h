@@ -12,4 +12,7 @@ namespace bp {
 // log. When set_log_writer() returns, no call of the earlier writer is in progress.
 void set_log_writer(std::function<void(std::string_view line)> writer);
 
+// Throws invalid_argument if BP_LOG names no level. Lines are then written as for "warn".
+void check_log_variable();
+
 }  // namespace bp

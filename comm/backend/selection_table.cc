@@ -1,15 +1,17 @@
 #include "comm/backend/selection_table.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <istream>
 #include <ostream>
 #include <sstream>
 #include <utility>
 
 #include "base/mix.h"
+#include "base/regular_file.h"
 #include "base/text.h"
 #include "bp/error.h"
 
@@ -74,12 +76,22 @@ SelectionTable::SelectionTable(std::istream& in, const std::string& name) {
 }
 
 SelectionTable SelectionTable::read(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) {
-    throw Error(ErrorCode::io, concat("cannot read the selection ", path, ": ", error_text(errno),
-                                      " (every host needs the same file)"));
+  constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+  const auto cannot = [&](const std::string& why) {
+    return Error(ErrorCode::io, concat("cannot read the selection ", path, ": ", why,
+                                       " (every host needs the same file)"));
+  };
+  const OpenedFile opened = open_regular_file(path);
+  if (!opened.fd) throw cannot(opened.problem);
+  std::string text(kMostBytes + 1, '\0');
+  const ssize_t bytes = ::pread(opened.fd.get(), text.data(), text.size(), 0);
+  if (bytes < 0) throw cannot(error_text(errno));
+  if (static_cast<std::size_t>(bytes) == text.size()) {
+    throw cannot(concat("it has more than ", size_text(kMostBytes), ", so it is no selection"));
   }
-  return {file, path};
+  text.resize(static_cast<std::size_t>(bytes));
+  std::istringstream lines(text);
+  return {lines, path};
 }
 
 void SelectionTable::add(const SelectionKey& key, const SelectionRow& row) {

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/log_writer.h"
 #include "base/text.h"
 #include "bp/environment.h"
 #include "bp/store.h"
@@ -48,6 +49,7 @@ void read_bytes(const char* variable, std::size_t& option) {
 
 // The program's choice wins over the environment, and that wins over the default.
 CommunicatorOptions with_variables(CommunicatorOptions options) {
+  check_log_variable();
   read_variable("BP_BACKEND", "auto", options.backend);
   read_variable("BP_ALGORITHM", "auto", options.algorithm);
   read_variable("BP_INTERFACE", "", options.interface);

@@ -444,6 +444,13 @@ TEST(Processes, UnknownNamesAreErrors) {
       "invalid_argument: the backend gloo-native has no algorithm 'ring': it uses Gloo's "
       "own; possible here: auto");
   expect_refused({"BP_SELECTION=/nowhere/table"}, "io: cannot read the selection /nowhere/table: ");
+  expect_refused({"BP_SELECTION=/dev/zero"},
+                 "io: cannot read the selection /dev/zero: it is a device, not a regular file "
+                 "(every host needs the same file)");
+  expect_refused({"BP_SELECTION=/"},
+                 "io: cannot read the selection /: it is a folder, not a regular file (every host");
+  expect_refused({"BP_LOG=loud"},
+                 "invalid_argument: BP_LOG is 'loud'; use error, warn, info or debug");
   expect_refused({"BP_BACKEND=mpi"}, "invalid_argument: there is no backend 'mpi'; there are: ");
   expect_refused({"BP_INTERFACE=eth77"}, "invalid_argument: there is no network interface 'eth77'");
   expect_refused({"BP_PLUGIN_DIR=/nowhere"},
