@@ -287,7 +287,8 @@ void barrier(Communicator& comm, const CollectiveOptions& options = {});
 // the joined ranks. An average counts only the ranks that have not joined. options.timeout limits
 // the time from one collective to the next. Blocks until every rank has joined. Returns the last
 // rank to join (the highest if several join at once), the same on all ranks; the communicator stays
-// usable.
+// usable. A rank that has joined makes no steps meanwhile, so its parameters are older than those
+// of the others: broadcast them from the returned rank (bp/torch: broadcast_parameters()).
 int join(Communicator& comm, const CollectiveOptions& options = {});
 
 // Returns offset and count of block r when `count` elements are cut into `ranks` blocks.
