@@ -2,15 +2,7 @@
 
 #include <sched.h>
 
-#include <algorithm>
-
 namespace bp {
-
-int usable_cores() {
-  cpu_set_t usable;
-  if (::sched_getaffinity(0, sizeof(usable), &usable) != 0) return 1;
-  return std::max(1, CPU_COUNT(&usable));
-}
 
 void leave_core() {
   cpu_set_t usable;

@@ -10,6 +10,7 @@
 #include <ctime>
 #include <utility>
 
+#include "base/usable_cores.h"
 #include "comm/shared/core.h"
 #include "comm/transport/transport.h"
 
@@ -70,7 +71,7 @@ PhaseBarrier::PhaseBarrier(std::shared_ptr<SharedHost> host,
     : host_(std::move(host)), locations_(std::move(locations)), rank_(rank) {
   static_assert(sizeof(Lines) == kBytes);
   crowded_ = static_cast<long>(locations_.size()) > ::sysconf(_SC_NPROCESSORS_ONLN);
-  const int cores = usable_cores();
+  const int cores = usable_threads();
   fair_share_ = (static_cast<int>(locations_.size()) + cores - 1) / cores;
   for (const Location& location : locations_) {
     // Zeroed memory is an atomic that holds 0, in every process.

@@ -7,17 +7,14 @@
 #include <cerrno>
 #include <charconv>
 #include <initializer_list>
-#include <sstream>
 #include <utility>
 
+#include "base/control_group.h"
 #include "base/text.h"
 #include "launcher/process/read_file.h"
 
 namespace bp::launcher {
 namespace {
-
-// version 1 writes a number near the largest when there is no limit
-constexpr long kNoLimit = 1L << 60;
 
 // Returns the number after `key` in `text`.
 std::optional<long> number_after(std::string_view text, std::string_view key) {
@@ -29,47 +26,6 @@ std::optional<long> number_after(std::string_view text, std::string_view key) {
   long number = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
   return error == std::errc{} ? std::optional(number) : std::nullopt;
-}
-
-bool has_word(std::string_view list, std::string_view word) {
-  const std::string wrapped = concat(",", list, ",");
-  return wrapped.find(concat(",", word, ",")) != std::string::npos;
-}
-
-struct Mount {
-  std::string root;  // the part of the hierarchy that is mounted
-  std::string folder;
-};
-
-// Finds the mount of the version 2 hierarchy, or of the version 1 hierarchy with the memory
-// controller.
-std::optional<Mount> find_mount(std::string_view mounts, bool version2) {
-  std::istringstream lines{std::string(mounts)};
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t dash = line.find(" - ");
-    if (dash == std::string::npos) {
-      continue;
-    }
-    std::istringstream left(line.substr(0, dash));
-    std::istringstream right(line.substr(dash + 3));
-    std::string skipped;
-    Mount mount;
-    left >> skipped >> skipped >> skipped >> mount.root >> mount.folder;
-    std::string type;
-    std::string options;
-    right >> type >> skipped >> options;
-    if (version2 ? type == "cgroup2" : type == "cgroup" && has_word(options, "memory")) {
-      return mount;
-    }
-  }
-  return std::nullopt;
-}
-
-std::string folder_in(const Mount& mount, std::string_view path) {
-  if (mount.root != "/" && path.starts_with(mount.root)) {
-    path.remove_prefix(mount.root.size());
-  }
-  return concat(mount.folder, path == "/" ? "" : path);
 }
 
 // Returns the text of the first of these files that exists in the group's folder.
@@ -84,11 +40,6 @@ std::string first_of(const std::string& folder, std::initializer_list<const char
 
 std::optional<long> kills_in(const std::string& folder) {
   return oom_kills(first_of(folder, {"memory.events", "memory.oom_control"}));
-}
-
-std::string group_of(const std::string& process) {
-  return memory_group(read_file(concat("/proc/", process, "/cgroup")).text,
-                      read_file("/proc/self/mountinfo").text);
 }
 
 }  // namespace
@@ -107,36 +58,15 @@ std::optional<long> oom_kills(std::string_view text) {
   return number_after(concat("\n", text), "\noom_kill ");
 }
 
-std::string memory_group(std::string_view membership, std::string_view mounts) {
-  // A version 1 hierarchy with the memory controller takes precedence: version 2 then does not have
-  // that controller.
-  std::istringstream lines{std::string(membership)};
-  std::string found;
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) {
-      continue;
-    }
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const bool version2 = controllers.empty();
-    if (!version2 && !has_word(controllers, "memory")) {
-      continue;
-    }
-    if (const auto mount = find_mount(mounts, version2); mount && (found.empty() || !version2)) {
-      found = folder_in(*mount, std::string_view(line).substr(second + 1));
-    }
-  }
-  return found;
-}
-
 OomKiller::OomKiller()
-    : log_(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC)), own_group_(group_of("self")) {
+    : log_(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC)),
+      own_groups_(group_folders_of("self", "memory")) {
   if (log_) {
     ::lseek(log_.get(), 0, SEEK_END);
   }
-  if (const auto kills = kills_in(own_group_)) {
-    known_[own_group_] = *kills;
+  if (own_groups_.empty()) return;
+  if (const auto kills = kills_in(own_groups_.front())) {
+    known_[own_groups_.front()] = *kills;
   }
 }
 
@@ -146,9 +76,9 @@ std::string OomKiller::explain_kill(pid_t pid) {
   }
   // The process may have been moved to a group of its own. Version 1 does not show the group of a
   // process that has ended.
-  const std::string group = group_of(std::to_string(pid));
-  std::string text = explanation_of_group(group);
-  return text.empty() && group != own_group_ ? explanation_of_group(own_group_) : text;
+  const auto groups = group_folders_of(std::to_string(pid), "memory");
+  std::string text = explanation_of_groups(groups);
+  return text.empty() && groups != own_groups_ ? explanation_of_groups(own_groups_) : text;
 }
 
 // Each read() returns one record.
@@ -178,17 +108,16 @@ std::string OomKiller::explanation_in_log(pid_t pid) {
   return text;
 }
 
-std::string OomKiller::explanation_of_group(const std::string& folder) {
-  const auto kills = kills_in(folder);
-  if (!kills || *kills <= known_[folder]) {
+// The innermost group counts the kill; the limit may be that of a group around it.
+std::string OomKiller::explanation_of_groups(const std::vector<std::string>& folders) {
+  const auto kills = folders.empty() ? std::nullopt : kills_in(folders.front());
+  if (!kills || *kills <= known_[folders.front()]) {
     return "";
   }
-  ++known_[folder];  // further kills may belong to other ranks
-  const auto limit =
-      number_after(concat(" ", first_of(folder, {"memory.max", "memory.limit_in_bytes"})), " ");
-  const bool limited = limit && *limit < kNoLimit;
+  ++known_[folders.front()];  // further kills may belong to other ranks
+  const auto memory = group_memory(folders);
   return concat("its control group ran out of memory, and the kernel killed a process of it",
-                limited ? concat(" (limit ", *limit >> 20, " MiB)") : "");
+                memory ? concat(" (limit ", memory->limit >> 20, " MiB)") : "");
 }
 
 }  // namespace bp::launcher

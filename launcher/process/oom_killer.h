@@ -26,13 +26,12 @@ class OomKiller {
  private:
   void read_log();
   [[nodiscard]] std::string explanation_in_log(pid_t pid);
-  [[nodiscard]] std::string explanation_of_group(const std::string& folder);
+  [[nodiscard]] std::string explanation_of_groups(const std::vector<std::string>& folders);
 
-  Fd log_;                            // empty if this process may not read the log
-  std::vector<std::string> records_;  // the log's records about kills
-  // folder of bprun's own control group; empty: none with the memory controller
-  std::string own_group_;
-  std::map<std::string, long> known_;  // number of kills already explained, by folder
+  Fd log_;                               // empty if this process may not read the log
+  std::vector<std::string> records_;     // the log's records about kills
+  std::vector<std::string> own_groups_;  // bprun's own memory control group and those around it
+  std::map<std::string, long> known_;    // number of kills already explained, by folder
 };
 
 // Returns what a record of the kernel's log says about the process; empty if the record is not
@@ -42,9 +41,5 @@ class OomKiller {
 // Returns the number of kills from the text of a group's memory.events (version 2) or
 // memory.oom_control (version 1); nothing if the text has no such count.
 [[nodiscard]] std::optional<long> oom_kills(std::string_view text);
-
-// Returns the folder of the process's memory control group. `membership` is the text of
-// /proc/PID/cgroup and `mounts` that of /proc/PID/mountinfo. Empty if there is no such group.
-[[nodiscard]] std::string memory_group(std::string_view membership, std::string_view mounts);
 
 }  // namespace bp::launcher

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/text.h"
+#include "base/usable_cores.h"
 #include "bp/features.h"
 #include "launcher/process/environment_list.h"
 
@@ -75,6 +76,10 @@ HostFacts find_facts(const Question& question) {
   HostFacts facts;
   facts.clock = seconds_of(asked.time_since_epoch());
   facts.cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  const UsableCores usable = usable_cores();
+  facts.usable_threads = usable.threads;
+  facts.usable_cores = usable.cores;
+  facts.cpu_quota = usable.quota.value_or(0);
   facts.open_files = value_of(limit_of(RLIMIT_NOFILE).rlim_max);
   facts.locked_memory = value_of(limit_of(RLIMIT_MEMLOCK).rlim_cur);
   facts.infiniband = has_infiniband();

@@ -8,13 +8,14 @@ namespace {
 
 using nlohmann::json;
 
-// Only the two times may be fractions. Converting a fraction in any other field to an integer is
-// undefined behaviour. The parser also returns integers over 64 bits as fractions.
+// Only the times and the quota may be fractions. Converting a fraction in any other field to an
+// integer is undefined behaviour. The parser also returns integers over 64 bits as fractions.
 json parse_facts(const std::string& text) {
   bool may_be_fraction = false;
   return json::parse(text, [&](int depth, json::parse_event_t event, const json& parsed) {
     if (event == json::parse_event_t::key) {
-      may_be_fraction = depth == 1 && (parsed == "clock" || parsed == "seconds");
+      may_be_fraction =
+          depth == 1 && (parsed == "clock" || parsed == "seconds" || parsed == "cpu_quota");
     } else if (event == json::parse_event_t::value && parsed.is_number_float() &&
                !may_be_fraction) {
       throw Error(ErrorCode::io,

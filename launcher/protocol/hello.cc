@@ -3,7 +3,6 @@
 #include <elf.h>
 #include <link.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <sstream>
 
 #include "base/hex.h"
+#include "base/usable_cores.h"
 #include "bp/version.h"
 
 namespace bp::launcher {
@@ -74,20 +74,13 @@ std::string own_host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
-int usable_cores() {
-  cpu_set_t set;
-  return ::sched_getaffinity(0, sizeof set, &set) == 0
-             ? CPU_COUNT(&set)
-             : static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-}
-
 Hello make_hello(int free_port) {
   Hello hello;
   hello.version = own_version();
   hello.build = own_build();
   hello.host_name = own_host_name();
   hello.machine = first_line("/proc/sys/kernel/random/boot_id");
-  hello.cores = usable_cores();
+  hello.cores = usable_cores().computing();
   hello.free_port = free_port;
   read_ssh_connection(hello);
   return hello;

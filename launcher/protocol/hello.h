@@ -11,7 +11,6 @@ namespace bp::launcher {
 [[nodiscard]] std::string own_version();  // "0.1.0"
 [[nodiscard]] std::string own_build();  // the linker's build id, in hex; "unknown" if there is none
 [[nodiscard]] std::string own_host_name();
-[[nodiscard]] int usable_cores();  // the number of cores in this process's affinity mask
 [[nodiscard]] Hello make_hello(int free_port);
 
 // A TCP port that the system gives to no other process until release().

@@ -125,7 +125,7 @@ struct Hello {
   std::string build;
   std::string host_name;
   std::string machine;         // equal for two agents on one machine
-  int cores = 1;               // cores that this process may use
+  int cores = 1;               // UsableCores::computing() of this process
   int free_port = 0;           // reserved until Go
   std::string client_address;  // the client's address of the ssh connection; empty without ssh
   std::string server_address;

@@ -46,11 +46,12 @@ const PathFacts* first_reader(const std::vector<HostAnswer>& answers,
   return nullptr;
 }
 
-void check_facts(const HostAnswer& answer, const Host& host, std::vector<Check>& checks) {
+void check_facts(const HostAnswer& answer, const PlacedHost& placed, std::vector<Check>& checks) {
   const HostFacts& facts = *answer.facts;
-  checks.insert(checks.end(), {check_clock(answer), check_cores(*answer.hello, facts),
-                               check_open_files(facts), check_locked_memory(facts),
-                               check_gpus(facts.gpus, host.gpus.value_or(std::vector<int>{}))});
+  checks.insert(checks.end(),
+                {check_clock(answer), check_cores(*answer.hello, facts, placed.ranks),
+                 check_open_files(facts), check_locked_memory(facts),
+                 check_gpus(facts.gpus, placed.host.gpus.value_or(std::vector<int>{}))});
   if (!facts.libraries.empty()) {
     checks.push_back(check_libraries(facts.libraries));
   }
@@ -81,7 +82,7 @@ Diagnosis diagnose(const JobPlan& plan, const Survey& survey) {
       host.checks.push_back(check_version(*answer.hello, own));
     }
     if (answer.facts) {
-      check_facts(answer, plan.placement[i].host, host.checks);
+      check_facts(answer, plan.placement[i], host.checks);
       for (std::size_t path = 0; path < answer.facts->paths.size(); ++path) {
         host.checks.push_back(
             check_data(answer.facts->paths[path], first_reader(answers, answer, path)));

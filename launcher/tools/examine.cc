@@ -66,8 +66,25 @@ Check check_clock(const HostAnswer& answer) {
   return check;
 }
 
-Check check_cores(const Hello& hello, const HostFacts& facts) {
-  return {.topic = "cores", .text = concat(hello.cores, " of ", facts.cores, " may be used")};
+Check check_cores(const Hello& hello, const HostFacts& facts, int ranks) {
+  Check check{.topic = "cores",
+              .text = concat(facts.usable_threads, " of ", facts.cores, " may be used")};
+  const bool share = facts.usable_cores < facts.usable_threads;
+  if (share) {
+    check.text += concat(", the hardware threads of ", facts.usable_cores, " cores");
+  }
+  if (facts.cpu_quota > 0) {
+    check.text += concat(", for the time of ", facts.cpu_quota, " (quota of the control group)");
+  }
+  if (share || facts.cpu_quota > 0) {
+    check.text += concat("; OMP_NUM_THREADS divides ", hello.cores);
+  }
+  if (facts.cpu_quota > 0 && facts.cpu_quota < ranks) {
+    check.grade = Grade::warn;
+    check.fix = concat("start fewer ranks than ", ranks,
+                       " here, or raise the quota (limits.cpu, docker --cpus, CPUQuota=)");
+  }
+  return check;
 }
 
 Check check_open_files(const HostFacts& facts) {

@@ -10,7 +10,8 @@ namespace bp::launcher {
 
 [[nodiscard]] Check check_version(const Hello& remote, const Hello& own);
 [[nodiscard]] Check check_clock(const HostAnswer& answer);
-[[nodiscard]] Check check_cores(const Hello& hello, const HostFacts& facts);
+// `ranks` is the number of ranks that the job would start on the host.
+[[nodiscard]] Check check_cores(const Hello& hello, const HostFacts& facts, int ranks);
 [[nodiscard]] Check check_open_files(const HostFacts& facts);
 [[nodiscard]] Check check_locked_memory(const HostFacts& facts);
 [[nodiscard]] Check check_space(const SpaceFacts& space);

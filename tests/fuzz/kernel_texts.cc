@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/control_group.h"
 #include "fuzz.h"
 #include "launcher/process/oom_killer.h"
 
@@ -14,7 +15,7 @@ FUZZ_TARGET(kernel_texts) {
   (void)oom_kills(text);
   const std::size_t end = std::min(text.find('\0'), text.size());
   const std::string mounts = text.substr(std::min(end + 1, text.size()));
-  const std::string folder = memory_group(text.substr(0, end), mounts);
-  if (!folder.empty() && mounts.find("cgroup") == std::string::npos) std::abort();
+  const auto folders = bp::group_folders("memory", text.substr(0, end), mounts);
+  if (!folders.empty() && mounts.find("cgroup") == std::string::npos) std::abort();
   return 0;
 }

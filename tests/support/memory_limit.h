@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -12,30 +13,36 @@
 
 namespace bp::test {
 
-// A control group with a memory limit of 64 MiB, of version 1 or 2, if this machine allows making
-// one.
-class MemoryLimit {
+// A control group with a limit, of version 1 or 2, if this machine allows making one.
+class LimitedGroup {
  public:
-  MemoryLimit() {
-    if (!make("/sys/fs/cgroup/memory", "memory.limit_in_bytes")) {
-      make("/sys/fs/cgroup", "memory.max");
-    }
-  }
-  ~MemoryLimit() { remove(); }
-  MemoryLimit(const MemoryLimit&) = delete;
-  MemoryLimit& operator=(const MemoryLimit&) = delete;
+  ~LimitedGroup() { remove(); }
+  LimitedGroup(const LimitedGroup&) = delete;
+  LimitedGroup& operator=(const LimitedGroup&) = delete;
 
   [[nodiscard]] bool exists() const { return !group_.empty(); }
   // Returns the file to which a process writes its pid to join the group.
   [[nodiscard]] std::string members() const { return group_ / "cgroup.procs"; }
 
+ protected:
+  struct Way {
+    std::filesystem::path hierarchy;
+    const char* file;
+    const char* limit;
+  };
+  LimitedGroup(std::initializer_list<Way> ways) {
+    for (const Way& way : ways) {
+      if (make(way)) return;
+    }
+  }
+
  private:
-  bool make(const std::filesystem::path& hierarchy, const char* file) {
+  bool make(const Way& way) {
     std::error_code error;
-    group_ = hierarchy / concat("bp-test-", ::getpid());
+    group_ = way.hierarchy / concat("bp-test-", ::getpid());
     std::filesystem::create_directory(group_, error);
-    if (!error && std::filesystem::exists(group_ / file) &&
-        std::ofstream(group_ / file) << "64M" << std::flush) {
+    if (!error && std::filesystem::exists(group_ / way.file) &&
+        std::ofstream(group_ / way.file) << way.limit << std::flush) {
       return true;
     }
     remove();
@@ -47,6 +54,23 @@ class MemoryLimit {
   }
 
   std::filesystem::path group_;
+};
+
+// 64 MiB
+class MemoryLimit : public LimitedGroup {
+ public:
+  MemoryLimit()
+      : LimitedGroup{{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "64M"},
+                     {"/sys/fs/cgroup", "memory.max", "64M"}} {}
+};
+
+// the time of one hardware thread and a half
+class CpuLimit : public LimitedGroup {
+ public:
+  CpuLimit()
+      : LimitedGroup{{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "150000"},
+                     {"/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us", "150000"},
+                     {"/sys/fs/cgroup", "cpu.max", "150000 100000"}} {}
 };
 
 }  // namespace bp::test

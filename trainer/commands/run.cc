@@ -11,11 +11,11 @@
 #include <exception>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/standard_output.h"
 #include "base/text.h"
+#include "base/usable_cores.h"
 #include "bp/communicator.h"
 #include "bp/error.h"
 #include "bp/store.h"
@@ -48,8 +48,7 @@ void set_threads(int local_ranks) {
     at::set_num_threads(at::get_num_threads());
     return;
   }
-  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-  at::set_num_threads(std::max(1, cores / local_ranks));
+  at::set_num_threads(std::max(1, usable_cores().computing() / local_ranks));
 }
 
 // Returns true on one of the ranks that have the same text to print.

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
-#include <thread>
 
 #include "base/text.h"
+#include "base/usable_cores.h"
 #include "bp/error.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/results.h"
@@ -78,7 +78,7 @@ int run_shards(Communicator& world, const Options& options) {
   MadeShards made;
   try {
     made = make_shards(asked.source, vocabulary, asked.lower_case, asked.instances,
-                       std::thread::hardware_concurrency(),
+                       static_cast<std::size_t>(usable_cores().concurrent()),
                        {.prefix = concat(part.path(), "/", asked.name),
                         .rows = asked.rows,
                         .temporary_folder = part.path()});

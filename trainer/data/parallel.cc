@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/thread.h"
+#include "base/usable_cores.h"
 #include "bp/error.h"
 
 namespace bp::trainer {
@@ -25,9 +26,9 @@ void run_in_parallel(std::size_t count, const std::function<void(std::size_t)>& 
   };
   {
     std::vector<std::thread> threads;
-    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    static const auto kMost = static_cast<std::size_t>(usable_cores().concurrent());
     try {
-      for (std::size_t i = 1; i < std::min(cores, count); ++i) {
+      for (std::size_t i = 1; i < std::min(kMost, count); ++i) {
         threads.push_back(start_thread("bp-parallel", work));
       }
     } catch (const Error&) {  // the other threads do the work

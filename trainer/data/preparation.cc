@@ -10,10 +10,10 @@
 #include <numeric>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "base/text.h"
+#include "base/usable_cores.h"
 #include "bp/error.h"
 #include "trainer/data/block_pipeline.h"
 #include "trainer/data/disk_space.h"
@@ -50,9 +50,9 @@ std::string separator_text(const std::optional<TableLayout>& layout) {
 
 // The writer has no use for more.
 std::size_t encoding_threads(const PrepareOptions& options) {
-  constexpr unsigned kMost = 8;
-  if (options.threads > 0) return static_cast<std::size_t>(options.threads);
-  return std::clamp(std::thread::hardware_concurrency(), 1U, kMost);
+  constexpr int kMost = 8;
+  return static_cast<std::size_t>(
+      options.threads > 0 ? options.threads : std::min(usable_cores().concurrent(), kMost));
 }
 
 // Puts what the user can do now where the remark offers --rebuild, which is refused once a run

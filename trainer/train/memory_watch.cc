@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "base/control_group.h"
 #include "base/text.h"
 
 namespace bp::trainer {
@@ -15,26 +16,18 @@ namespace {
 constexpr std::uint64_t kKib = 1024;
 constexpr std::uint64_t kHundred = 100;
 
-// Returns the number behind `key` in a file with a key and a number on each line, or 0.
-std::uint64_t number_behind(const std::string& path, std::string_view key) {
-  std::ifstream file(path);
+// Returns the number of bytes behind `key` in /proc/meminfo, or 0.
+std::uint64_t machine_bytes(std::string_view key) {
+  std::ifstream file("/proc/meminfo");
   std::uint64_t value = 0;
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with(key)) continue;
     const std::size_t digit = line.find_first_of("0123456789", key.size());
     if (digit == std::string::npos) continue;
     std::from_chars(line.data() + digit, line.data() + line.size(), value);
-    return value;
+    return value * kKib;
   }
   return 0;
-}
-
-// Returns the number that a file holds; 0 for "max" and without the file.
-std::uint64_t number_of_file(const std::string& path) {
-  std::ifstream file(path);
-  std::uint64_t value = 0;
-  file >> value;
-  return file ? value : 0;
 }
 
 std::uint64_t resident_bytes() {
@@ -45,28 +38,15 @@ std::uint64_t resident_bytes() {
   return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// Returns the folder of this process's control group, or "".
-std::string control_group() {
-  std::ifstream file("/proc/self/cgroup");
-  constexpr std::string_view kUnified = "0::";
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with(kUnified)) return "/sys/fs/cgroup" + line.substr(kUnified.size());
-  }
-  return "";
-}
-
 }  // namespace
 
 MemoryUse memory_use() {
   MemoryUse use{.process = resident_bytes()};
-  use.limit = number_behind("/proc/meminfo", "MemTotal:") * kKib;
-  use.used = use.limit - number_behind("/proc/meminfo", "MemAvailable:") * kKib;
-  const std::string group = control_group();
-  const std::uint64_t most = number_of_file(group + "/memory.max");
-  if (group.empty() || most == 0 || most >= use.limit) return use;
-  const std::uint64_t cached = number_behind(group + "/memory.stat", "inactive_file ");
-  const std::uint64_t current = number_of_file(group + "/memory.current");
-  return {.process = use.process, .used = current - std::min(current, cached), .limit = most};
+  use.limit = machine_bytes("MemTotal:");
+  use.used = use.limit - machine_bytes("MemAvailable:");
+  const auto group = group_memory(group_folders_of("self", "memory"));
+  if (!group || group->limit >= use.limit) return use;
+  return {.process = use.process, .used = group->used, .limit = group->limit};
 }
 
 bool MemoryWatch::grows() const {

@@ -15,7 +15,7 @@ struct MemoryUse {
   std::uint64_t limit = 0;    // of the control group of this process, or else of the machine
 };
 
-// Reads /proc and the control groups (version 2).
+// Reads /proc and the control groups.
 [[nodiscard]] MemoryUse memory_use();
 
 class MemoryWatch {

@@ -16,10 +16,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "base/usable_cores.h"
 #include "bp/error.h"
 #include "launcher/process/program.h"
 #include "launcher/process/read_file.h"
-#include "launcher/protocol/hello.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/sweep/commands/ask_program.h"
 #include "launcher/sweep/driver/trial_run.h"
@@ -122,7 +122,7 @@ std::optional<TimeEstimate> time_of_steps(const SweepSettings& settings,
   words.insert(words.end(), {"--out", figures});
   Question question{.words = words, .with_errors = true, .limit = kEstimateLimit};
   if (std::getenv("OMP_NUM_THREADS") == nullptr) {
-    const int threads = std::max(1, usable_cores() / std::max(1, slots_of(settings)));
+    const int threads = std::max(1, usable_cores().computing() / std::max(1, slots_of(settings)));
     question.environment = {concat("OMP_NUM_THREADS=", threads)};
   }
   const Answer answer = ask_program(question);

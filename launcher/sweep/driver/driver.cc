@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/usable_cores.h"
 #include "bp/error.h"
-#include "launcher/protocol/hello.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/sweep/driver/wall_time.h"
 #include "launcher/sweep/state/disk_space.h"
@@ -61,7 +61,7 @@ Driver::Driver(const SweepSettings& settings, SweepState& state, Listener listen
   for (std::size_t i = 0; i < pool_.size(); ++i) {
     const bool local = settings_.plan.hosts[i].local;
     pool_.set_present(i, local);
-    pool_.set_cores(i, local ? usable_cores() : 0);
+    pool_.set_cores(i, local ? usable_cores().computing() : 0);
     state_.host(pool_.host(i).name, pool_.slots(i), local, local ? "" : "not reached yet");
   }
   links_ = std::make_unique<HostLinks>(

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/usable_cores.h"
 #include "bp/error.h"
 #include "launcher/agent/channel.h"
 #include "launcher/process/signals.h"
@@ -33,9 +34,9 @@ class HostRelay {
                   [this](const std::string&) { closed_ = true; }}) {}
 
   void run() {
-    channel_.send(
-        std::string(kAgentMagic) +
-        encode({RelayType::hello, static_cast<std::uint32_t>(usable_cores()), own_build()}));
+    channel_.send(std::string(kAgentMagic) +
+                  encode({RelayType::hello, static_cast<std::uint32_t>(usable_cores().computing()),
+                          own_build()}));
     while (!closed_) {
       loop_.run_once();
       ended_.clear();

@@ -75,6 +75,23 @@ TEST(Cause, TheKernelsOomKiller) {
 }
 #endif
 
+TEST(CpuQuota, ThreadsFollowIt) {
+  const CpuLimit limit;
+  if (!limit.exists()) {
+    GTEST_SKIP() << "this machine permits no new control groups";
+  }
+  const auto in_group = [&limit](const std::string& command) {
+    BprunProcess bprun({{"-n", "1", "--prefix", "none", "sh", "-c",
+                         concat("unset OMP_NUM_THREADS; echo $$ >", limit.members(), "; exec ",
+                                bprun_path(), command)}});
+    EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+    return bprun.out();
+  };
+  EXPECT_EQ(in_group(" -n 1 --prefix none sh -c 'echo $OMP_NUM_THREADS'"), "1\n");
+  EXPECT_THAT(in_group(" doctor"), HasSubstr(", for the time of 1.5 (quota of the control group); "
+                                             "OMP_NUM_THREADS divides 1\n"));
+}
+
 TEST(NextCommandLine, IsTheSameWithoutInformationFromTheProgram) {
   BprunProcess bprun({{"-n", "2", "--start-timeout", "9s", "--", "sh", "-c", "exit 3", "it's"}});
   EXPECT_EQ(bprun.finish(), 3);

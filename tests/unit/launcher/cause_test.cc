@@ -82,21 +82,6 @@ TEST(OomKillerWords, AreFoundInTheGroupsCounts) {
   EXPECT_FALSE(oom_kills(""));
 }
 
-TEST(OomKillerWords, AreOfTheProcessesOwnGroup) {
-  const std::string two = "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n";
-  EXPECT_EQ(memory_group("0::/user.slice/x.scope\n", two), "/sys/fs/cgroup/user.slice/x.scope");
-  EXPECT_EQ(memory_group("0::/\n", two), "/sys/fs/cgroup");
-  const std::string one =
-      "34 31 0:31 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
-      "35 31 0:32 /docker/77 /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
-  EXPECT_EQ(memory_group("9:cpu,cpuacct:/docker/77\n4:memory:/docker/77/a\n0::/docker/77\n", one),
-            "/sys/fs/cgroup/memory/a");
-  const std::string both = one + two;
-  EXPECT_EQ(memory_group("4:memory:/docker/77\n0::/elsewhere\n", both), "/sys/fs/cgroup/memory");
-  EXPECT_EQ(memory_group("", both), "");
-  EXPECT_EQ(memory_group("nonsense\n::\n", "nonsense - x\n"), "");
-}
-
 TEST(NextCommand, IsReadyForAShell) {
   const CommandWords words{{"bin/bprun", "-n", "2", "--"}, {"my prog", "it's", ""}};
   EXPECT_EQ(next_command(words, ""), "run again: bin/bprun -n 2 -- 'my prog' 'it'\\''s' ''");

@@ -33,6 +33,31 @@ TEST(Examine, Versions) {
   EXPECT_THAT(other.fix, HasSubstr("--remote-bprun"));
 }
 
+TEST(Examine, CoresThatThreadsFollow) {
+  Hello hello;
+  hello.cores = 8;
+  HostFacts facts;
+  facts.cores = 16;
+  facts.usable_threads = facts.usable_cores = 8;
+  EXPECT_EQ(check_cores(hello, facts, 9).text, "8 of 16 may be used");
+  EXPECT_EQ(check_cores(hello, facts, 9).grade, Grade::ok);
+  facts.usable_cores = 4;
+  hello.cores = 4;
+  EXPECT_EQ(check_cores(hello, facts, 1).text,
+            "8 of 16 may be used, the hardware threads of 4 cores; OMP_NUM_THREADS divides 4");
+  facts.usable_cores = 8;
+  facts.cpu_quota = 3.5;
+  hello.cores = 3;
+  EXPECT_EQ(check_cores(hello, facts, 3).text,
+            "8 of 16 may be used, for the time of 3.5 (quota of the control group); "
+            "OMP_NUM_THREADS divides 3");
+  EXPECT_EQ(check_cores(hello, facts, 3).grade, Grade::ok);
+  EXPECT_EQ(check_cores(hello, facts, 4).grade, Grade::warn);
+  EXPECT_EQ(check_cores(hello, facts, 4).fix,
+            "start fewer ranks than 4 here, or raise the quota (limits.cpu, docker --cpus, "
+            "CPUQuota=)");
+}
+
 TEST(Examine, ClocksWithinTheirMargin) {
   EXPECT_EQ(check_clock(clock(-0.25, 0.01)).text, "250.0 ms behind this machine, to 10.0 ms");
   EXPECT_EQ(check_clock(clock(10799.9999, 2)).text, "03:00:00 ahead of this machine, to 2.0 s");
