@@ -14,7 +14,8 @@ inline constexpr int kExitTemporary = 75;
 inline constexpr int kExitSkipped = 77;  // returned by a program that declines its parameters
 inline constexpr int kExitNotExecutable = 126;
 inline constexpr int kExitNotFound = 127;
-inline constexpr int kExitSignal = 128;  // plus the signal's number
+// plus the signal's number; SIGPIPE: no process reads the output any more
+inline constexpr int kExitSignal = 128;
 inline constexpr int kExitInterrupted = 130;
 
 }  // namespace bp::launcher

@@ -31,8 +31,9 @@ std::size_t shown_ranks(const OutputOptions& options) {
 
 // "stdout (/data/log)"
 std::string in_words(const Sink& sink) {
+  const char* stream = sink.fd() == STDERR_FILENO ? "stderr" : "stdout";
   const std::string name = sink.name();
-  return name.empty() ? "stdout" : concat("stdout (", name, ")");
+  return name.empty() ? stream : concat(stream, " (", name, ")");
 }
 
 std::size_t prefix_columns(PrefixStyle style) {  // the width of rank 0's prefix on stderr
@@ -173,12 +174,18 @@ void OutputHub::show_all() {
   }
 }
 
-// Warns once about stdout and once about the files.
-void OutputHub::look_for_loss() {
-  if (out_.lost() > 0 && !std::exchange(loss_reported_, true)) {
-    print_always(concat("bprun: warning: ", in_words(out_), " cannot be written: ",
-                        error_text(out_.error()), "; the job continues, and this output is lost"));
+void OutputHub::look_for_loss_of(const Sink& sink, bool& reported) {
+  if (sink.lost() > 0 && !std::exchange(reported, true)) {
+    print_always(concat("bprun: warning: ", in_words(sink), " cannot be written: ",
+                        error_text(sink.error()), "; the job continues, and this output is lost"));
   }
+}
+
+// Warns once about each stream and once about the files. The warning about stderr arrives only if
+// there is room again.
+void OutputHub::look_for_loss() {
+  look_for_loss_of(out_, out_loss_reported_);
+  look_for_loss_of(err_, err_loss_reported_);
   const RankFiles::Loss& loss = files_.loss();
   if (loss.bytes > 0 && !std::exchange(file_loss_reported_, true)) {
     print_always(concat("bprun: warning: ", loss.path,
@@ -187,11 +194,16 @@ void OutputHub::look_for_loss() {
   }
 }
 
-void OutputHub::say_losses() {
-  if (out_.lost() > 0) {
-    print_always(concat("bprun: ", out_.lost(), " bytes of output are lost: ", in_words(out_), ": ",
-                        error_text(out_.error())));
+void OutputHub::say_loss_of(const Sink& sink) {
+  if (sink.lost() > 0) {
+    print_always(concat("bprun: ", sink.lost(), " bytes of output are lost: ", in_words(sink), ": ",
+                        error_text(sink.error())));
   }
+}
+
+void OutputHub::say_losses() {
+  say_loss_of(out_);
+  say_loss_of(err_);
   if (const RankFiles::Loss& loss = files_.loss(); loss.bytes > 0) {
     print_always(concat("bprun: ", loss.bytes, " bytes are missing in the files of --output: ",
                         loss.path, ": ", error_text(loss.error)));

@@ -58,9 +58,12 @@ class OutputHub {
   // Returns the width of the line that rank 0 may redraw on the terminal; 0 without a terminal.
   [[nodiscard]] int live_columns() const;
   [[nodiscard]] bool all_written() const { return out_.pending() == 0 && err_.pending() == 0; }
-  [[nodiscard]] bool stdout_has_no_reader() const { return out_.broken(); }
+  // Returns whether no process reads stdout, or stderr, any more.
+  [[nodiscard]] bool has_no_reader() const { return out_.broken() || err_.broken(); }
   // Returns whether some output could not be written although a reader or a file exists.
-  [[nodiscard]] bool has_lost() const { return out_.lost() + files_.loss().bytes > 0; }
+  [[nodiscard]] bool has_lost() const {
+    return out_.lost() + err_.lost() + files_.loss().bytes > 0;
+  }
   // Prints the number of bytes lost, if any.
   void say_losses();
 
@@ -81,6 +84,8 @@ class OutputHub {
   RankStream& stream_of(int rank, Stream stream);
   void show(const Output& output, RankStream& stream);
   void look_for_loss();
+  void look_for_loss_of(const Sink& sink, bool& reported);
+  void say_loss_of(const Sink& sink);
   void look_for_cut(const Output& output, const RankStream& stream);
   void print_always(std::string_view text);  // prints also if the launcher is quiet
   void set_live_line();
@@ -103,7 +108,8 @@ class OutputHub {
   std::vector<UnacknowledgedOutput> unacknowledged_;
   // Used by show(); a member, so that its memory is not allocated again for every piece of output.
   std::string lines_;
-  bool loss_reported_ = false;
+  bool out_loss_reported_ = false;
+  bool err_loss_reported_ = false;
   bool file_loss_reported_ = false;
   bool cut_reported_ = false;
 };

@@ -188,7 +188,7 @@ void Supervisor::look_for_failure() {
   }
   if (auto failure = monitor_.failure(Clock::now())) {
     fail(std::move(*failure));
-  } else if (output_.stdout_has_no_reader()) {
+  } else if (output_.has_no_reader()) {
     output_.say("bprun: no process reads the output any more");
     on_signal(SIGPIPE);
   }
@@ -313,10 +313,13 @@ int Supervisor::exit_code() const {
   if (stop_requests_ > 0 && started_ && ranks.running() > 0) {
     return kExitTemporary;  // their host was lost during the stop, so nothing says how they ended
   }
-  if (options_.survivors_continue && stop_requests_ == 0 && ranks.any_ended_well()) {
-    return output_.has_lost() ? kExitOutputLost : 0;
+  const bool survived =
+      options_.survivors_continue && stop_requests_ == 0 && ranks.any_ended_well();
+  const int code = survived ? 0 : started_ ? ranks.exit_code() : kExitSignal + stop_signal_;
+  // Without a reader, bprun itself sends the ranks SIGTERM.
+  if (output_.has_no_reader() && (code == 0 || code == kExitSignal + SIGTERM)) {
+    return kExitSignal + SIGPIPE;
   }
-  const int code = started_ ? ranks.exit_code() : kExitSignal + stop_signal_;
   return code == 0 && output_.has_lost() ? kExitOutputLost : code;
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "launcher/process/read_file.h"
@@ -88,6 +89,32 @@ TEST(LostOutput, AFullDiskDoesNotEndTheJob) {
                        "/0 ]; do sleep 0.01; done; exit 3; }")),
             3)
       << "the code of a failed rank takes precedence";
+}
+
+TEST(LostOutput, OfStderrIsNoticedByTheExitCode) {
+  const Scratch folder;
+  BprunProcess bprun(
+      {.arguments = {"-n", "2", "sh", "-c", concat("echo hello >&2; : >", folder.path(), "/$RANK")},
+       .before = {"/bin/sh", "-c", "exec \"$@\" 2>/dev/full", "sh"}});
+  EXPECT_EQ(bprun.finish(), 74);
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"0", "1"})) << "the job must continue";
+}
+
+// `redirected` makes the stream a pipe whose reader ends after the first line.
+int code_without_reader(const std::string& redirected, const std::string& program) {
+  BprunProcess bprun(
+      {.arguments = {"-n", "2", "bash", "-c", program},
+       .before = {"/bin/bash", "-c", concat("set -o pipefail; \"$@\" ", redirected), "bash"}});
+  return bprun.finish();
+}
+
+TEST(OutputWithoutAReader, EndsTheJob) {
+  const std::string endless = "while :; do echo x; echo x >&2; sleep 0.01; done";
+  for (const char* redirected : {"| head -1", "2>&1 >/dev/null | head -1", "2>&1 | head -1"}) {
+    EXPECT_EQ(code_without_reader(redirected, endless), 141) << redirected;
+  }
+  EXPECT_EQ(code_without_reader("| head -1", "trap 'exit 75' TERM; " + endless), 75)
+      << "a rank's own code takes precedence";
 }
 
 TEST(LostOutput, AFileAtItsSizeLimitDoesNotEndTheJob) {
