@@ -16,6 +16,7 @@
 #include "launcher/cli/check_build.h"
 #include "launcher/cli/check_joining.h"
 #include "launcher/cli/completion.h"
+#include "launcher/cli/env_option.h"
 #include "launcher/cli/host_options.h"
 #include "launcher/cli/option_descriptions.h"
 #include "launcher/cli/other_options.h"
@@ -155,6 +156,7 @@ void finish(Options& options, const RawOptions& raw, const std::vector<std::stri
   if (!raw.lost_after.empty()) {
     options.lost_after = parse_lost_after(raw.lost_after);
   }
+  check_variables(options.environment);
   check_host_options(options);
   if (!options.gpus.empty()) {
     static_cast<void>(parse_gpu_request(options.gpus));
@@ -237,7 +239,8 @@ std::variant<Options, EarlyExit> parse_options(const std::vector<std::string>& a
                  : usage_error(concat("--completion supports bash, not '", raw.completion, "'"));
     }
     finish(options, raw, app.remaining(false));
-    options.own.assign(arguments.begin(), arguments.end() - std::ssize(options.program));
+    options.own =
+        without_values_of_env({arguments.begin(), arguments.end() - std::ssize(options.program)});
     return options;
   } catch (const CLI::CallForHelp&) {
     return EarlyExit{0, help_of(app)};

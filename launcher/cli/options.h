@@ -52,7 +52,9 @@ struct Options {
   int max_restarts = 0;
   std::optional<int> min_ranks;      // for a restart; unset: as many as the job began with
   std::vector<std::string> program;  // with its arguments; may be empty with --join
-  std::vector<std::string> own;      // the words of the command line before it
+  // The words of the command line before it, without the values of --env: they may be secret, and
+  // these words are printed.
+  std::vector<std::string> own;
 };
 
 // What to print instead of running a job (on stdout for code 0, else on stderr), and the exit code.

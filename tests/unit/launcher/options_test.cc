@@ -138,8 +138,27 @@ TEST(Options, AreRefusedInOneLineAndAHint) {
             "bprun: --prefix must be rank, none, horovod or time, not 'x'");
   EXPECT_EQ(bad({"--store-port", "65536", "p"}),
             "bprun: --store-port must be from 0 to 65535, not 65536");
+  EXPECT_EQ(bad({"--env", "=x", "p"}),
+            "bprun: --env '=x' has no name; write --env NAME or --env NAME=VALUE");
+  EXPECT_EQ(bad({"--env", "RANK=7", "p"}),
+            "bprun: --env RANK: bprun sets RANK for each rank; choose another name, or leave this "
+            "out");
+  EXPECT_EQ(
+      bad({"-x", "BP_STORE", "p"}),
+      "bprun: --env BP_STORE: bprun sets BP_STORE for each rank; choose another name, or leave "
+      "this out");
   EXPECT_EQ(bad({"--grace", "1x", "p"}),
             "bprun: --grace must be a time such as 30s, 500ms or 2m, not '1x'");
+}
+
+TEST(Options, AreRepeatedWithoutTheValuesOfEnv) {
+  EXPECT_THAT(good({"--env", "TOKEN=s3=cret", "--env=KEY=1", "-x", "A=2", "--env", "B", "-n", "2",
+                    "p", "--env", "C=3"})
+                  .own,
+              ElementsAre("--env", "TOKEN", "--env=KEY", "-x", "A", "--env", "B", "-n", "2"));
+  EXPECT_THAT(good({"--env", "TOKEN=s3=cret", "p", "--env", "C=3"}).program,
+              ElementsAre("p", "--env", "C=3"));
+  EXPECT_THAT(good({"--env", "TOKEN=s3=cret", "p"}).environment, ElementsAre("TOKEN=s3=cret"));
 }
 
 TEST(OtherOptions, WithTheSameMeaningWork) {
