@@ -13,11 +13,24 @@
 namespace bp::launcher {
 namespace {
 
+// Returns what to write for "h1:0,1,2", a host with the numbers of its GPUs as in TopSpin's servers
+// file; "" for another word.
+std::string gpus_advice(const std::string& word) {
+  const std::size_t colon = word.rfind(':');
+  const std::string gpus = colon == std::string::npos ? "" : word.substr(colon + 1);
+  if (word.find(',') < colon || gpus.find_first_not_of("0123456789,") != std::string::npos) {
+    return "";
+  }
+  return concat("; for a rank on each of these GPUs: ", word.substr(0, colon),
+                " slots=", 1 + std::ranges::count(gpus, ','), " gpus=", gpus);
+}
+
 // Parses an entry as -H takes it, or a bare IPv6 address: no comma or colon follows it in this
 // format.
 Hosts parse_first_word(const std::string& word, const std::string& where) {
   if (split_entries(word, where).size() > 1) {
-    throw Error(ErrorCode::invalid_argument, concat(where, ": '", word, "': one host a line"));
+    throw Error(ErrorCode::invalid_argument,
+                concat(where, ": '", word, "': one host a line", gpus_advice(word)));
   }
   const bool bare_ipv6 = std::count(word.begin(), word.end(), ':') > 1 &&
                          word.find_first_of("[=") == std::string::npos;

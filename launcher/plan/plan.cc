@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -32,6 +33,9 @@ std::string read_text(const std::string& path, const char* option) {
   if (file.error != 0) {
     throw NoInput{concat(option, " ", path, ": ", error_text(file.error))};
   }
+  // An editor of another system may have marked it as UTF-8.
+  static constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (file.text.starts_with(kByteOrderMark)) file.text.erase(0, kByteOrderMark.size());
   return std::move(file.text);
 }
 
@@ -84,13 +88,19 @@ JobPlan plan_job(const Options& options, const std::set<std::string>& without, P
   Hosts hosts = select_hosts(found.hosts, options.selection);
   std::erase_if(hosts, [&](const Host& host) { return without.contains(host.name); });
   const Machine machine = Machine::own();
+  const auto is_here = [&](const Host& host) { return machine.is(host.name); };
+  if (options.host_map && std::ranges::none_of(hosts, is_here)) {
+    plan.notes.push_back(concat("no rank runs on this machine: ", *options.host_map,
+                                " does not name it (\"localhost\": N does)"));
+  }
   const auto how = [&](const Host& host) {
     return plan_host(host, machine, found.by_srun, options);
   };
   if (!options.gpus.empty()) {
     std::vector<AgentStart> all;
     std::ranges::transform(hosts, std::back_inserter(all), how);
-    plan.notes = give_gpus(ask_for_gpus(hosts, all, options), options.share_gpus);
+    auto notes = give_gpus(ask_for_gpus(hosts, all, options), options.share_gpus);
+    std::ranges::move(notes, std::back_inserter(plan.notes));
   }
   plan.placement = place(hosts, options.ranks);
   if (!options.share_gpus) check_one_rank_a_gpu(plan.placement);

@@ -134,6 +134,10 @@ TEST(Hostfile, NamesFileAndLine) {
   EXPECT_EQ(error("a colour=2"),
             "h:1: 'colour' is not known here; slots, max_slots, gpus, iface, port and user are");
   EXPECT_EQ(error("a,b slots=2"), "h:1: 'a,b': one host a line");
+  EXPECT_EQ(error("a:2,b:3"), "h:1: 'a:2,b:3': one host a line");
+  EXPECT_EQ(error("127.0.0.1:0,1,2"),
+            "h:1: '127.0.0.1:0,1,2': one host a line; for a rank on each of these GPUs: 127.0.0.1 "
+            "slots=3 gpus=0,1,2");
   EXPECT_EQ(error("a slots=3 max_slots=2"), "h:1: max_slots=2 is less than its slots, 3");
   EXPECT_EQ(error("a gpus=1,"), "h:1: each of gpus must be a number from 0 to 1023, not ''");
   EXPECT_EQ(error("a gpus=1,x"), "h:1: each of gpus must be a number from 0 to 1023, not 'x'");
