@@ -44,6 +44,11 @@ constexpr std::string_view kMachinesThatJoin =
     "bprun -H a:3,b:1 starts all by ssh; without ssh: "
     "bprun --serve PORT on one machine, bprun --join "
     "HOST:PORT on the others";
+constexpr std::string_view kServerAndJoin =
+    "on one machine --serve PORT -n N --slots S, where N is the sum over all machines; on each "
+    "other one --join HOST:PORT --slots S";
+constexpr std::string_view kAnyProgram =
+    "bprun starts any program: bprun -n 2 python3 -m MODULE ARGS, or bprun -n 2 PROGRAM ARGS";
 constexpr std::string_view kNotNeeded = "bprun needs no such option; leave it out";
 
 // Options for which bprun has something else. Without dashes, and with '-' for '_'.
@@ -55,6 +60,24 @@ constexpr std::array kOtherOptions{
     Spelling{"ntasks-per-node", kRanksOfHosts},
     Spelling{"num-gpus", kRanksOfHosts},
     Spelling{"map-by", kRanksOfHosts},
+    Spelling{"nprocs", "-n N on this machine; with several, --slots N"},
+    Spelling{"here-gpus", kServerAndJoin},
+    Spelling{"other-gpus", "--hosts MAP.json; without a map, --serve PORT and --join HOST:PORT"},
+    Spelling{"start-rank", "--first-rank R"},
+    Spelling{"world-size", "-n W, the ranks of all machines"},
+    Spelling{"master-node", kMachinesThatJoin},
+    Spelling{"no-python", kAnyProgram},
+    Spelling{"module", kAnyProgram},
+    Spelling{"m", kAnyProgram},
+    Spelling{"distributed-world-size", "-n W, the ranks of all machines"},
+    Spelling{"distributed-gpus", "--slots G"},
+    Spelling{"distributed-rank", "--first-rank R"},
+    Spelling{"distributed-init-method",
+             "--serve PORT on one machine, --join HOST:PORT on the others"},
+    Spelling{"distributed-port", "--serve PORT"},
+    Spelling{"distributed-backend", "BP_BACKEND, which comm_bench --backend help lists"},
+    Spelling{"distributed-no-spawn",
+             "no bprun: a program that is started alone is a job of one rank"},
     Spelling{"nnodes", kMachinesThatJoin},
     Spelling{"num-nodes", kMachinesThatJoin},
     Spelling{"node-rank", kMachinesThatJoin},

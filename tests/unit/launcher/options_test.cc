@@ -191,6 +191,13 @@ TEST(OtherOptions, WithAnotherMeaningAreRefusedWithAHint) {
             "instead of another launcher's --nproc_per_node: write the ranks of each host in -H "
             "a:4,b:4; -n N on this machine alone (docs/coming-from.md has more); " +
                 end);
+  for (const char* other :
+       {"--here_gpus", "--other_gpus", "--no_python", "-m", "--module", "--nprocs", "--start_rank",
+        "--world_size", "--master_node", "--distributed-world-size", "--distributed-gpus",
+        "--distributed-rank", "--distributed-init-method", "--distributed-no-spawn"}) {
+    EXPECT_THAT(hint({other, "x", "p"}),
+                StartsWith(std::string("instead of another launcher's ") + other + ": "));
+  }
   EXPECT_THAT(hint({"--nnodes=2", "p"}), StartsWith("instead of another launcher's --nnodes: bprun "
                                                     "-H a:3,b:1 starts all by ssh"));
 }
