@@ -15,12 +15,15 @@ std::vector<std::string> agent_command(const std::vector<std::string>& ssh,
   if (std::filesystem::path(ssh.front()).filename() == "ssh") {
     // --lost-after decides when a silent host is lost. TCP, and so ssh, may hear nothing for twice
     // that time although the network is back, so ssh gives up only after three times.
-    // With VERBOSE, ssh reports a successful login.
+    // With VERBOSE, ssh reports a successful login. The last three replace what the user's
+    // configuration may say for logins by hand: a port that is forwarded twice ends the second ssh,
+    // and the others keep the agent from starting.
     const auto alive = std::chrono::ceil<std::chrono::seconds>(lost_after / 3).count();
     for (const std::string& option :
          {std::string("BatchMode=yes"), std::string("ConnectTimeout=10"),
           concat("ServerAliveInterval=", alive), std::string("ServerAliveCountMax=9"),
-          std::string("LogLevel=VERBOSE")}) {
+          std::string("LogLevel=VERBOSE"), std::string("ClearAllForwardings=yes"),
+          std::string("RemoteCommand=none"), std::string("StdinNull=no")}) {
       command.insert(command.end(), {"-o", option});
     }
     command.emplace_back("-T");

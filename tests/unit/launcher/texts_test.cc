@@ -55,6 +55,7 @@ TEST(SshCommand, PutsTheUsersOptionsFirst) {
       agent_command({"/usr/bin/ssh", "-F", "f"}, host, "/opt/my bp/bprun", 9s),
       ElementsAre("/usr/bin/ssh", "-F", "f", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o",
                   "ServerAliveInterval=3", "-o", "ServerAliveCountMax=9", "-o", "LogLevel=VERBOSE",
+                  "-o", "ClearAllForwardings=yes", "-o", "RemoteCommand=none", "-o", "StdinNull=no",
                   "-T", "h1", "'/opt/my bp/bprun' --agent"));
   host.port = 2222;
   host.user = "u";
