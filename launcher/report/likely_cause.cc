@@ -23,6 +23,9 @@ constexpr std::string_view kGpuMemory =
 constexpr std::string_view kMemory =
     "out of memory: a smaller --batch, or fewer ranks on that host";
 
+constexpr std::string_view kFileSize =
+    "the limit of a file's size is too low (ulimit -f shows it; ulimit -f unlimited lifts it)";
+
 constexpr std::array kKnownCauses{
     KnownCause{"cuda out of memory", kGpuMemory},
     KnownCause{"cuda error: out of memory", kGpuMemory},
@@ -32,9 +35,7 @@ constexpr std::array kKnownCauses{
     KnownCause{"cannot allocate memory", kMemory},
     KnownCause{"no space left on device", "the disk is full (df -h shows which)"},
     KnownCause{"disk quota exceeded", "the disk quota is used up"},
-    KnownCause{"file too large",
-               "the limit of a file's size is too low (ulimit -f shows it; ulimit -f unlimited "
-               "lifts it)"},
+    KnownCause{"file too large", kFileSize},
     KnownCause{"failed to map segment",
                "the limit of address space is too low for a library (ulimit -v shows it)"},
     KnownCause{"too many open files", "the limit of open files is too low (ulimit -n)"},
@@ -78,6 +79,8 @@ std::string_view hint_for_signal(int number) {
       return "the program was built for another processor than that host's";
     case SIGBUS:
       return "a file that it had mapped was cut short, or a disk or shared memory is full";
+    case SIGXFSZ:
+      return kFileSize;
     case SIGXCPU:
       return "the limit of processor time is reached (ulimit -t)";
     default:

@@ -60,6 +60,9 @@ TEST(LikelyCause, PrefersTheKernelsReportThenTheProgramsHintThenTheLastKnownLine
 TEST(LikelyCause, FallsBackToTheSignal) {
   EXPECT_EQ(likely_cause({128 + 9, "", {}}),
             "killed from outside, most often by the kernel when memory runs out (dmesg shows it)");
+  EXPECT_EQ(likely_cause({128 + 25, "", {}}),
+            "the limit of a file's size is too low (ulimit -f shows it; ulimit -f unlimited lifts "
+            "it)");
   EXPECT_EQ(likely_cause({7, "", {"no idea"}}), "");
 }
 
