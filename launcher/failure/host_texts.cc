@@ -85,7 +85,9 @@ Failure unreachable(const std::string& host,
             .rank = -1,
             .headline = concat("ssh logged in to ", host,
                                ", but the shell there did not start bprun's agent: ", complaint),
-            .hint = shell_hint(host)};
+            .hint = code == 0 ? concat("is ", remote_bprun, " on ", host,
+                                       " bprun (--remote-bprun)? If so: ", shell_hint(host))
+                              : shell_hint(host)};
   }
   return {.exit_code = kExitTemporary,
           .rank = -1,

@@ -77,8 +77,10 @@ std::string section(const std::string& title,
   return text;
 }
 
+// A sweep that does not run has no hosts that could be lost.
 std::string hosts_text(SweepReader& sweep) {
   std::string text;
+  if (!FolderLock::holder(sweep.folder())) return text;
   for (const HostRecord& host : sweep.hosts()) {
     if (!host.present) text += concat("host ", host.name, " is lost: ", host.reason, "\n");
   }

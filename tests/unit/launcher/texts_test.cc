@@ -248,6 +248,9 @@ TEST(Texts, SayThatTheLoginSucceededButTheShellDidNotStartBprun) {
       failure.headline,
       "ssh logged in to b, but the shell there did not start bprun's agent: exited with code 3");
   EXPECT_THAT(failure.hint, HasSubstr("ssh b true must do nothing"));
+  loss.status = 0;  // --remote-bprun names another program
+  EXPECT_THAT(unreachable("b", loss, "/bin/true").hint,
+              StartsWith("is /bin/true on b bprun (--remote-bprun)? If so: what a login shell "));
   const Failure late = no_answer("b", true, 30s);
   EXPECT_EQ(late.headline,
             "host b gave no answer within 30.0 s (--start-timeout), although ssh logged in: the "
