@@ -50,10 +50,15 @@ std::string own_folder() {
     fail(path, error_text(errno));
   }
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::getuid() || (status.st_mode & 077) != 0) {
-    fail(path, "is not a folder of this user with mode 0700; remove it");
+    fail(path, status.st_uid == ::getuid()
+                   ? "is not a folder with mode 0700; remove it"
+                   : "belongs to another user; set TMPDIR to a folder in which only you can write");
   }
   return path;
 }
+
+// Another user may have put anything there. Opening a FIFO must not wait for its other end.
+constexpr int kOpen = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
 // Tries to take a shared lock, which succeeds only if rank 0's exclusive lock has ended.
 bool is_held(int fd) { return ::flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; }
@@ -63,8 +68,7 @@ class FileRendezvous final : public StoreRendezvous {
   explicit FileRendezvous(std::string path) : path_(std::move(path)) {}
 
   void publish(const StoreEndpoint& endpoint, const Deadline& /*deadline*/) override {
-    if (const Fd other(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-        other && is_held(other.get())) {
+    if (const Fd other(::open(path_.c_str(), kOpen)); other && is_held(other.get())) {
       fail(path_, "another job uses this file now; give each its own MASTER_PORT");
     }
     const std::string draft = concat(path_, ".", ::getpid());
@@ -82,7 +86,7 @@ class FileRendezvous final : public StoreRendezvous {
 
   StoreEndpoint look_up(const Deadline& deadline) override {
     for (auto pause = 1ms; !deadline.passed(); pause = std::min(2 * pause, 50ms)) {
-      const Fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+      const Fd file(::open(path_.c_str(), kOpen));
       if (file && is_held(file.get())) return read(file.get());
       std::this_thread::sleep_for(pause);
     }

@@ -94,6 +94,18 @@ TEST_F(StoreRendezvousTest, FileOfAnEarlierJobIsIgnored) {
   EXPECT_EQ(choose_rendezvous(rank_, variables)->look_up(kSoon).store.host, "10.0.0.2");
 }
 
+// Another user can make one in a folder that all can write.
+TEST_F(StoreRendezvousTest, FifoInPlaceOfTheFileBlocksNoRank) {
+  ASSERT_EQ(::mkfifo(folder_.path("bp-openmpi-7-3-").c_str(), 0666), 0);
+  const Variables variables(Map{{"BP_SHARED_FOLDER", folder_.path()}});
+  EXPECT_THAT(
+      test::error_of([&] { (void)choose_rendezvous(rank_, variables)->look_up(Deadline(30ms)); }),
+      HasSubstr("rank 0 has not written"));
+  const auto first = choose_rendezvous(rank_, variables);
+  first->publish(an_endpoint(), kSoon);
+  EXPECT_EQ(choose_rendezvous(rank_, variables)->look_up(kSoon).key, an_endpoint().key);
+}
+
 TEST_F(StoreRendezvousTest, MissingFolderIsNamed) {
   const Variables variables(Map{{"BP_SHARED_FOLDER", folder_.path("no")}});
   EXPECT_THAT(
@@ -127,13 +139,20 @@ TEST_F(StoreRendezvousTest, FolderThatOtherUsersCanWriteIsRefused) {
   const TemporaryFolderVariable place(folder_.path());
   const std::string own = folder_.path(concat("bp-", ::getuid()));
   const std::string text =
-      concat("io: rendezvous at ", own, ": is not a folder of this user with mode 0700; remove it");
+      concat("io: rendezvous at ", own, ": is not a folder with mode 0700; remove it");
   EXPECT_EQ(test::error_of(meet), "no error");
   ::chmod(own.c_str(), 0770);
   EXPECT_EQ(test::error_of(meet), text);
   fs::remove(own);
   std::ofstream(own) << "a file";
   EXPECT_EQ(test::error_of(meet), text);
+  constexpr uid_t kNobody = 65534;
+  if (::chown(own.c_str(), kNobody, kNobody) == 0) {
+    EXPECT_EQ(
+        test::error_of(meet),
+        concat("io: rendezvous at ", own,
+               ": belongs to another user; set TMPDIR to a folder in which only you can write"));
+  }
 }
 
 TEST_F(StoreRendezvousTest, MissingTemporaryFolderIsNamed) {
