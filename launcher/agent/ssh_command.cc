@@ -42,19 +42,17 @@ std::vector<std::string> agent_command(const std::vector<std::string>& ssh,
 std::vector<std::string> srun_command(const Host& host, const std::string& remote_bprun) {
   // An agent reads bprun's address from SSH_CONNECTION. srun would pass on that of the user's
   // login.
-  return {"srun",
-          "--overlap",
-          "--nodes=1",
-          "--ntasks=1",
-          "--nodelist=" + host.name,
-          "--cpu-bind=none",
-          "--mpi=none",
-          "--unbuffered",
-          "env",
-          "-u",
-          "SSH_CONNECTION",
-          remote_bprun,
-          "--agent"};
+  std::vector<std::string> command{"srun",
+                                   "--overlap",
+                                   "--nodes=1",
+                                   "--ntasks=1",
+                                   "--nodelist=" + host.name,
+                                   "--cpu-bind=none",
+                                   "--mpi=none",
+                                   "--unbuffered"};
+  if (host.component) command.push_back(concat("--het-group=", *host.component));
+  command.insert(command.end(), {"env", "-u", "SSH_CONNECTION", remote_bprun, "--agent"});
+  return command;
 }
 
 }  // namespace bp::launcher

@@ -37,18 +37,27 @@ void add_slots(Hosts& hosts, const std::string& name, int slots, const std::stri
 }
 
 // Returns one count per host; empty if the variable is not set.
-std::vector<int> counts_of(const Variables& variables, const std::string& name, std::size_t hosts) {
+std::vector<int> counts_of(const Variables& variables,
+                           const std::string& name,
+                           const std::string& sign,
+                           std::size_t hosts) {
   if (!variables.has(name)) return {};
   std::vector<int> counts = parse_node_counts(variables.text(name), name);
   if (counts.size() != hosts) {
-    variables.refuse(
-        name, concat("counts for ", counts.size(), " hosts, but SLURM_JOB_NODELIST names ", hosts));
+    variables.refuse(name,
+                     concat("counts for ", counts.size(), " hosts, but ", sign, " names ", hosts));
   }
   return counts;
 }
 
-// A host has one slot per task. With -n it may run as many ranks as it has CPUs.
-Hosts hosts_of_slurm(const Variables& variables, const std::string& sign) {
+// The variables of a component of a heterogeneous job end with `suffix`. A host has one slot per
+// task. With -n it may run as many ranks as it has CPUs.
+Hosts hosts_of_component(const Variables& variables, const std::string& suffix) {
+  const std::string sign = "SLURM_JOB_NODELIST" + suffix;
+  if (!variables.has(sign)) {
+    variables.refuse("SLURM_HET_SIZE", concat("names a job with several components, but ", sign,
+                                              " is not set; name the hosts with -H"));
+  }
   HostCollector named;
   for (std::string& name : parse_nodelist(variables.text(sign), sign)) {
     Host host;
@@ -56,13 +65,42 @@ Hosts hosts_of_slurm(const Variables& variables, const std::string& sign) {
     named.add(std::move(host), sign);
   }
   Hosts hosts = named.take();
-  const auto tasks = counts_of(variables, "SLURM_TASKS_PER_NODE", hosts.size());
-  const auto cpus = counts_of(variables, "SLURM_JOB_CPUS_PER_NODE", hosts.size());
+  const auto tasks = counts_of(variables, "SLURM_TASKS_PER_NODE" + suffix, sign, hosts.size());
+  const auto cpus = counts_of(variables, "SLURM_JOB_CPUS_PER_NODE" + suffix, sign, hosts.size());
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     hosts[i].slots = tasks.empty() ? 1 : tasks[i];
     if (!cpus.empty()) hosts[i].max_slots = std::max(cpus[i], *hosts[i].slots);
   }
   return hosts;
+}
+
+// A host that two components have is reached through the first of them.
+void add_component(Hosts& all, Hosts component) {
+  for (Host& host : component) {
+    const auto known = std::ranges::find(all, host.name, &Host::name);
+    if (known == all.end()) {
+      all.push_back(std::move(host));
+      continue;
+    }
+    known->slots = *known->slots + *host.slots;
+    if (known->max_slots && host.max_slots) *known->max_slots += *host.max_slots;
+  }
+}
+
+Hosts hosts_of_slurm(const Variables& variables, const std::string& /*sign*/) {
+  return hosts_of_component(variables, "");
+}
+
+Hosts hosts_of_all_components(const Variables& variables, const std::string& sign) {
+  constexpr int kMostComponents = 1024;
+  const int size = parse_number(variables.text(sign), "the components", 1, kMostComponents, sign);
+  Hosts all;
+  for (int i = 0; i < size; ++i) {
+    Hosts component = hosts_of_component(variables, concat("_HET_GROUP_", i));
+    for (Host& host : component) host.component = i;
+    add_component(all, std::move(component));
+  }
+  return all;
 }
 
 // The file has one line per slot.
@@ -124,6 +162,7 @@ struct System {
 };
 
 constexpr std::array kSystems = {
+    System{"SLURM_HET_SIZE", hosts_of_all_components},  // salloc sets no SLURM_JOB_NODELIST then
     System{"SLURM_JOB_NODELIST", hosts_of_slurm},
     System{"PBS_NODEFILE", hosts_of_pbs},
     System{"LSB_MCPU_HOSTS", hosts_of_lsf},
@@ -139,7 +178,7 @@ std::optional<Allocation> find_allocation(const Variables& variables) {
   if (variables.text("BP_ENGINE") == "none") return std::nullopt;
   for (const System& system : kSystems) {
     if (!variables.has(system.sign)) continue;
-    const bool slurm = system.hosts == hosts_of_slurm;
+    const bool slurm = system.hosts == hosts_of_slurm || system.hosts == hosts_of_all_components;
     if (slurm && in_slurm_step(variables)) continue;
     // A user may set these variables for mpirun. The operator sets K_MPI_JOB_ROLE in the pod of its
     // launcher.

@@ -17,6 +17,7 @@ struct Host {
   std::string interface;                 // empty: the one that routes to the other hosts
   std::optional<int> port;               // ssh's port; unset: ssh's default
   std::string user;                      // ssh's user; empty: ssh's default
+  std::optional<int> component;          // of a heterogeneous Slurm job, for srun
 
   // Returns the number of ranks that run here unless more are requested: slots, else the number of
   // listed GPUs, else 1.

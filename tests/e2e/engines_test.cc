@@ -78,6 +78,16 @@ TEST(Allocation, BprunTakesTheHostsOfSlurm) {
                     HasSubstr("mean of 6 measurements on 3 ranks: 3.50")));
 }
 
+// The two components are of different sizes.
+TEST(Allocation, BprunTakesAllComponentsOfAHeterogeneousJob) {
+  const Ended ended = shell(concat(kSourceDir, "/tests/e2e/with_slurm salloc -N1 -n1 -w node1 : ",
+                                   "-N1 -n2 -w node2 ", kBinDir, "/bprun ", kBinDir, "/consumer"));
+  if (ended.code == 77) GTEST_SKIP() << ended.output;
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output, AllOf(HasSubstr("bprun: 2 hosts with 3 slots by SLURM_HET_SIZE=2"),
+                                  HasSubstr("mean of 6 measurements on 3 ranks: 3.50")));
+}
+
 INSTANTIATE_TEST_SUITE_P(Engines,
                          Engine,
                          testing::Values("openmpi", "mpich", "torchrun", "slurm"),

@@ -14,6 +14,7 @@ namespace {
 
 using test::refusal_of;
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
@@ -109,6 +110,31 @@ TEST_F(AllocationTest, OfSlurmIsThatOfABatchScriptOrAnInteractiveShell) {
   other["SLURM_TASKS_PER_NODE"] = "2";
   EXPECT_EQ(refusal_of([&] { return find_allocation(Variables(other)); }),
             "SLURM_TASKS_PER_NODE=2: counts for 1 hosts, but SLURM_JOB_NODELIST names 3");
+}
+
+TEST_F(AllocationTest, OfAHeterogeneousSlurmJobHasAllComponents) {
+  Map job = {{"SLURM_JOB_NODELIST", "n1"},
+             {"SLURM_TASKS_PER_NODE", "1"},
+             {"SLURM_HET_SIZE", "2"},
+             {"SLURM_JOB_NODELIST_HET_GROUP_0", "n1"},
+             {"SLURM_TASKS_PER_NODE_HET_GROUP_0", "1"},
+             {"SLURM_JOB_CPUS_PER_NODE_HET_GROUP_0", "4"},
+             {"SLURM_JOB_NODELIST_HET_GROUP_1", "big[1-2]"},
+             {"SLURM_TASKS_PER_NODE_HET_GROUP_1", "2(x2)"},
+             {"SLURM_JOB_CPUS_PER_NODE_HET_GROUP_1", "8(x2)"}};
+  EXPECT_THAT(found_in(job), ElementsAre("n1:1/4", "big1:2/8", "big2:2/8"));
+  const auto found = find_allocation(Variables(job));
+  EXPECT_EQ(describe(*found), "3 hosts with 5 slots by SLURM_HET_SIZE=2");
+  EXPECT_THAT(srun_command(found->hosts[0], "/b"), Contains("--het-group=0"));
+  EXPECT_THAT(srun_command(found->hosts[2], "/b"), Contains("--het-group=1"));
+  job.erase("SLURM_JOB_NODELIST");  // salloc sets none
+  EXPECT_THAT(found_in(job), SizeIs(3));
+  job["SLURM_JOB_NODELIST_HET_GROUP_1"] = "n1,big2";
+  EXPECT_THAT(found_in(job), ElementsAre("n1:3/12", "big2:2/8"));
+  job.erase("SLURM_JOB_NODELIST_HET_GROUP_1");
+  EXPECT_EQ(refusal_of([&] { return find_allocation(Variables(job)); }),
+            "SLURM_HET_SIZE=2: names a job with several components, but "
+            "SLURM_JOB_NODELIST_HET_GROUP_1 is not set; name the hosts with -H");
 }
 
 TEST_F(AllocationTest, OfOtherBatchSystems) {
