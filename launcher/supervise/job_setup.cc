@@ -7,6 +7,7 @@
 #include "base/loopback.h"
 #include "base/text.h"
 #include "launcher/plan/job_settings.h"
+#include "launcher/plan/one_machine.h"
 #include "launcher/protocol/hello.h"
 
 namespace bp::launcher {
@@ -68,6 +69,19 @@ void JobSetup::warn_of_other_builds() {
   }
 }
 
+// Ranks of such hosts share no memory, and each host's threads and GPUs count as if it were alone.
+void JobSetup::warn_of_one_machine() {
+  std::vector<GreetedHost> hosts;
+  for (std::size_t host = 0; host < parts_.agents.size(); ++host) {
+    hosts.push_back({parts_.plan.placement[host].host.name, parts_.plan.hosts[host],
+                     parts_.agents.hello(host)});
+  }
+  for (const std::string& names : names_of_one_machine(hosts)) {
+    parts_.output.say(concat("bprun: warning: ", names,
+                             "; name it once, with all its ranks, unless you mean that"));
+  }
+}
+
 void JobSetup::start_store(const std::string& address) {
   const Options& options = parts_.options;
   StoreServerOptions server;
@@ -85,6 +99,7 @@ void JobSetup::start_store(const std::string& address) {
 
 void JobSetup::prepare() {
   warn_of_other_builds();
+  warn_of_one_machine();
   AgentSet& agents = parts_.agents;
   KnownHosts hosts{.plan = parts_.plan, .hellos = {}, .addresses = probe_->reach().addresses};
   for (std::size_t host = 0; host < agents.size(); ++host) {

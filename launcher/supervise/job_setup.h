@@ -62,6 +62,7 @@ class JobSetup {
   void prepare();
   void start_store(const std::string& address);
   void warn_of_other_builds();
+  void warn_of_one_machine();
 
   const Parts parts_;
   const JobKey key_;

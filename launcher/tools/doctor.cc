@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "launcher/plan/one_machine.h"
 #include "launcher/protocol/hello.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/tools/examine.h"
@@ -61,6 +62,20 @@ void check_facts(const HostAnswer& answer, const PlacedHost& placed, std::vector
   checks.push_back(check_directory(facts));
 }
 
+std::vector<Check> check_names(const JobPlan& plan, const std::vector<HostAnswer>& answers) {
+  std::vector<GreetedHost> hosts;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i].hello) continue;
+    hosts.push_back({plan.placement[i].host.name, plan.hosts[i], *answers[i].hello});
+  }
+  std::vector<Check> checks;
+  for (const std::string& names : names_of_one_machine(hosts)) {
+    checks.push_back(
+        {"names", Grade::warn, names, "name it once, with all its ranks, unless you mean that"});
+  }
+  return checks;
+}
+
 }  // namespace
 
 int Diagnosis::count(Grade grade) const {
@@ -92,9 +107,9 @@ Diagnosis diagnose(const JobPlan& plan, const Survey& survey) {
     }
     diagnosis.hosts.push_back(std::move(host));
   }
-  if (survey.reach) {
-    diagnosis.hosts.push_back({"between hosts", {check_network(*survey.reach)}});
-  }
+  HostDiagnosis between{"between hosts", check_names(plan, answers)};
+  if (survey.reach) between.checks.push_back(check_network(*survey.reach));
+  if (!between.checks.empty()) diagnosis.hosts.push_back(std::move(between));
   return diagnosis;
 }
 

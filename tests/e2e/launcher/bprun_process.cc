@@ -74,7 +74,9 @@ void drain(Fd& pipe, std::string& text) {
 }  // namespace
 
 std::string fake_ssh(const std::string& before) {
-  const std::string script = concat(before, "; for word; do :; done; exec sh -c \"$word\"");
+  // That of a developer's own login would make the host one that real ssh has reached.
+  const std::string script =
+      concat("unset SSH_CONNECTION; ", before, "; for word; do :; done; exec sh -c \"$word\"");
   return concat("sh -c ", launcher::quote_shell_word(script), " ssh");
 }
 

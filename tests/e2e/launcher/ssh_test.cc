@@ -21,10 +21,24 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
+// Both names of the fixture lead to this machine.
+std::string one_machine() {
+  return concat("bprun: warning: h1, h2 are one machine (", launcher::own_host_name(),
+                "); name it once, with all its ranks, unless you mean that\n");
+}
+
 TEST_F(SshTest, RanksOfTwoHostsConnectToTheStore) {
   BprunProcess bprun = run({"-H", "h1:2,h2:1", rank_program(), "join", "done"});
   EXPECT_EQ(bprun.finish(), 0);
-  EXPECT_EQ(bprun.out() + bprun.err(), "");
+  EXPECT_EQ(bprun.out() + bprun.err(), one_machine());
+}
+
+TEST_F(SshTest, DoctorNamesTheHostsThatAreOneMachine) {
+  BprunProcess bprun = run({"doctor", "-H", "h1,h2"});
+  EXPECT_EQ(bprun.finish(), 0);
+  EXPECT_THAT(bprun.out(), HasSubstr(concat("  warn  names    h1, h2 are one machine (",
+                                            launcher::own_host_name(),
+                                            ")\n                 fix: name it once, ")));
 }
 
 TEST_F(SshTest, NoShellInterpretsTheArguments) {

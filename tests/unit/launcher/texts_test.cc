@@ -8,6 +8,7 @@
 #include "launcher/failure/rank_texts.h"
 #include "launcher/hosts/host_list.h"
 #include "launcher/hosts/rank_list.h"
+#include "launcher/plan/one_machine.h"
 #include "launcher/plan/rank_environment.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/shell_words.h"
@@ -23,6 +24,7 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 using testing::StartsWith;
 
 TEST(ShellWords, SplitAsAShellDoes) {
@@ -46,6 +48,33 @@ TEST(ShellWords, QuotingIsUndoneBySplitting) {
   }
   EXPECT_EQ(quote_shell_word("/usr/bin/x"), "/usr/bin/x");
   EXPECT_EQ(quote_shell_word("it's"), "'it'\\''s'");
+}
+
+GreetedHost greeted(const std::string& name, const std::string& machine, const std::string& own) {
+  GreetedHost host{
+      .name = name, .start = {.local = false, .bprun = "", .command = {}}, .hello = {}};
+  host.hello.machine = machine;
+  host.hello.host_name = own;
+  host.hello.server_address = "10.0.0.1";
+  return host;
+}
+
+TEST(OneMachine, IsNamedWithAllItsNames) {
+  EXPECT_THAT(names_of_one_machine({greeted("h1", "1", "ada"), greeted("h2", "2", "bob"),
+                                    greeted("H1", "1", "ada"), greeted("h1.lan", "1", "ada")}),
+              ElementsAre("h1, H1, h1.lan are one machine (ada)"));
+  // two containers, whose kernel is the same
+  EXPECT_THAT(names_of_one_machine({greeted("h1", "1", "pod-0"), greeted("h2", "1", "pod-1")}),
+              IsEmpty());
+  // two logical hosts without ssh
+  std::vector<GreetedHost> meant{greeted("localhost", "1", "ada"),
+                                 greeted("127.0.0.1", "1", "ada")};
+  meant[0].start.local = meant[1].start.local = true;
+  EXPECT_THAT(names_of_one_machine(meant), IsEmpty());
+  meant[1].start.local = false;
+  EXPECT_THAT(names_of_one_machine(meant), SizeIs(1));
+  meant[1].start.joined = true;
+  EXPECT_THAT(names_of_one_machine(meant), IsEmpty());
 }
 
 TEST(SshCommand, PutsTheUsersOptionsFirst) {
