@@ -180,6 +180,10 @@ void StoreServer::Impl::accept() {
       });
       return;
     }
+    if (StoreStrangers::has_given_up(socket.native_handle())) {
+      accept();
+      return;
+    }
     std::string from = peer_name_of(socket.native_handle());
     strangers_.add(
         std::make_shared<StoreConnection>(next_id_++, std::move(socket), settings_, *this),

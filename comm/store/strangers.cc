@@ -1,5 +1,10 @@
 #include "comm/store/strangers.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -12,6 +17,16 @@ constexpr std::size_t kMaxStrangers = 256;
 constexpr std::chrono::milliseconds kLogAfter{1'000};
 
 }  // namespace
+
+bool StoreStrangers::has_given_up(int socket) {
+  constexpr std::uint32_t kSilentMs = 1'000;
+  pollfd state{.fd = socket, .events = POLLRDHUP, .revents = 0};
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  return ::poll(&state, 1, 0) == 1 &&
+         ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+         info.tcpi_last_data_recv >= kSilentMs;
+}
 
 void StoreStrangers::add(std::shared_ptr<StoreConnection> connection, std::string from) {
   if (strangers_.size() >= kMaxStrangers) {

@@ -34,6 +34,11 @@ class StoreStrangers {
   void remove(const StoreConnection& connection, const std::string& why);
   void close();
 
+  // Returns whether the peer of a socket that was just accepted has closed its end and sent nothing
+  // for a second. It had waited while this process was stopped, and has proved nothing because no
+  // one asked.
+  [[nodiscard]] static bool has_given_up(int socket);
+
  private:
   struct Stranger {
     std::shared_ptr<StoreConnection> connection;

@@ -148,6 +148,21 @@ TEST(FakeSsh, CtrlZLosesNoHost) {
   EXPECT_THAT(bprun.err(), testing::Not(HasSubstr("lost")));
 }
 
+// The agents look for bprun at the job's store meanwhile, where nothing answers, and give up.
+TEST(FakeSsh, AgentsThatLookForAStoppedBprunAreNoStrangers) {
+  BprunProcess bprun(
+      {{"--ssh", fake_ssh(":"), "-H", "localhost:1,far:1", rank_program(), "pause"}});
+  ASSERT_TRUE(bprun.wait_for("[0] ready\n"));
+  ASSERT_TRUE(bprun.wait_for("[1] ready\n"));
+  bprun.signal(SIGSTOP);
+  ::sleep(8);  // below --lost-after, and longer than the first look takes
+  bprun.signal(SIGCONT);
+  ::sleep(2);
+  bprun.signal(SIGTERM);
+  EXPECT_EQ(bprun.finish(), 128 + SIGTERM);
+  EXPECT_THAT(bprun.err(), testing::Not(HasSubstr("refused")));
+}
+
 TEST(FakeSsh, AMissingSshIsReported) {
   BprunProcess bprun({{"--ssh", "/no/such/ssh", "-H", "a:1", "true"}});
   EXPECT_EQ(bprun.finish(), 70);
