@@ -37,6 +37,9 @@ void describe_joining(CLI::App& app, Options& options, RawOptions& raw) {
 }
 
 void describe_output(CLI::App& app, Options& options, RawOptions& raw) {
+  app.add_option("--stdin", raw.input,
+                 "give bprun's stdin to rank 0, or with none leave it unread (default: 0)")
+      ->type_name("WHO");
   app.add_option("--prefix", raw.prefix,
                  "begin each output line with: rank, none, horovod or time (default: rank)")
       ->type_name("STYLE");

@@ -20,6 +20,7 @@ struct RawOptions {
   std::string kill_silent;  // empty: not given
   std::string lost_after;   // empty: not given
   std::string on_failure = "stop";
+  std::string input = "0";
   bool check_build = false;
   std::string completion;
   std::optional<std::string> join;

@@ -145,6 +145,11 @@ void finish(Options& options, const RawOptions& raw, const std::vector<std::stri
                 concat("--on-failure must be stop or continue, not '", raw.on_failure, "'"));
   }
   options.survivors_continue = raw.on_failure == "continue";
+  if (raw.input != "0" && raw.input != "none") {
+    throw Error(ErrorCode::invalid_argument,
+                concat("--stdin must be 0 (rank 0) or none, not '", raw.input, "'"));
+  }
+  options.forward_stdin = raw.input == "0";
   options.grace = parse_duration(raw.grace, "--grace");
   if (!raw.kill_silent.empty()) {
     options.kill_silent = parse_duration(raw.kill_silent, "--kill-silent");

@@ -172,11 +172,15 @@ void Supervisor::advance() {
 }
 
 void Supervisor::start_ranks() {
-  input_ = std::make_unique<InputForwarder>(loop_, STDIN_FILENO, [this](std::string data) {
-    agents_.send(0, StdinData{std::move(data)});
-  });
   if (agents_.size() > 1) {  // a single agent had its Go from JobSetup
     agents_.send_to_all(Go{});
+  }
+  if (options_.forward_stdin) {
+    input_ = std::make_unique<InputForwarder>(loop_, STDIN_FILENO, [this](std::string data) {
+      agents_.send(0, StdinData{std::move(data)});
+    });
+  } else {
+    agents_.send(0, StdinData{});  // its end
   }
   started_ = Clock::now();
   phase_ = Phase::running;

@@ -105,6 +105,17 @@ TEST(Fidelity, OnlyRankZeroGetsStdin) {
             (std::multiset<std::string>{"[0] " + std::to_string(text.size()), "[1] 0", "[2] 0"}));
 }
 
+TEST(Fidelity, StdinOfALoopIsLeftToIt) {
+  BprunProcess shell({.arguments = {"-n", "2", "--stdin", "none", "wc", "-c"},
+                      .standard_input = "one\ntwo\n",
+                      .before = {"/bin/sh", "-c", "while read -r x; do \"$@\"; done", "sh"}});
+  EXPECT_EQ(shell.finish(), 0);
+  std::istringstream out(shell.out());
+  std::multiset<std::string> lines;
+  for (std::string line; std::getline(out, line);) lines.insert(line);
+  EXPECT_EQ(lines, (std::multiset<std::string>{"[0] 0", "[0] 0", "[1] 0", "[1] 0"})) << shell.err();
+}
+
 TEST(Fidelity, StdinThatNoRankReadsDoesNoHarm) {
   BprunProcess bprun({{"-n", "2", "true"}, std::string(3'000'000, 'x')});
   EXPECT_EQ(bprun.finish(), 0);

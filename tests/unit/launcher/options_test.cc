@@ -136,6 +136,7 @@ TEST(Options, AreRefusedInOneLineAndAHint) {
             "bprun: give only one of -H, --hostfile and --hosts");
   EXPECT_EQ(bad({"--prefix", "x", "p"}),
             "bprun: --prefix must be rank, none, horovod or time, not 'x'");
+  EXPECT_EQ(bad({"--stdin", "1", "p"}), "bprun: --stdin must be 0 (rank 0) or none, not '1'");
   EXPECT_EQ(bad({"--store-port", "65536", "p"}),
             "bprun: --store-port must be from 0 to 65535, not 65536");
   EXPECT_EQ(bad({"--env", "=x", "p"}),
