@@ -250,6 +250,15 @@ TEST_F(LoopOptions, OverfitTrainsAndEvaluatesTheSameSamples) {
   EXPECT_EQ(std::ranges::count(predictions, '\n'), 25);
 }
 
+TEST_F(LoopOptions, MultiplesOfAStepAndTheLastCheckpointsStay) {
+  (void)output_of(command("--steps 10 --save-every 1 --keep 1 --keep-every 4 --run r"));
+  for (const int step : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) {
+    // The only evaluation is the one at the end.
+    EXPECT_EQ(fs::exists(path(concat("r/checkpoints/step-", step))), step % 4 == 0 || step == 10)
+        << step;
+  }
+}
+
 TEST_F(LoopOptions, WithoutCheckpointsOnlyTheModelStays) {
   const Ended ended = in_folder(command("--steps 3 --save-every none --run r"));
   ASSERT_EQ(ended.code, 0) << ended.output;

@@ -21,7 +21,10 @@ double milliseconds(Clock::duration time) {
 Checkpoints::Checkpoints(const CheckpointsOptions& options, const Bert& model)
     : options_(options),
       snapshot_(model, options.moments, options.averaged),
-      writer_(options.folder, {options.keep, options.keep_every}, options.last, options.published) {
+      writer_(options.folder,
+              {.last = options.keep, .every = options.keep_every},
+              options.last,
+              options.published) {
   writer_.before_the_first([this] { snapshot_.prepare(); });
 }
 

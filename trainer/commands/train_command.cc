@@ -210,7 +210,10 @@ class Run {
     tell_bprun(world_.store(), resume_words(start_.own));
     if (saves()) {
       require_space(folder_->path(), count_parameters(*model_),
-                    {options_.keep, options_.keep_best, options_.optimizer_state, averages()});
+                    {.last = options_.keep,
+                     .best = options_.keep_best,
+                     .optimizer_state = options_.optimizer_state,
+                     .averaged = averages()});
     }
     const BertConfig& config = model_->config();
     write_run_settings(folder_->path(), options_.settings);
@@ -247,7 +250,8 @@ class Run {
     job.stop_file = stop_file(folder_->path());
     if (!saves()) return train(world_, options_, job, *model_);
 
-    CheckpointsOptions saving{folder_->checkpoints(), options_.keep, options_.keep_every};
+    CheckpointsOptions saving{
+        .folder = folder_->checkpoints(), .keep = options_.keep, .keep_every = options_.keep_every};
     if (start_.own) saving.last = start_.state.step;
     saving.moments.reset();
     if (options_.optimizer_state) saving.moments = moment_names(options_);
