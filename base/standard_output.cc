@@ -36,9 +36,9 @@ void begin_output() {
   ::close(fd);
 }
 
-int end_output(const char* program, int code) {
+int end_output(const char* program, int code, ClosedPipe closed) {
   const int error = output_error();
-  if (error == 0 || error == EPIPE) return code;
+  if (error == 0 || (error == EPIPE && closed == ClosedPipe::enough)) return code;
   std::fprintf(stderr, "%s: cannot write to standard output: %s\n", program,
                error_text(error).c_str());
   return code == 0 ? kOutputLost : code;

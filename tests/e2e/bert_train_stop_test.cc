@@ -1,6 +1,8 @@
 // Ctrl-C and SIGTERM while bert_train trains, prepares and scores, mostly without bprun.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "tests/e2e/trained_run.h"
 #include "tests/support/places.h"
 
@@ -52,6 +54,23 @@ TEST_F(BertTrainStop, ASecondCtrlCEndsAtOnce) {
   if (!first_was_quicker) {
     EXPECT_THAT(ended.output, HasSubstr("bert_train: ended at once by Ctrl-C\n"));
   }
+}
+
+TEST_F(BertTrainStop, WithoutAReaderOfItsOutputItTrainsToTheEnd) {
+  const Ended ended = in_folder(
+      "{ { " + kBinDir +
+      "/bert_train data.csv --model tiny --max-length 32 --batch 8 --steps 40 --run h; echo $? > "
+      "code; } 2>&1 | head -n 1; }");
+  EXPECT_EQ(std::ranges::count(ended.output, '\n'), 1) << ended.output;
+  EXPECT_EQ(test::read(path("code")), "74\n");
+  EXPECT_TRUE(std::filesystem::exists(path("h/checkpoints/latest/optimizer.safetensors")));
+  EXPECT_TRUE(std::filesystem::exists(path("h/model/model.safetensors")));
+  EXPECT_TRUE(std::filesystem::exists(path("h/report.html")));
+  // A command whose output is all that it does ends like any other program.
+  const Ended predicted = in_folder("{ { env --default-signal=PIPE " + kBinDir +
+                                    "/bert_train predict h data.csv; echo $? > code; } | head -n "
+                                    "1; }");
+  EXPECT_EQ(test::read(path("code")), "141\n") << predicted.output;
 }
 
 TEST_F(BertTrainStop, WhilePreparingKeepsWhatIsPrepared) {

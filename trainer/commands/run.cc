@@ -51,6 +51,13 @@ void set_threads(int local_ranks) {
   at::set_num_threads(std::max(1, usable_cores().computing() / local_ranks));
 }
 
+// What these commands print is all that they do. SIGPIPE ends them when its reader has seen enough
+// (`| head`). The others have more to do: without a reader they go on, and report it at their end.
+bool only_prints(const Options& options) {
+  return options.action == Action::check || options.action == Action::runs ||
+         (options.action == Action::predict && options.out.empty());
+}
+
 // Returns true on one of the ranks that have the same text to print.
 bool is_first_to_print(Communicator* world, const std::string& text) {
   if (world == nullptr || world->store() == nullptr) return true;
@@ -141,12 +148,7 @@ int guarded(std::optional<Communicator>& world, const Body& body) {
   return code;
 }
 
-int run(const std::vector<std::string>& arguments, const Extensions& extensions) {
-  keep_large_blocks();
-  // A file that grows beyond `ulimit -f` then becomes an error with a text, as a full disk does.
-  std::signal(SIGXFSZ, SIG_IGN);
-  CommandLine line;
-  if (const std::optional<int> code = answer(arguments, extensions, line)) return *code;
+int run(CommandLine& line) {
   std::optional<StopSignals> signals;  // after the rendezvous; guarded() asks for the signal
   std::optional<Communicator> world;
   if (line.options.action == Action::sweep) {
@@ -169,8 +171,8 @@ int run(const std::vector<std::string>& arguments, const Extensions& extensions)
 // Ends the process without the destructors of static objects and libraries. Those of LibTorch take
 // 0.1 to 0.3 s of processor time. On a busy machine the exit code of a rank that failed came so
 // late that bprun, which waits 1.5 s for it, reported another one.
-[[noreturn]] void exit_now(int code) {
-  const int end = end_output("bert_train", code);
+[[noreturn]] void exit_now(int code, ClosedPipe closed) {
+  const int end = end_output("bert_train", code, closed);
   std::fflush(nullptr);
   ::_exit(end);
 }
@@ -181,7 +183,16 @@ int run(const std::vector<std::string>& arguments, const Extensions& extensions)
 namespace bp {
 
 void run_bert_train(int argc, char** argv, const Extensions& extensions) {
-  trainer::exit_now(trainer::run(std::vector<std::string>(argv + 1, argv + argc), extensions));
+  trainer::keep_large_blocks();
+  // A file that grows beyond `ulimit -f` then becomes an error with a text, as a full disk does.
+  std::signal(SIGXFSZ, SIG_IGN);
+  trainer::CommandLine line;
+  if (const auto code = trainer::answer({argv + 1, argv + argc}, extensions, line)) {
+    trainer::exit_now(*code, ClosedPipe::enough);
+  }
+  const bool only_prints = trainer::only_prints(line.options);
+  if (!only_prints) std::signal(SIGPIPE, SIG_IGN);
+  trainer::exit_now(trainer::run(line), only_prints ? ClosedPipe::enough : ClosedPipe::lost);
 }
 
 }  // namespace bp
