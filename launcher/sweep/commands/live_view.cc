@@ -48,7 +48,9 @@ LiveTable live_table_of(const SweepView& view, const std::string& metric, Direct
                       return a->number < b->number;
                     });
   for (std::ptrdiff_t i = 0; i < best; ++i) {
-    table.best.push_back(live_trial(*reported[static_cast<std::size_t>(i)]));
+    const TrialRecord& trial = *reported[static_cast<std::size_t>(i)];
+    table.best.push_back(live_trial(trial));
+    table.best.back().step = trial.result_step;
   }
   std::stable_sort(table.running.begin(), table.running.end(),
                    [](const LiveTrial& a, const LiveTrial& b) { return a.seconds > b.seconds; });

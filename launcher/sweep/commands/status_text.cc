@@ -106,7 +106,8 @@ nlohmann::json json_of(const TrialRecord& trial) {
                         {"hosts", trial.hosts},
                         {"seconds", running_seconds(trial)},
                         {"result", nullptr},
-                        {"step", trial.step}};
+                        {"step", trial.result_step},
+                        {"last_step", trial.step}};
   if (trial.result) object["result"] = *trial.result;
   if (trial.state == TrialState::failed) object["exit_code"] = trial.exit_code;
   if (!trial.reason.empty()) object["reason"] = trial.reason;
@@ -197,8 +198,8 @@ std::string trials_csv(SweepReader& sweep) {
   csv << "\n";
   for (const TrialRecord& trial : trials) {
     csv << trial.number << "," << name_of(trial.state) << ","
-        << (trial.result ? nlohmann::json(*trial.result).dump() : "") << "," << trial.step << ","
-        << running_seconds(trial) << "," << trial.attempts << "," << trial.exit_code << ","
+        << (trial.result ? nlohmann::json(*trial.result).dump() : "") << "," << trial.result_step
+        << "," << running_seconds(trial) << "," << trial.attempts << "," << trial.exit_code << ","
         << csv_field(trial.hosts) << "," << csv_field(trial.reason);
     for (const std::string& name : names) {
       const Value* const value = find_value(trial.parameters, name);

@@ -70,14 +70,14 @@ int show_best(const SubcommandOptions& options) {
     }
     const nlohmann::json all{{"trial", trial.number},
                              {"result", *trial.result},
-                             {"step", trial.step},
+                             {"step", trial.result_step},
                              {"parameters", parameters},
                              {"folder", folder}};
     print_out(all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return 0;
   }
   print_out(printable(concat("trial ", trial.number, ": ", sweep.setting("metric"), " ",
-                             *trial.result, " at step ", trial.step, "\n  ",
+                             *trial.result, " at step ", trial.result_step, "\n  ",
                              shown(trial.parameters), "\n  ", folder, "\n")));
   return 0;
 }

@@ -27,7 +27,7 @@ PageTrial page_trial(const TrialRecord& trial) {
           .state = trial.state,
           .parameters = trial.parameters,
           .result = may_be_best(trial.state) ? trial.result : std::nullopt,
-          .step = trial.step,
+          .step = trial.result_step,
           .seconds = trial.seconds + (running ? wall_time() - trial.attempt_started : 0),
           .hosts = trial.hosts,
           .reason = trial.reason};

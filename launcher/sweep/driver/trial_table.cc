@@ -17,7 +17,8 @@ TrialTable::TrialTable(SweepState& state, Direction direction)
 }
 
 void TrialTable::adopt(TrialRecord record) {
-  histories_.push_back({record.index, record.parameters, record.state, {}, {}});
+  histories_.push_back(
+      {.index = record.index, .parameters = record.parameters, .state = record.state});
   ++counts_.at(static_cast<std::size_t>(record.state));
   records_.push_back(std::move(record));
 }
@@ -82,6 +83,7 @@ bool TrialTable::take(TrialHistory& history, const Report& report) {
   }
   if (!history.result || is_better(direction_, report.value, *history.result)) {
     history.result = report.value;
+    history.result_step = report.step;
   }
   compare(static_cast<int>(&history - histories_.data()));
   return !known;
@@ -98,6 +100,7 @@ void TrialTable::report(int trial,
     if (const StopReason reason = decide(); reason != StopReason::none) record.asked = reason;
   }
   record.result = history.result;
+  record.result_step = history.result_step;
   record.step = history.reports.back().step;
   state_.report(record, reports);
 }

@@ -61,6 +61,7 @@ struct TrialHistory {
   TrialState state = TrialState::waiting;
   std::vector<Report> reports = {};   // by step
   std::optional<double> result = {};  // the best value so far
+  std::int64_t result_step = 0;       // at which it was first reported
 };
 
 }  // namespace bp::launcher::sweep

@@ -103,6 +103,8 @@ TrialRecord read_trial(SQLite::Statement& row) {
   trial.error_offset = row.getColumn(i++).getInt64();
   trial.asked = stop_reason_of(row.getColumn(i++).getString()).value_or(StopReason::none);
   trial.parameters = parameters_of(row.getColumn(i++).getString());
+  const auto result_step = row.getColumn(i++);  // null if the trial has repeated that step
+  trial.result_step = result_step.isNull() ? trial.step : result_step.getInt64();
   return trial;
 }
 

@@ -24,7 +24,9 @@ void check_sweep_file(SQLite::Database& database, const std::string& path);
 inline constexpr const char* kTrialColumns =
     "number, block, position, repeat, state, attempts, failures, exit_code, reason, hosts, "
     "started, "
-    "attempt_started, ended, seconds, result, step, output_offset, error_offset, asked, parameters";
+    "attempt_started, ended, seconds, result, step, output_offset, error_offset, asked, "
+    "parameters, "
+    "(SELECT min(step) FROM metrics WHERE trial=trials.number AND value=trials.result)";
 
 [[nodiscard]] TrialRecord read_trial(SQLite::Statement& row);
 

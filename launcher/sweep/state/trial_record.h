@@ -30,6 +30,7 @@ struct TrialRecord {
   WallTime ended = 0;                 // of the last attempt
   double seconds = 0;                 // of all attempts that have ended
   std::optional<double> result = {};  // the best value that it has reported
+  std::int64_t result_step = 0;       // at which it reported that value first
   std::int64_t step = 0;              // the last step that it has reported
   std::int64_t output_offset = 0;     // where the last attempt begins in its stdout and stderr
   std::int64_t error_offset = 0;

@@ -39,10 +39,13 @@ TEST_F(SweepTest, AGridRunsOnLocalSlotsAndItsBestTrialIsKnown) {
   EXPECT_EQ(status["counts"], json({{"finished", 6}}));
   EXPECT_EQ(status["best"][0]["parameters"], json({{"x", 3}, {"y", 20}}));
   EXPECT_EQ(status["best"][0]["result"], 60);
-  EXPECT_EQ(status["best"][0]["step"], 2);
+  EXPECT_EQ(status["best"][0]["step"], 1);
+  EXPECT_EQ(status["best"][0]["last_step"], 2);
   EXPECT_THAT(ask("status"), HasSubstr("60            x=3 y=20"));
-  EXPECT_THAT(ask("status", {"--csv"}), HasSubstr("\n5,finished,60.0,2,"));
-  EXPECT_THAT(ask("best"), HasSubstr("trial 5: score 60 at step 2\n  x=3 y=20\n"));
+  EXPECT_THAT(ask("status", {"--csv"}), HasSubstr("\n5,finished,60.0,1,"));
+  EXPECT_THAT(ask("best"), HasSubstr("trial 5: score 60 at step 1\n  x=3 y=20\n"));
+  EXPECT_EQ(json::parse(ask("best", {"--json"}))["step"], 1);
+  EXPECT_THAT(read_file(folder() + "/sweep.html"), HasSubstr("<tr><th>step</th><td>1</td>"));
   EXPECT_EQ(std::filesystem::read_symlink(folder() + "/best"), "trials/5");
 }
 
