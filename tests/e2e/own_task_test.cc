@@ -60,6 +60,34 @@ TEST_F(OwnTask, LearnsAndPredictsWhatItEvaluates) {
   EXPECT_THAT(output_of("echo please | " + kProgram + "predict r -"), HasSubstr("\n1,1,,,0."));
 }
 
+TEST_F(OwnTask, ASweepKnowsItAsItKnowsBertTrain) {
+  std::ofstream(path("space.yaml")) << "parameters: {lr: [1e-4, 1e-3]}\n";
+  const std::string training =
+      "mails.csv --task mail --model slim --steps 6 --eval-every 2 --best-metric both";
+  const std::string by_itself =
+      output_of(kProgram + "sweep space.yaml -q --folder own -- " + training);
+  (void)output_of(kBinDir +
+                  "/bprun sweep space.yaml -q --folder other --metric dev_both "
+                  "--direction max -- " +
+                  kProgram + training);
+  for (const char* folder : {"own", "other"}) {
+    const auto status =
+        nlohmann::json::parse(output_of(concat(kBinDir + "/bprun sweep status --json ", folder)));
+    EXPECT_EQ(status["counts"], nlohmann::json({{"finished", 2}})) << by_itself;
+    EXPECT_EQ(status["metric"], "dev_both");
+    EXPECT_TRUE(status["best"][0]["result"].is_number());
+    (void)output_of(concat(kProgram, "eval ", folder, "/best mails.csv"));
+  }
+  std::ofstream(path("wrong.yaml")) << "parameters:\n  lr: [1e-4]\n  bach: [4]\n";
+  const Ended wrong = in_folder(kBinDir +
+                                "/bprun sweep wrong.yaml --metric dev_both --direction "
+                                "max -- " +
+                                kProgram + training);
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.output, HasSubstr("wrong.yaml, line 3: "));
+  EXPECT_THAT(wrong.output, HasSubstr(" has no option --bach; did you mean batch?"));
+}
+
 TEST_F(OwnTask, EachLayoutTrainsTheSameModel) {
   const std::string common =
       "mails.csv --task mail --model slim --dropout 0 --lr 1e-4 --epsilon 1e-6 --warmup 0 "

@@ -24,12 +24,6 @@ int run_sweep(const Options& options) {
   }
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (self.filename() != "bert_train") {  // of another program it does not read metrics.jsonl
-    throw InputError(
-        2,
-        concat("bprun sweep knows bert_train by its name, and this is ", self.filename().string()),
-        "call a program with tasks of your own bert_train, too");
-  }
   const MainScore score =
       choose_metric(make_task(*options.task)->metrics(), options.best_metric, options.task_name);
   std::vector<std::string> words{bprun_program(self), "sweep"};

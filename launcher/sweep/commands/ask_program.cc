@@ -12,7 +12,6 @@
 #include "bp/error.h"
 #include "launcher/process/child.h"
 #include "launcher/process/environment_list.h"
-#include "launcher/process/program.h"
 #include "launcher/process/spawn.h"
 
 namespace bp::launcher::sweep {
@@ -37,12 +36,15 @@ std::string read_all(int fd, Deadline deadline) {
 
 }  // namespace
 
+Program find_program_here(const std::string& name, const std::vector<std::string>& environment) {
+  return find_program(name, {std::string(find_environment(environment, "PATH").value_or("")),
+                             std::filesystem::path(own_program()).parent_path().string()});
+}
+
 Answer ask_program(const Question& question) {
   const auto environment = merged_environment(own_environment(), question.environment);
   const std::string& name = question.words.front();
-  const Program found =
-      find_program(name, {std::string(find_environment(environment, "PATH").value_or("")),
-                          std::filesystem::path(own_program()).parent_path().string()});
+  const Program found = find_program_here(name, environment);
   if (found.exit_code != 0) {
     throw Error(ErrorCode::invalid_argument, concat("cannot run ", name, ": ", found.problem));
   }

@@ -5,7 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "launcher/process/program.h"
+
 namespace bp::launcher::sweep {
+
+// Finds a program as a trial finds it. `environment` has its PATH.
+[[nodiscard]] Program find_program_here(const std::string& name,
+                                        const std::vector<std::string>& environment);
 
 struct Question {
   std::vector<std::string> words;  // the program, found as for a trial, and its arguments

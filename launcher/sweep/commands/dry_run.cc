@@ -49,8 +49,10 @@ int each_planned(const SweepSettings& settings, Take take) {
       plan->number = number;
       PlannedTrial trial{std::move(*plan), 1, {}};
       trial.slots = settings.space.blocks[static_cast<std::size_t>(*block)].slots;
-      trial.program = trial_program(program_of(settings, *block), trial.plan.parameters, number,
-                                    trial_folder(settings.folder, number));
+      trial.program = trial_program(program_of(settings, *block), trial.plan.parameters,
+                                    {.trial = number,
+                                     .folder = trial_folder(settings.folder, number),
+                                     .trains = trains(settings, *block)});
       take(trial);
     }
     proposals.add(*block);

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "launcher/sweep/driver/trial_run.h"
 #include "launcher/sweep/trial/seen_metrics.h"
-#include "launcher/sweep/trial/trial_program.h"
 
 namespace bp::launcher::sweep {
 namespace {
@@ -21,7 +20,7 @@ std::string seen_text(const SweepSettings& settings, const std::vector<TrialReco
   for (std::size_t i = 0; i < std::min(trials.size(), kTrialsRead); ++i) {
     const TrialRecord& trial = trials[i];
     const std::string folder = trial_folder(settings.folder, trial.number);
-    if (!is_bert_train(program_of(settings, trial.block))) {
+    if (!trains(settings, trial.block)) {
       const auto line = refused_report(folder + "/stdout");
       if (line) {
         return concat("; trial ", trial.number, " printed '", *line, "', which is no report");

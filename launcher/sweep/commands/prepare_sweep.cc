@@ -16,7 +16,6 @@
 #include "launcher/sweep/driver/pool.h"
 #include "launcher/sweep/placement/placement.h"
 #include "launcher/sweep/space/metric.h"
-#include "launcher/sweep/trial/trial_program.h"
 
 namespace bp::launcher::sweep {
 namespace {
@@ -36,29 +35,29 @@ void check_programs(const SweepSettings& settings, bool given) {
   }
 }
 
-// Another program may not know --help=json and start its work.
-void check_options(const SweepSettings& settings, const std::string& space) {
+void check_options(SweepSettings& settings, const std::string& space) {
   for (std::size_t block = 0; block < settings.space.blocks.size(); ++block) {
     const auto& program = program_of(settings, static_cast<int>(block));
-    if (!is_bert_train(program)) continue;
+    const auto help = options_of_trainer(program);
+    settings.trainers.push_back(help.has_value());
+    if (!help) continue;
     if (std::ranges::find(program, "--run") != program.end()) {
       refuse_sweep("--run has no place in a sweep: each trial has a run in its own folder");
     }
-    check_parameters(space, settings.space.blocks[block], program, ask_for_options(program));
+    check_parameters(space, settings.space.blocks[block], program, *help);
   }
 }
 
 // What bert_train reports is known. A name may say which of two values is better.
 void find_metric(SweepSettings& settings, const SweepOptions& options) {
   Space& space = settings.space;
-  const bool bert_train = is_bert_train(program_of(settings, 0));
   if (space.metric.empty()) {
     space.metric = options.metric;
   }
   if (!space.direction && space.metric == options.metric) {
     space.direction = options.direction;
   }
-  if (space.metric.empty() && bert_train) {
+  if (space.metric.empty() && trains(settings, 0)) {
     space.metric = "dev_accuracy";
   }
   if (space.metric.empty() && settings.until) {
@@ -130,8 +129,8 @@ std::variant<SweepSettings, EarlyExit> prepare_sweep(const SweepOptions& options
     settings.until = parse_until(options.until);
   }
   check_programs(settings, !options.program.empty());
-  find_metric(settings, options);
   check_options(settings, options.space);
+  find_metric(settings, options);
   Options hosts = options.bprun;
   hosts.remote_bprun = remote_sweep(options.bprun.remote_bprun);
   auto plan = make_plan(hosts);

@@ -1,7 +1,8 @@
 #include "launcher/sweep/commands/program_options.h"
 
 #include <algorithm>
-#include <optional>
+#include <filesystem>
+#include <fstream>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "bp/error.h"
+#include "launcher/process/environment_list.h"
 #include "launcher/sweep/commands/ask_program.h"
 
 namespace bp::launcher::sweep {
@@ -92,6 +94,23 @@ void check_parameter(const std::string& space,
   }
 }
 
+// Whether the program's file has the name of the function by which bert_train is started. A program
+// that is not found has none: its trials fail, and say so.
+bool may_train(const std::string& name) {
+  const Program found = find_program_here(name, own_environment());
+  if (found.exit_code != 0) return false;
+  std::ifstream file(found.file, std::ios::binary);
+  constexpr std::string_view kName = "run_bert_train";
+  std::string text(kName.size(), ' ');
+  std::vector<char> piece(std::size_t{1} << 20);
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0) {
+    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+    if (text.find(kName) != std::string::npos) return true;
+    text.erase(0, text.size() - kName.size());  // the name may begin in one piece
+  }
+  return false;
+}
+
 }  // namespace
 
 void check_parameters(const std::string& space,
@@ -122,13 +141,18 @@ void check_parameters(const std::string& space,
   }
 }
 
-std::string ask_for_options(const std::vector<std::string>& program) {
+std::optional<std::string> options_of_trainer(const std::vector<std::string>& program) {
+  const bool is_bert_train = std::filesystem::path(program.front()).filename() == "bert_train";
+  if (!is_bert_train && !may_train(program.front())) return std::nullopt;
   std::vector<std::string> words{program.front(), "--help=json"};
   if (const auto task = std::ranges::find(program, "--task");
       task != program.end() && task + 1 != program.end()) {
     words.insert(words.end(), {"--task", *(task + 1)});
   }
-  return ask_program({.words = words}).text;
+  const std::string text = ask_program({.words = words}).text;
+  const Json answer = Json::parse(text, nullptr, false);
+  const bool knows = answer.is_object() && answer.contains("program");
+  return is_bert_train || knows ? std::optional(text) : std::nullopt;
 }
 
 }  // namespace bp::launcher::sweep

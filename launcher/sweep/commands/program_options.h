@@ -1,6 +1,7 @@
 // Compares SPACE with the options that a program has, before anything starts.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,12 @@ void check_parameters(const std::string& space,
                       const std::vector<std::string>& words,
                       const std::string& help);
 
-// Returns what `program --help=json` prints, with the --task of its arguments; empty if the program
-// does not answer with JSON within a minute. Throws io if it cannot be started.
-[[nodiscard]] std::string ask_for_options(const std::vector<std::string>& program);
+// Returns what `program --help=json` prints, with the --task of its arguments, if the program is
+// bert_train or extends it (docs/tasks.md); nothing for another program. Only a file that is called
+// bert_train, or contains the name of bp::run_bert_train(), is asked: another program may not know
+// --help=json, and start its work. Throws invalid_argument if bert_train is not found, io if the
+// program cannot be started.
+[[nodiscard]] std::optional<std::string> options_of_trainer(
+    const std::vector<std::string>& program);
 
 }  // namespace bp::launcher::sweep

@@ -111,13 +111,14 @@ std::optional<TimeEstimate> time_of_steps(const SweepSettings& settings,
                                           int all,
                                           std::string& problem) {
   const auto& program = program_of(settings, first.block);
-  if (!is_bert_train(program)) {
+  if (!trains(settings, first.block)) {
     problem = concat("only bert_train can estimate its time, not ", program.front());
     return std::nullopt;
   }
   const TemporaryFolder folder;
   const std::string figures = folder.path() + "/figures.json";
-  auto words = trial_program(program, first.parameters, first.number, folder.path());
+  auto words = trial_program(program, first.parameters,
+                             {.trial = first.number, .folder = folder.path(), .trains = true});
   words.insert(words.begin() + 1, "estimate");
   words.insert(words.end(), {"--out", figures});
   Question question{.words = words, .with_errors = true, .limit = kEstimateLimit};

@@ -109,7 +109,7 @@ class Driver {
   bool abandoned_ = false;                      // sweep.sqlite must not be used any more
   int signals_received_ = 0;
   int ended_ = 0;
-  int linked_ = -1;  // the trial that `best` links
+  std::string linked_;  // what `best` leads to
   const Clock::time_point started_ = Clock::now();
   Clock::time_point next_look_{};
   Clock::time_point next_show_{};

@@ -16,7 +16,6 @@
 #include "launcher/sweep/driver/wall_time.h"
 #include "launcher/sweep/state/disk_space.h"
 #include "launcher/sweep/trial/exit_record.h"
-#include "launcher/sweep/trial/trial_program.h"
 
 namespace bp::launcher::sweep {
 namespace {
@@ -229,23 +228,27 @@ void Driver::handle(const Request& request) {
   }
 }
 
-// `best` leads to the folder of the best trial; for bert_train to its model.
+// `best` leads to the folder of the best trial; for bert_train to its model, or to the best
+// checkpoint of a run that was stopped.
 void Driver::link_best() {
   const TrialRecord* const best = trials_.best();
-  if (best == nullptr || best->number == linked_ || running_.contains(best->number)) {
-    return;
-  }
+  if (best == nullptr || running_.contains(best->number)) return;
   std::string target = concat("trials/", best->number);
-  std::error_code error;
-  if (is_bert_train(program_of(settings_, best->block))) {
-    target += "/run/model";
-    if (!std::filesystem::exists(concat(settings_.folder, "/", target), error)) return;
+  if (trains(settings_, best->block)) {
+    const auto exists = [&](const std::string& folder) {
+      std::error_code error;
+      return std::filesystem::exists(concat(settings_.folder, "/", target, folder), error);
+    };
+    const char* const model = exists("/run/model") ? "/run/model" : "/run/checkpoints/best";
+    if (!exists(model)) return;
+    target += model;
   }
+  if (target == linked_) return;
   const std::string link = settings_.folder + "/best";
   const std::string part = link + ".part";
   ::unlink(part.c_str());
   if (::symlink(target.c_str(), part.c_str()) == 0 && ::rename(part.c_str(), link.c_str()) == 0) {
-    linked_ = best->number;
+    linked_ = target;
   }
 }
 

@@ -17,6 +17,7 @@ struct SweepSettings {
   Space space = {};  // with metric and direction, known or not needed
   std::string folder = {};
   std::vector<std::string> program = {};  // with {NAME}; a block of SPACE may have its own
+  std::vector<bool> trainers = {};        // by block: its program is bert_train or extends it
   Options bprun = {};  // of its options, those about hosts, times and variables of each trial
   JobPlan plan = {};   // the hosts, and how to reach them
   std::optional<int> max_trials = {};
@@ -35,6 +36,11 @@ struct SweepSettings {
                                                                 int block) {
   const auto& own = settings.space.blocks.at(static_cast<std::size_t>(block)).program;
   return own.empty() ? settings.program : own;
+}
+
+// Whether the trials of a block have a run of bert_train in their folders.
+[[nodiscard]] inline bool trains(const SweepSettings& settings, int block) {
+  return settings.trainers.at(static_cast<std::size_t>(block));
 }
 
 }  // namespace bp::launcher::sweep

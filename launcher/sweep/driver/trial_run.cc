@@ -32,7 +32,7 @@ std::vector<Report> TrialMetrics::read(bool ended) {
 TrialMetrics metrics_of(const SweepSettings& settings, const TrialRecord& trial) {
   const std::string folder = trial_folder(settings.folder, trial.number);
   std::vector<MetricFile> files;
-  if (is_bert_train(program_of(settings, trial.block))) {
+  if (trains(settings, trial.block)) {
     files.emplace_back(folder + "/run/metrics.jsonl", settings.space.metric);
   }
   files.emplace_back(folder + "/stdout", "", trial.output_offset);
@@ -40,8 +40,10 @@ TrialMetrics metrics_of(const SweepSettings& settings, const TrialRecord& trial)
 }
 
 std::vector<std::string> program_of_trial(const SweepSettings& settings, const TrialRecord& trial) {
-  return trial_program(program_of(settings, trial.block), trial.parameters, trial.number,
-                       trial_folder(settings.folder, trial.number));
+  return trial_program(program_of(settings, trial.block), trial.parameters,
+                       {.trial = trial.number,
+                        .folder = trial_folder(settings.folder, trial.number),
+                        .trains = trains(settings, trial.block)});
 }
 
 std::vector<std::string> bprun_words(const SweepSettings& settings,

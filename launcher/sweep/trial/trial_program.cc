@@ -1,6 +1,5 @@
 #include "launcher/sweep/trial/trial_program.h"
 
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
@@ -38,16 +37,11 @@ std::string filled_in(std::string_view word,
 
 }  // namespace
 
-bool is_bert_train(const std::vector<std::string>& program) {
-  return !program.empty() && std::filesystem::path(program.front()).filename() == "bert_train";
-}
-
 std::vector<std::string> trial_program(const std::vector<std::string>& program,
                                        const Parameters& parameters,
-                                       int trial,
-                                       const std::string& folder) {
-  std::map<std::string, std::string, std::less<>> texts{{"trial", std::to_string(trial)},
-                                                        {"folder", folder}};
+                                       const TrialPlace& place) {
+  std::map<std::string, std::string, std::less<>> texts{{"trial", std::to_string(place.trial)},
+                                                        {"folder", place.folder}};
   for (const auto& [name, value] : parameters) {
     texts[name] = value.text();
   }
@@ -66,9 +60,7 @@ std::vector<std::string> trial_program(const std::vector<std::string>& program,
       words.push_back(value.text());
     }
   }
-  if (is_bert_train(program)) {
-    words.insert(words.end(), {"--run", folder + "/run"});
-  }
+  if (place.trains) words.insert(words.end(), {"--run", place.folder + "/run"});
   return words;
 }
 

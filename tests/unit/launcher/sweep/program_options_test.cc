@@ -80,10 +80,30 @@ TEST(ProgramOptions, TheProgramIsAskedOnceWithItsTask) {
   const Scratch scratch;
   const std::string path = scratch.write("bert_train", "#!/bin/sh\necho \"$*\"\n");
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-  EXPECT_EQ(ask_for_options({path, "d.csv", "--task", "gap"}), "--help=json --task gap\n");
-  EXPECT_EQ(ask_for_options({path}), "--help=json\n");
-  EXPECT_THAT(test::refusal_of([] { return ask_for_options({"/no/such/bert_train"}); }),
+  EXPECT_EQ(options_of_trainer({path, "d.csv", "--task", "gap"}), "--help=json --task gap\n");
+  EXPECT_EQ(options_of_trainer({path}), "--help=json\n");
+  EXPECT_THAT(test::refusal_of([] { return options_of_trainer({"/no/such/bert_train"}).value(); }),
               HasSubstr("cannot run /no/such/bert_train: "));
+}
+
+TEST(ProgramOptions, AnotherProgramIsAskedOnlyIfItCallsBertTrain) {
+  const Scratch scratch;
+  const auto program = [&](const char* name, const std::string& text) {
+    std::string path = scratch.write(name, concat("#!/bin/sh\ntouch $0.ran\n", text));
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  };
+  const std::string answer = R"({"program":"mine","commands":[]})";
+  const std::string extends =
+      program("extends", concat("echo '", answer, "' # ", std::string(2'000'000, 'x'),
+                                "_ZN2bp14run_bert_trainEiPPcRKNS_10ExtensionsE\n"));
+  EXPECT_EQ(options_of_trainer({extends, "d.csv"}), answer + "\n");
+  const std::string mentions = program("mentions", "echo run_bert_train\n");
+  EXPECT_EQ(options_of_trainer({mentions}), std::nullopt);
+  const std::string other = program("other", concat("echo '", answer, "'\n"));
+  EXPECT_EQ(options_of_trainer({other}), std::nullopt);
+  EXPECT_FALSE(std::filesystem::exists(other + ".ran")) << "it was started";
+  EXPECT_EQ(options_of_trainer({"/no/such/program"}), std::nullopt);
 }
 
 }  // namespace
