@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "tests/e2e/shell_folder.h"
 #include "tests/support/places.h"
+#include "trainer/report/shown_text.h"
 
 namespace bp::trainer {
 namespace {
@@ -79,6 +80,33 @@ TEST_F(BertTrainSweep, KnowsTheScoreOfATask) {
   EXPECT_EQ(status["metric"], "dev_mae");
   EXPECT_EQ(status["direction"], "min");
   EXPECT_TRUE(status["best"][0]["result"].is_number());
+}
+
+// The labels are random, so a model that learns them by heart is worse on dev from then on.
+TEST_F(BertTrainSweep, TheBestModelHasTheScoreThatTheSweepSays) {
+  std::ofstream csv(path("noise.csv"));
+  csv << "text,label\n";
+  for (unsigned row = 0, random = 7; row < 100; ++row) {
+    csv << row % 9 << ' ' << row % 11 << ' ' << row % 7 << ',';
+    random = random * 1103515245U + 12345U;
+    csv << (random >> 16U) % 2 << '\n';
+  }
+  csv.close();
+  std::ofstream(path("loss.yaml")) << "metric: dev_loss\nparameters: {lr: [1e-3, 5e-3]}\n";
+  const Ended ended = in_folder(
+      kBinDir +
+      "/bprun sweep loss.yaml -q -n 2 --folder loss -- bert_train noise.csv --max-length 16 "
+      "--epochs 12 --dropout 0 --store noise.sqlite");
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  const auto best = status("loss")["best"][0];
+  EXPECT_LT(best["step"], best["last_step"]) << "the data does not make the last step a worse one";
+  const std::string loss = concat("loss ", fixed(best["result"].get<double>(), 4));
+  EXPECT_THAT(output_of(kBinDir + "/bert_train eval loss/best --on dev"), HasSubstr(loss));
+  const std::string run = concat("loss/trials/", best["trial"].get<int>(), "/run");
+  const auto summary = nlohmann::json::parse(read(path(run + "/summary.json")));
+  EXPECT_EQ(summary["final"]["step"], best["step"]);
+  EXPECT_THAT(read(path(run + "/config.yaml")), HasSubstr("best-metric: loss"));
+  EXPECT_THAT(read(path(run + "/config.yaml")), HasSubstr("final: best"));
 }
 
 TEST_F(BertTrainSweep, SkipsModelsOverASize) {

@@ -69,6 +69,7 @@ class Run {
       : world_(world),
         options_(std::move(options)),
         source_(find_model(options_.model, *options_.task, options_.extensions)) {
+    take_metric_of_sweep(options_, source_.task->metrics());
     metric_ = choose_metric(source_.task->metrics(), options_.best_metric, options_.task_name);
     if (!options_.distill.teacher.empty()) teacher_ = find_teacher(options_);
     if (options_.fast_dev_run) {

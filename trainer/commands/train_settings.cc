@@ -16,6 +16,7 @@
 #include "trainer/options/option_set.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/tasks/task_input.h"
+#include "trainer/train/sweep_metric.h"
 
 namespace bp::trainer {
 namespace {
@@ -51,6 +52,14 @@ void check_warmup(const Options& options) {
       "give a shorter --warmup, or more --epochs");
 }
 
+// A sweep scores a trial by its best evaluation of dev, so the trial's model has those weights.
+bool keeps_best_of_sweep(const Options& options, const RunFacts& run) {
+  const auto chosen = std::ranges::find(options.settings, "final", &Setting::key);
+  return chosen != options.settings.end() && chosen->origin == "default" &&
+         dev_score_of_sweep() == run.metric.key && options.save_every.by != SaveBy::never &&
+         run.store.size(run.evaluated) > 0;
+}
+
 // An option that compares evaluations of dev needs that split.
 void require_dev(const RunFacts& run, const std::string& option) {
   if (run.store.size(run.evaluated) > 0) return;
@@ -76,6 +85,14 @@ void shorten(Options& options) {
   options.final_weights = FinalWeights::last;
   options.early_stop = {};
   options.resume = "never";
+}
+
+void take_metric_of_sweep(Options& options, const std::vector<MainScore>& metrics) {
+  const std::string score = dev_score_of_sweep();
+  if (!options.best_metric.empty() || std::ranges::count(metrics, score, &MainScore::key) == 0) {
+    return;
+  }
+  options.best_metric = score;
 }
 
 void check_max_tokens(const Options& options, const std::vector<std::int32_t>& lengths) {
@@ -109,6 +126,10 @@ void decide_settings(Options& options, const RunFacts& run) {
   check_lists(options);
   check_warmup(options);
   decide("best-metric", run.metric.key);
+  if (keeps_best_of_sweep(options, run)) {
+    options.final_weights = FinalWeights::best;
+    decide("final", "best");
+  }
   if (options.final_weights == FinalWeights::best) require_dev(run, "--final best");
   if (options.eval_first) require_dev(run, "--eval-first");
   if (options.early_stop.patience > 0) require_dev(run, "--patience");

@@ -19,6 +19,10 @@ namespace bp::trainer {
 // every part of a run.
 void shorten(Options& options);
 
+// In a sweep that compares trials by a score of dev, makes it the --best-metric unless that was
+// chosen. `metrics`: the scores of the task.
+void take_metric_of_sweep(Options& options, const std::vector<MainScore>& metrics);
+
 // Throws InputError (2) if a sample has more tokens than --max-tokens.
 void check_max_tokens(const Options& options, const std::vector<std::int32_t>& lengths);
 

@@ -25,6 +25,12 @@ std::string sweep_metric_line(std::string_view metric, const std::string& record
   return concat("bp: metric ", found->dump(), " ", count_at(line, "step"), "\n");
 }
 
+std::string dev_score_of_sweep() {
+  constexpr std::string_view kOfDev = "dev_";
+  const std::string_view metric = metric_of_sweep();
+  return metric.starts_with(kOfDev) ? std::string(metric.substr(kOfDev.size())) : "";
+}
+
 bool is_in_sweep() { return !metric_of_sweep().empty(); }
 
 void tell_sweep(const std::string& record) {

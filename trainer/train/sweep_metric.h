@@ -12,6 +12,10 @@ namespace bp::trainer {
 // have the metric.
 [[nodiscard]] std::string sweep_metric_line(std::string_view metric, const std::string& record);
 
+// Returns the score of dev that the sweep of this process compares, "accuracy" of dev_accuracy; ""
+// outside a sweep, and if its metric is none of dev.
+[[nodiscard]] std::string dev_score_of_sweep();
+
 // Returns whether a sweep has started this process and compares a metric.
 [[nodiscard]] bool is_in_sweep();
 
