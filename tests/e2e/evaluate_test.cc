@@ -84,14 +84,15 @@ TEST_F(EvaluateRun, WhatARemarkOffersWorksAsItIsPrinted) {
   const std::string options = "twice.csv --model tiny --steps 2 --batch 8 --max-length 32 --run t ";
   const Ended first = bert_train(options);
   ASSERT_EQ(first.code, 0) << first.output;
-  const std::string offer = "--dedupe --store twice-2.sqlite --run t-2";
+  const std::string offer = "--dedupe --run t-2";
   EXPECT_THAT(first.output, HasSubstr(concat("; ", offer, " keeps each text once")));
   const Ended refused = bert_train(options + "--dedupe");
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.output, HasSubstr("hint: --store twice-2.sqlite --run t-2 makes another"));
+  EXPECT_THAT(refused.output,
+              HasSubstr("the data is not what the checkpoint was trained on; dedupe is "));
+  EXPECT_THAT(refused.output, HasSubstr("--dedupe leaves out 300 of 600 rows"));
   const Ended followed = bert_train(options + offer);
   EXPECT_EQ(followed.code, 0) << followed.output;
-  EXPECT_THAT(followed.output, HasSubstr("--dedupe leaves out 300 of 600 rows"));
   in_folder("rm -r t t-2 twice*");
 }
 
@@ -195,14 +196,20 @@ TEST_F(EvaluateRun, PrintsTheScoresOfEachClass) {
 
 TEST_F(EvaluateRun, AStoreThatARunNeedsIsNeverReplaced) {
   const std::string store = read(path("data.sqlite"));
-  const Ended other = bert_train("prep data.csv --max-length 64");
-  EXPECT_EQ(other.code, 2);
-  EXPECT_THAT(other.output, HasSubstr("hint: name another place for the new store with --store"));
-  EXPECT_THAT(other.output, Not(HasSubstr("--rebuild")));
+  const Ended named = bert_train("prep data.csv --max-length 64 --store data.sqlite");
+  EXPECT_EQ(named.code, 2);
+  EXPECT_THAT(named.output, HasSubstr("hint: name another place for the new store with --store"));
+  EXPECT_THAT(named.output, Not(HasSubstr("--rebuild")));
   const Ended rebuilt = bert_train("prep data.csv --max-length 64 --rebuild");
   EXPECT_EQ(rebuilt.code, 2);
   EXPECT_THAT(rebuilt.output, HasSubstr("--rebuild would replace the store data.sqlite, which the "
                                         "run in "));
+  EXPECT_THAT(rebuilt.output, HasSubstr("hint: leave out --rebuild: "));
+  const Ended other = bert_train("prep data.csv --max-length 64");
+  EXPECT_EQ(other.code, 0) << other.output;
+  EXPECT_THAT(other.output, HasSubstr("the store data.sqlite was made differently: max length is "
+                                      "32 there, 64 here; this one is data-"));
+  (void)in_folder("rm data-*");
   EXPECT_EQ(bert_train("eval r data.csv --rebuild").code, 2);
   EXPECT_TRUE(read(path("data.sqlite")) == store);
   const Ended resumed = bert_train(
@@ -210,6 +217,41 @@ TEST_F(EvaluateRun, AStoreThatARunNeedsIsNeverReplaced) {
   EXPECT_EQ(resumed.code, 0) << resumed.output;
   EXPECT_THAT(resumed.output, HasSubstr("resuming from r/checkpoints/step-30"));
   EXPECT_THAT(resumed.output, HasSubstr("label-smoothing is 0 in the checkpoint, 0.1 here"));
+}
+
+// The run's store has not the usual name, and two hosts agree on it.
+TEST_F(EvaluateRun, ARunOfOtherOptionsIsScoredOnItsOwnStore) {
+  const Ended trained =
+      in_folder(kBinDir +
+                "/bprun -H localhost:1,127.0.0.1:2 bert_train data.csv --model tiny --steps 4 "
+                "--batch 8 --max-length 32 --seed 2 --run own");
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  EXPECT_THAT(read(path("own/config.yaml")),
+              ::testing::ContainsRegex("store: data-[0-9a-f]*.sqlite"));
+  const Ended scored = bert_train("eval own --out own.csv");
+  ASSERT_EQ(scored.code, 0) << scored.output;
+  EXPECT_EQ(read(path("own.csv")), read(path("own/predictions.csv")));
+  const auto count = [](const std::string& text) {
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  EXPECT_EQ(count(output_of("ls data*.sqlite")), 2);
+  // The texts of the worst rows are in that store.
+  const std::string worst =
+      output_of(kBinDir + "/bert_train report own | grep -A1 -m1 \"^  text \"");
+  const std::string id = worst.substr(7, worst.find(',') - 7);
+  const std::string row = output_of(concat("tail -n +2 data.csv | sed -n ", id, "p"));
+  EXPECT_THAT(worst, HasSubstr(row.substr(0, row.find(',')))) << "row " << id;
+  // Another seed of training with the same splits.
+  const Ended same = bert_train(
+      "data.csv --model tiny --steps 4 --batch 8 --max-length 32 --seed 3 "
+      "--data-seed 2 --run third");
+  ASSERT_EQ(same.code, 0) << same.output;
+  EXPECT_EQ(count(output_of("ls data*.sqlite")), 2);
+  EXPECT_EQ(output_of("cut -d, -f1-3 third/predictions.csv"),
+            output_of("cut -d, -f1-3 own/predictions.csv"));
+  EXPECT_EQ(bert_train("eval third --out third.csv").code, 0);
+  EXPECT_EQ(read(path("third.csv")), read(path("third/predictions.csv")));
+  (void)in_folder("rm -r own own.csv third third.csv data-*");
 }
 
 TEST_F(EvaluateRun, AnUnknownOrEmptySplitIsNamed) {

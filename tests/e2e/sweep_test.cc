@@ -123,6 +123,26 @@ TEST_F(BertTrainSweep, SkipsModelsOverASize) {
   EXPECT_EQ(in_folder("test -e sizes/trials/0/run").code, 1) << "no run was begun";
 }
 
+// The examples of docs/sweep.md, on text files that have no store yet.
+TEST_F(BertTrainSweep, OptionsOfTheDataAndRepeatsNeedNoPreparedStore) {
+  std::ofstream(path("zip.yaml")) << "zip:\n  - {model: [tiny, mini], max-length: [128, 256]}\n"
+                                     "parameters:\n  lr: [1e-5, 3e-5, 1e-4]\n";
+  std::ofstream(path("repeat.yaml")) << "repeat: 3\nparameters: {lr: [1e-3, 5e-4]}\n";
+  (void)output_of("cp data.csv zip.csv && cp data.csv repeat.csv");
+  for (const char* name : {"zip", "repeat"}) {
+    const Ended ended = in_folder(
+        concat(kBinDir + "/bert_train sweep ", name, ".yaml -q -n 2 -- ", name, ".csv --steps 2"));
+    EXPECT_EQ(ended.code, 0) << ended.output;
+    EXPECT_EQ(status(concat("sweeps/", name))["counts"], nlohmann::json({{"finished", 6}}));
+  }
+  EXPECT_EQ(output_of("ls zip*.sqlite | wc -l"), "2\n");
+  EXPECT_EQ(output_of("ls repeat*.sqlite | wc -l"), "3\n") << "one for each seed of the split";
+  (void)output_of("cp data.csv same.csv && " + kBinDir +
+                  "/bert_train sweep repeat.yaml -q -n 2 --folder same -- same.csv --steps 2 "
+                  "--data-seed 1");
+  EXPECT_EQ(output_of("ls same*.sqlite"), "same.sqlite\n");
+}
+
 // As on a host whose files the sweep does not see.
 TEST_F(BertTrainSweep, ReadsTheMetricFromStdoutWhereItSeesNoFile) {
   std::ofstream(path("far.yaml")) << "metric: dev_accuracy\nparameters: {epochs: [1, 2]}\n";

@@ -11,7 +11,7 @@ int run_check(Communicator& world, const Options& options) {
   if (world.rank() != 0) return 0;
   PrepareOptions reading = options.prepare;
   reading.source = options.data;
-  reading.seed = options.seed;
+  reading.seed = split_seed(options);
   const Plan plan = make_plan(reading);
   const DataFindings found = check_data(plan, print_line);
   print_line(data_report(found, plan));

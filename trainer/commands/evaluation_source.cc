@@ -124,7 +124,9 @@ EvaluationPlan plan_evaluation(const Options& typed) {
   // How to read a file, and for the run's own data what else decides the samples.
   std::vector<std::string> keys = {"task",     "format",     "separator", "header",
                                    "encoding", "max-length", "long-text"};
-  if (plan.own) keys.insert(keys.end(), {"also", "dev", "test", "split", "limit", "store", "seed"});
+  if (plan.own)
+    keys.insert(keys.end(),
+                {"also", "dev", "test", "split", "limit", "store", "seed", "data-seed"});
   for (const std::string& key : keys) pass(key, value_of(settings, key));
   OptionSet of_task("", "", "");
   typed.task->add_options(of_task);

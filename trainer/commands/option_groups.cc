@@ -106,6 +106,7 @@ void add_data_options(OptionSet& set, Options& options, RawOptions& raw) {
             "itself divides them",
             "0.8,0.1,0.1, unless DATA divides them", "T,D,E"},
            raw.split);
+  set.number({"data-seed", "Seed of the split", "that of --seed"}, options.data_seed, 0, 9e18);
   set.flag({"stratify", "Give each class its share of train, dev and test"}, prepare.stratify);
   set.flag({"dedupe", "Keep each text once, preferably in the test or dev file"}, prepare.dedupe);
   set.number({"vocab-size", "Tokens of a trained vocabulary"}, prepare.vocabulary_size, 6, 1e6);
@@ -258,7 +259,8 @@ void add_training_options(OptionSet& set, Options& options, RawOptions& raw) {
              0, 0.999999999);
   set.number({"swa-from", "Share of the steps from which the model is the mean of weights; 0: off"},
              options.swa_from, 0, 0.999);
-  set.number({"seed", "Seed of weights, order, dropout and split"}, options.seed, 0, 9e18);
+  set.number({"seed", "Seed of weights, order, dropout and, without --data-seed, split"},
+             options.seed, 0, 9e18);
   set.number({"eval-every", "Steps between evaluations on the dev split", "each epoch"},
              options.eval_every, 1, kUnbounded);
   set.text({"best-metric", "Score of the dev split by which checkpoints are compared",

@@ -152,6 +152,7 @@ class Run {
     store_path_ =
         prepare_everywhere(world_, options_, [this](const std::string& text) { say(text); });
     store_.emplace(SampleStore::open(store_path_));
+    note_store(options_, store_path_);
     if (options_.overfit > 0) store_->limit(Split::train, options_.overfit);
     constexpr std::int64_t kFewSamples = 2 * kBlockSamples;
     if (options_.fast_dev_run) {

@@ -137,8 +137,16 @@ void decide_settings(Options& options, const RunFacts& run) {
   if (options.dropout < 0) decide("dropout", concat(config.hidden_dropout));
   if (options.run == default_run(options.data)) decide("run", options.run);
   if (is_divided_by_data(run.store.fingerprint())) decide("split", kSplitOfData);
+  decide("data-seed", concat(split_seed(options)));
   if (options.steps == 0) decide("steps", "");
   if (options.eval_every == 0) decide("eval-every", "");
+}
+
+void note_store(Options& options, const std::string& path) {
+  PrepareOptions usual = options.prepare;
+  usual.source = options.data;
+  if (options.data_is_store || path == store_path(usual)) return;
+  set(options.settings, {"store", path, "default"});
 }
 
 }  // namespace bp::trainer

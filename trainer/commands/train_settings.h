@@ -39,4 +39,8 @@ struct RunFacts {
 // InputError (2) for options that do not fit the run's length or its splits.
 void decide_settings(Options& options, const RunFacts& run);
 
+// Adds the path of the run's store to options.settings if it has not the usual name, so that eval
+// and reports find it.
+void note_store(Options& options, const std::string& path);
+
 }  // namespace bp::trainer

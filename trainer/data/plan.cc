@@ -282,9 +282,11 @@ std::string another_place(const Plan& plan) {
       if (!fs::exists(name, ignored)) return name;
     }
   };
+  const std::string& store = plan.options.store;
   const std::string& run = plan.options.run;
-  return concat("--store ", quote_shell_word(free_name(plan.store, kStoreSuffix)),
-                run.empty() ? "" : " --run " + quote_shell_word(free_name(run, "")));
+  return concat(store.empty() ? "" : "--store " + quote_shell_word(free_name(store, kStoreSuffix)),
+                store.empty() || run.empty() ? "" : " ",
+                run.empty() ? "" : "--run " + quote_shell_word(free_name(run, "")));
 }
 
 std::string store_path(const PrepareOptions& options) {
@@ -338,6 +340,15 @@ std::string difference(const Fingerprint& stored, const Fingerprint& wanted) {
     }
   }
   return text;
+}
+
+bool is_source_key(const Plan& plan, const std::string& key) {
+  return std::ranges::any_of(plan.sources, [&](const SourceFiles& source) {
+    for (std::size_t i = 0; i < source.files.size(); ++i) {
+      if (source_key(source, i) == key) return true;
+    }
+    return false;
+  });
 }
 
 std::string changed_source(const Fingerprint& stored, const Plan& plan) {

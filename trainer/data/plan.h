@@ -41,7 +41,7 @@ struct SourceFiles {
 
 struct Plan {
   PrepareOptions options;
-  std::string store;
+  std::string store;                 // the usual path; see store_place.h
   bool divided = true;               // the rows of the only source are divided
   FileSplit file_split;              // how it divides them itself; without rows: by share
   std::vector<SourceFiles> sources;  // the first is the one to train on, or to score
@@ -53,8 +53,9 @@ struct Plan {
 [[nodiscard]] bool is_store(const std::string& data);
 [[nodiscard]] bool is_store_name(const std::string& data);  // by the suffix alone
 
-// Returns the path of the store of these options: options.store, or beside the source: r.sqlite of
-// r.csv, and r.store.sqlite of r.sqlite.
+// Returns the usual path of the store of these options: options.store, or beside the source:
+// r.sqlite of r.csv, and r.store.sqlite of r.sqlite. See store_place.h for a store of other
+// options.
 [[nodiscard]] std::string store_path(const PrepareOptions& options);
 
 // Throws InputError (2) unless the three shares sum to 1 and the first is above 0.
@@ -63,8 +64,9 @@ void require_split(const std::array<double, 3>& split);
 // Throws InputError (2, 65, 66) for options that cannot be right and for files that are not tables.
 [[nodiscard]] Plan make_plan(const PrepareOptions& options);
 
-// Returns options that make another store, "--store reviews-2.sqlite", and another run if the
-// options name one: the first names with a number that are free.
+// Returns options that make another store and another run, if the options name one: "--store
+// reviews-2.sqlite --run runs/a-2", the first names with a number that are free. A store of other
+// options needs no name if the present one has none.
 [[nodiscard]] std::string another_place(const Plan& plan);
 
 // Returns whether the data file itself divided the rows of a store with this fingerprint.
@@ -72,6 +74,9 @@ void require_split(const std::array<double, 3>& split);
 
 // Returns "max length is 128 there, 64 here; ..."; "" if the fingerprints are equal.
 [[nodiscard]] std::string difference(const Fingerprint& stored, const Fingerprint& wanted);
+
+// Returns whether the value of this key of the plan's fingerprint is the content of a data file.
+[[nodiscard]] bool is_source_key(const Plan& plan, const std::string& key);
 
 // Returns "the data file reviews.csv has changed (1,200 bytes, XXH3 ... then, 1,234 bytes, XXH3 ...
 // now)" if only the content of source files differs, else "".

@@ -12,6 +12,7 @@
 #include "trainer/data/sample_store.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/store_error.h"
+#include "trainer/data/store_place.h"
 #include "trainer/data/writable_place.h"
 
 namespace bp::trainer {
@@ -23,6 +24,7 @@ const char* const kStoreHint = "name another place for the new store with --stor
 // Returns what must be added to the command so that it makes a store of its own. The run that needs
 // the present store cannot resume with another one.
 std::string hint_for_place(const Plan& plan) {
+  if (plan.options.store.empty()) return "leave out --rebuild: other options get their own store";
   std::error_code ignored;
   const std::string& run = plan.options.run;
   if (run.empty() || !std::filesystem::exists(run + "/config.yaml", ignored)) return kStoreHint;
@@ -80,6 +82,20 @@ bool usable_store_exists(const Plan& plan, bool rebuild) {
   }
 }
 
+// Makes plan.store the file that has, or will have, the plan's store, and says why it has not the
+// usual name.
+void go_to_own_store(Plan& plan, const Say& progress) {
+  const std::string place = place_of_store(plan);
+  if (place == plan.store) return;
+  plan.store = place;
+  const std::string usual = store_path(plan.options);
+  std::error_code ignored;
+  if (place == usual || !std::filesystem::exists(usual, ignored)) return;
+  progress(concat("the store ", usual, " was made differently: ",
+                  difference(SampleStore::open(usual).fingerprint(), plan.fingerprint),
+                  "; this one is ", place));
+}
+
 // Returns false while another process holds the lease.
 bool try_take(Lease& lease, const std::string& store) {
   try {
@@ -113,9 +129,10 @@ bool wait_for(Lease& lease,
 }  // namespace
 
 PrepareResult prepare(const PrepareOptions& options, const Say& progress, const LeaseTimes& times) {
-  const Plan plan = make_plan(options);
+  Plan plan = make_plan(options);
   bool rebuild = options.rebuild;
   for (;;) {
+    go_to_own_store(plan, progress);
     PrepareResult reused{plan.store, true};
     if (usable_store_exists(plan, rebuild)) {
       progress("using the store " + plan.store + ", which matches");
@@ -125,6 +142,7 @@ PrepareResult prepare(const PrepareOptions& options, const Say& progress, const 
     if (wait_for(lease, plan.store, progress, times)) {
       rebuild = false;  // the other process may have rebuilt the store
     }
+    if (place_of_store(plan) != plan.store) continue;  // another process made one of other options
     if (usable_store_exists(plan, rebuild)) {
       return reused;
     }

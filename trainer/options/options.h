@@ -127,6 +127,7 @@ struct Options {
   bool error_feedback = false;  // what the wire's rounding takes is added to the next gradient
   double loss_scale = 0;        // first factor of the loss in backward passes; 0: none
   std::uint64_t seed = 1;
+  std::int64_t data_seed = -1;  // below 0: see split_seed()
   std::int64_t eval_every = 0;  // steps between evaluations of dev; 0: at the end of each epoch
   EarlyStopOptions early_stop;
   std::int64_t check_gradients = 0;     // steps between comparisons of all ranks; 0: none
@@ -184,5 +185,10 @@ struct Options {
   // Every option of the action as text, with its origin, for config.yaml and the report.
   std::vector<Setting> settings;
 };
+
+// The seed by which the data is divided.
+[[nodiscard]] inline std::uint64_t split_seed(const Options& options) {
+  return options.data_seed < 0 ? options.seed : static_cast<std::uint64_t>(options.data_seed);
+}
 
 }  // namespace bp::trainer

@@ -102,6 +102,17 @@ bool holds_something(const RunFolder& run) {
   return found.step || !found.skipped.empty() || run.finished() || path_exists(run.file("model"));
 }
 
+// What may have made the data another one.
+void compare_data_options(std::vector<std::string>& lines,
+                          const std::vector<Setting>& there,
+                          const std::vector<Setting>& here) {
+  for (const char* key : {"data", "also", "dev", "test", "limit", "max-length", "long-text",
+                          "vocab", "vocab-size", "cased", "split", "stratify", "dedupe"}) {
+    const auto saved = std::ranges::find(there, key, &Setting::key);
+    if (saved != there.end()) compare(lines, key, saved->value, value_of(here, key));
+  }
+}
+
 }  // namespace
 
 ResumePoint choose_resume_point(const RunFolder& run, const std::string& resume, const Say& say) {
@@ -164,6 +175,7 @@ std::vector<std::string> differences(const ResumePoint& point, const CurrentRun&
   const bool same_data = state.store == current.store && state.rows == current.rows;
   if (!same_data && !current.reset.data) {
     refused.emplace_back("the data is not what the checkpoint was trained on");
+    compare_data_options(refused, state.options, current.options);
   }
   if (!refused.empty()) {
     std::string text;

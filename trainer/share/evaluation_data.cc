@@ -42,15 +42,6 @@ StoreLocation find_store(const Options& options,
   return {temporary->path() + "/store.sqlite"};
 }
 
-// Returns what the leader of this rank's host passed as `mine`.
-std::string of_leader(Communicator& world, const std::string& mine) {
-  const auto all = all_gather_object(world, mine, {.name = "path of the store"});
-  const Topology& topology = world.topology();
-  std::size_t rank = 0;
-  while (topology.place_of(static_cast<int>(rank)).host != topology.host()) ++rank;
-  return all[rank];
-}
-
 }  // namespace
 
 SampleStore open_evaluation_data(Communicator& world, const Options& options, const Say& say) {

@@ -21,32 +21,36 @@ constexpr std::chrono::hours kPrepareTimeout{24};
 PrepareOptions prepare_options(const Options& options) {
   PrepareOptions result = options.prepare;
   result.source = options.data;
-  result.seed = options.seed;
+  result.seed = split_seed(options);
   result.needed_by = run_that_needs;
   if (options.action == Action::train && !options.fast_dev_run) result.run = options.run;
   return result;
 }
 
-// Prepares the store at `path` unless `options` name a store, reads all of it and returns its
-// identity.
-std::string make_store(const Options& options, const std::string& path, const Say& say) {
+struct MadeStore {
+  std::string path = {};
+  std::string identity = {};
+};
+
+// Prepares the store unless `options` name one, and reads all of it.
+MadeStore make_store(const Options& options, const Say& say) {
+  MadeStore made{options.data};
   if (!options.data_is_store) {
-    (void)prepare(prepare_options(options), say);
+    made.path = prepare(prepare_options(options), say).store;
   } else if (options.prepare.rebuild) {
-    throw InputError(2, concat("--rebuild needs the text file, and ", path, " is a store"),
+    throw InputError(2, concat("--rebuild needs the text file, and ", made.path, " is a store"),
                      "give the text file that it came from, and name the store with --store");
   }
-  const SampleStore store = SampleStore::open(path);
+  const SampleStore store = SampleStore::open(made.path);
   store.verify();
-  return store.identity();
+  made.identity = store.identity();
+  return made;
 }
 
 // The same on a leader that is not rank 0. The error for a missing file names the host.
-std::string make_store_there(const Topology& topology,
-                             const Options& options,
-                             const std::string& path) {
+MadeStore make_store_there(const Topology& topology, const Options& options) {
   try {
-    return make_store(options, path, [](const std::string&) {});
+    return make_store(options, [](const std::string&) {});
   } catch (const InputError& error) {
     constexpr int kNotThere = 66;
     if (error.exit_code() != kNotThere) throw;
@@ -71,6 +75,14 @@ void compare_identities(Communicator& world, const std::string& identity) {
 
 }  // namespace
 
+std::string of_leader(Communicator& world, const std::string& mine) {
+  const auto all = all_gather_object(world, mine, {.name = "path of the store"});
+  const Topology& topology = world.topology();
+  std::size_t rank = 0;
+  while (topology.place_of(static_cast<int>(rank)).host != topology.host()) ++rank;
+  return all[rank];
+}
+
 bool is_store_everywhere(Communicator& world, const std::string& data) {
   if (!is_store_name(data)) return false;
   std::string kind = is_store(data) ? "store" : "";
@@ -81,18 +93,22 @@ bool is_store_everywhere(Communicator& world, const std::string& data) {
 std::string prepare_everywhere(Communicator& world, const Options& options, const Say& say) {
   const CollectiveOptions patient{.name = "store prepared", .timeout = kPrepareTimeout};
   const Topology& topology = world.topology();
-  std::string path = options.data_is_store ? options.data : store_path(prepare_options(options));
-  std::string identity;
+  MadeStore made;
   if (world.rank() == 0) {
-    identity = make_store(options, path, say);
+    made = make_store(options, say);
   } else if (topology.local_rank() == 0 && !options.stage) {
-    identity = make_store_there(topology, options, path);
+    made = make_store_there(topology, options);
   }
   barrier(world, patient);
-  if (options.stage) stage_store(world, path, say);
-  if (identity.empty()) identity = SampleStore::open(path).identity();
-  compare_identities(world, identity);
-  return path;
+  if (options.stage) {
+    broadcast_object(world, made.path, {.name = "path of the store"});
+    stage_store(world, made.path, say);
+  } else {
+    made.path = of_leader(world, made.path);
+  }
+  if (made.identity.empty()) made.identity = SampleStore::open(made.path).identity();
+  compare_identities(world, made.identity);
+  return made.path;
 }
 
 }  // namespace bp::trainer

@@ -14,6 +14,9 @@ namespace bp::trainer {
 // says so, because the others may lack the file.
 [[nodiscard]] bool is_store_everywhere(Communicator& world, const std::string& data);
 
+// Collective. Returns what the leader of this rank's host passed as `mine`.
+[[nodiscard]] std::string of_leader(Communicator& world, const std::string& mine);
+
 // Collective. The leader of each host prepares the store from options.data, or opens options.data
 // if options.data_is_store, and reads all of it. Then all ranks compare the identities of their
 // stores. With options.stage only rank 0 prepares, and it sends its store to the hosts that have

@@ -37,6 +37,7 @@ TEST_F(DoubtfulData, LabelsThatDifferByBlanks) {
   EXPECT_EQ(SampleStore::open(apart.store).names().size(), 5U);
 
   with.task = classify({"--trim-labels"});
+  with.store = apart.store;
   expect_refused(with, 2, "blanks around labels is not given there, removed here", "--rebuild");
   with.rebuild = true;
   EXPECT_THAT(SampleStore::open(run(with).store).names(), ElementsAre("neg", "pos", "so so"));
@@ -110,12 +111,19 @@ TEST_F(DoubtfulData, ARunIsOfferedAnotherStoreAndAnotherRun) {
   for (int row = 0; row < 200; ++row) content += concat(row % 100, " a,", row % 2, "\n");
   PrepareOptions with = of(content);
   with.run = scratch_.path("run");
-  const std::string store = scratch_.path("r-3.sqlite");
-  (void)scratch_.write("r-2.sqlite", "");
+  (void)run(with);
+  const std::string another_run =
+      concat(" --run ", scratch_.path("run-2"), " keeps each text once");
+  EXPECT_THAT(messages_, Contains(HasSubstr("too good; --dedupe" + another_run)))
+      << "the other store needs no name";
+  // A store with a name needs one.
+  with.store = scratch_.path("named.sqlite");
+  const std::string store = scratch_.path("named-3.sqlite");
+  (void)scratch_.write("named-2.sqlite", "");
+  messages_.clear();
   (void)run(with);
   EXPECT_THAT(messages_,
-              Contains(HasSubstr(concat("too good; --dedupe --store ", store, " --run ",
-                                        scratch_.path("run-2"), " keeps each text once"))));
+              Contains(HasSubstr(concat("too good; --dedupe --store ", store, another_run))));
   messages_.clear();
   with.dedupe = true;
   with.store = store;

@@ -153,6 +153,7 @@ TEST_F(EncodingTest, IsPartOfTheFingerprintUnlessItIsFound) {
   EXPECT_EQ(SampleStore::open(store).names(), (Texts{"1", "\u00e9"}));
   EXPECT_TRUE(run(with).reused);
   with.encoding = "koi8-r";
+  with.store = store;
   expect_refused(with, 2, "label in column 2, encoding iso-8859-1 there, ", "--rebuild");
   with = options(scratch_.write("b.csv", "text,label\na,1\na,2\n"));
   (void)run(with);

@@ -151,7 +151,7 @@ TEST_F(LabelOptions, ABadMapIsNamedWithItsLine) {
 TEST_F(LabelOptions, TheStoreRemembersThem) {
   const std::string map_file = map("1,bad\n2,good\n");
   PrepareOptions with = of("a,1\nb,2\n", {"--label-map", map_file});
-  (void)run(with);
+  with.store = run(with).store;
   with.rebuild = false;
   (void)map("1,good\n2,bad\n");
   expect_refused(with, 2, "label map is ", "--rebuild");

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -144,8 +145,45 @@ TEST_F(PrepareTest, ReusesAStoreThatMatches) {
   EXPECT_EQ(read_file(first.store), bytes);
 }
 
+TEST_F(PrepareTest, AStoreOfOtherOptionsLiesBesideTheOneOfTheUsualName) {
+  const PrepareOptions usual = options(write_rows("r.csv", 10));
+  EXPECT_EQ(run(usual).store, scratch_.path("r.sqlite"));
+  PrepareOptions other = usual;
+  other.seed = 7;
+  messages_.clear();
+  const PrepareResult made = run(other);
+  EXPECT_FALSE(made.reused);
+  EXPECT_THAT(made.store, testing::MatchesRegex(scratch_.path("r-[0-9a-f]{8}.sqlite")));
+  EXPECT_THAT(messages_, Contains(concat("the store ", scratch_.path("r.sqlite"),
+                                         " was made differently: seed "
+                                         "is 1 there, 7 here; this one is ",
+                                         made.store)));
+  PrepareOptions third = other;
+  third.max_length = 64;
+  const std::string store_of_third = run(third).store;
+  EXPECT_NE(store_of_third, made.store);
+  for (const auto& [with, store] : {std::pair{usual, scratch_.path("r.sqlite")},
+                                    {other, made.store},
+                                    {third, store_of_third}}) {
+    const PrepareResult again = run(with);
+    EXPECT_TRUE(again.reused);
+    EXPECT_EQ(again.store, store);
+  }
+  // Its name does not depend on the content, so a file that has changed is noticed.
+  write_rows("r.csv", 11);
+  expect_refused(other, 65, concat("since the store ", made.store, " was made"), "--rebuild");
+  other.rebuild = true;
+  EXPECT_EQ(run(other).store, made.store);
+  // Without the usual one, each option set still finds its own.
+  std::filesystem::remove(scratch_.path("r.sqlite"));
+  other.rebuild = false;
+  EXPECT_TRUE(run(other).reused);
+  EXPECT_EQ(run(usual).store, scratch_.path("r.sqlite"));
+}
+
 TEST_F(PrepareTest, RefusesAStoreOfOtherSettingsAndNamesTheDifference) {
   PrepareOptions with = options(write_rows("r.csv", 10));
+  with.store = scratch_.path("r.sqlite");
   run(with);
   with.max_length = 64;
   with.seed = 7;

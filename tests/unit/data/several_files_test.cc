@@ -94,8 +94,9 @@ TEST_F(SeveralFiles, WhatIsNoDataIsRefusedByItsName) {
 TEST_F(SeveralFiles, TheStoreRemembersThem) {
   const std::string a = scratch_.write("a.csv", "text,label\na,good\nb,bad\n");
   const std::string b = scratch_.write("b.csv", "text,label\nc,good\n");
-  (void)run(of(a, {b}));
-  expect_refused(of(a, {}), 2, "train source, file 2 is ", "--rebuild");
+  PrepareOptions one = of(a, {});
+  one.store = run(of(a, {b})).store;
+  expect_refused(one, 2, "train source, file 2 is ", "--rebuild");
   (void)scratch_.write("b.csv", "text,label\nc,bad\n");
   expect_refused(of(a, {b}), 65, "b.csv has changed", "--rebuild");
 }

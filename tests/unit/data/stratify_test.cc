@@ -106,6 +106,7 @@ TEST_F(Stratify, TheStoreHasTheSharesOfEachLabel) {
   EXPECT_THAT(check_data(make_plan(with), [](const std::string&) {}).rows,
               ElementsAre(160, 20, 20));
   with.stratify = false;
+  with.store = scratch_.path("r.sqlite");
   expect_refused(with, 2, "split of classes is by share there, not given here", "--rebuild");
 }
 

@@ -66,6 +66,7 @@ TEST_F(StoreUsers, AStoreThatARunNeedsIsNotReplacedAndNoHintOffersIt) {
   with.source = path("r.csv");
   with.vocabulary_size = 50;
   with.needed_by = run_that_needs;
+  with.store = path("r.sqlite");
   const auto run = [&] { (void)prepare(with, [](const std::string&) {}); };
   run();
   const std::string store = path("r.sqlite");
