@@ -7,7 +7,8 @@
 The probabilities are floats. Cases have from 2 to 10 classes, many equal rows, classes that no row has, and answers
 that are all right or all wrong. scikit-learn has no expected calibration error; `ece` is its definition (Guo et al.
 2017, 15 bins of equal width) in exact fractions. roc_auc is null where only one class occurs; for more than two classes
-it is the mean over those that occur.
+it is the mean over those that occur. `macro` has scikit-learn's default, the mean over the classes that occur or are
+predicted, and `macro_of_all` the mean over all of them.
 """
 import fractions
 import json
@@ -15,7 +16,8 @@ import pathlib
 import warnings
 
 import numpy as np
-from sklearn.metrics import brier_score_loss, cohen_kappa_score, f1_score, roc_auc_score, top_k_accuracy_score
+from sklearn.metrics import (brier_score_loss, cohen_kappa_score, f1_score, precision_recall_fscore_support, roc_auc_score,
+                             top_k_accuracy_score)
 
 CASES = 60
 BINS = 15
@@ -58,9 +60,14 @@ def case(rng):
     by_hand = np.mean(((shares - np.eye(classes)[labels]) ** 2).sum(axis=1)) / (2 if classes == 2 else 1)
     assert abs(brier - by_hand) < 1e-12, (brier, by_hand)
     kappa = cohen_kappa_score(labels, guesses)
+
+    def macro(**of):  # precision, recall and F1
+        return list(precision_recall_fscore_support(labels, guesses, average="macro", zero_division=0, **of)[:3])
+
     return {"classes": classes, "labels": labels.tolist(), "shares": shares.ravel().tolist(), "top": list(tops.values()),
             "roc_auc": auc(labels, shares), "brier": brier, "ece": ece(labels, shares),
             "kappa": 0 if np.isnan(kappa) else kappa,
+            "macro": macro(), "macro_of_all": macro(labels=range(classes)),
             "f1_weighted": f1_score(labels, guesses, labels=range(classes), average="weighted", zero_division=0)}
 
 

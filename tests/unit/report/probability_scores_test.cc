@@ -61,6 +61,12 @@ TEST(ProbabilityScores, EqualScikitLearn) {
       tally.add({.label = given.labels[i], .prediction = most_probable_of(given.of(i))});
     }
     EXPECT_NEAR(scores_of(tally).kappa, expected["kappa"].get<double>(), 1e-14) << cases;
+    for (const auto& [macro, own] : {std::pair{"macro", scores_of(tally).macro},
+                                     {"macro_of_all", scores_of(tally).macro_of_all}}) {
+      EXPECT_NEAR(own.precision, expected[macro][0].get<double>(), 1e-14) << cases << macro;
+      EXPECT_NEAR(own.recall, expected[macro][1].get<double>(), 1e-14) << cases << macro;
+      EXPECT_NEAR(own.f1, expected[macro][2].get<double>(), 1e-14) << cases << macro;
+    }
     EXPECT_NEAR(scores_of(tally).weighted.f1, expected["f1_weighted"].get<double>(), 1e-14)
         << cases;
   }

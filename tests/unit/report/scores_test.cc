@@ -1,8 +1,9 @@
 // scikit-learn 1.9.1 computed the golden values by these calls, where t and p are the expanded
 // matrix and L = range(classes):
 //   matthews_corrcoef(t, p), cohen_kappa_score(t, p),
-//   f1_score(t, p, labels=L, average="macro", zero_division=0),
+//   f1_score(t, p, average="macro", zero_division=0), for macro_of_all with labels=L,
 //   classification_report(t, p, labels=L, target_names=names, digits=3, zero_division=0)
+// but for "macro avg", which is that of classification_report() without labels.
 #include "trainer/tasks/classify/scores.h"
 
 #include <gmock/gmock.h>
@@ -61,7 +62,9 @@ TEST(Scores, AreZeroWhereScikitLearnReturnsZero) {
   const Scores scores = scores_of(tally_of(kNeverSeen));
   EXPECT_DOUBLE_EQ(scores.mcc, 0);  // only one class is predicted, so there is no correlation
   EXPECT_DOUBLE_EQ(scores.kappa, 0);
-  EXPECT_DOUBLE_EQ(scores.macro.f1, 0.25641025641025644);
+  EXPECT_DOUBLE_EQ(scores.macro.f1, 0.38461538461538464) << "of the two classes that occur";
+  EXPECT_DOUBLE_EQ(scores.macro_of_all.f1, 0.25641025641025644);
+  EXPECT_EQ(scores.counted, 2U);
   EXPECT_DOUBLE_EQ(scores.weighted.f1, 0.4807692307692308);
   EXPECT_DOUBLE_EQ(scores.classes[2].recall, 0);
 
@@ -92,8 +95,25 @@ TEST(Tables, ClassificationEqualsScikitLearnsByteForByte) {
             "a label longer than the rest      0.000     0.000     0.000         0\n"
             "\n"
             "                    accuracy                          0.625         8\n"
-            "                   macro avg      0.208     0.333     0.256         8\n"
+            "                   macro avg      0.312     0.500     0.385         8\n"
+            "                      of all      0.208     0.333     0.256         8\n"
             "                weighted avg      0.391     0.625     0.481         8\n");
+}
+
+// A class that is predicted counts, and so does one that occurs and is never predicted.
+TEST(Scores, ClassesThatNeitherOccurNorArePredictedAreNotInTheMean) {
+  const Scores all_right = scores_of(tally_of({{0, 0}, {0, 25}}));
+  EXPECT_EQ(all_right.macro.f1, 1);
+  EXPECT_EQ(all_right.macro.precision, 1);
+  EXPECT_EQ(all_right.macro.recall, 1);
+  EXPECT_EQ(all_right.macro_of_all.f1, 0.5);
+  EXPECT_EQ(score_line("test", all_right),
+            "test: accuracy 1.0000, F1 1.0000 (mean of 1 of 2 classes), loss 0.0000, 25 samples");
+  const Scores never_true = scores_of(tally_of({{0, 0, 0}, {2, 2, 0}, {0, 0, 0}}));
+  EXPECT_EQ(never_true.counted, 2U);
+  EXPECT_DOUBLE_EQ(never_true.macro.f1, 1.0 / 3) << "of 2/3 and 0";
+  EXPECT_THAT(score_line("test", scores_of(tally_of(kFour))),
+              testing::HasSubstr("(mean of classes)"));
 }
 
 TEST(Tables, ConfusionHasSums) {

@@ -72,13 +72,18 @@ Scores scores_of(const Tally& tally) {
   scores.mcc = matthews(sums);
   scores.kappa = kappa(sums);
   ClassMean macro;
+  ClassMean macro_of_all;
   ClassMean weighted;
   for (const ClassCounts& of_class : counts) {
     scores.classes.push_back(class_scores(of_class));
-    macro.add(scores.classes.back(), 1);
+    const bool occurs = of_class.support + of_class.predictions > 0;
+    scores.counted += occurs ? 1 : 0;
+    macro.add(scores.classes.back(), occurs ? 1 : 0);
+    macro_of_all.add(scores.classes.back(), 1);
     weighted.add(scores.classes.back(), static_cast<double>(of_class.support));
   }
   scores.macro = macro.result();
+  scores.macro_of_all = macro_of_all.result();
   scores.weighted = weighted.result();
   return scores;
 }

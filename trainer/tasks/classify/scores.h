@@ -2,6 +2,7 @@
 // class that never occurs or is never predicted) is 0, as with zero_division=0.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -16,11 +17,15 @@ struct Scores {
   std::int64_t samples = 0;
   double loss = 0;  // mean over the samples
   double accuracy = 0;
-  double mcc = 0;        // Matthews correlation, multi-class
-  double kappa = 0;      // Cohen's
-  ClassScores macro;     // plain mean over classes; support: all samples
-  ClassScores weighted;  // mean weighted by support
+  double mcc = 0;    // Matthews correlation, multi-class
+  double kappa = 0;  // Cohen's
+  // The plain mean over the classes that occur or are predicted, as scikit-learn's functions have
+  // it unless they are given labels; support: all samples.
+  ClassScores macro;
+  ClassScores macro_of_all;  // the plain mean over all classes
+  ClassScores weighted;      // mean weighted by support
   std::vector<ClassScores> classes;
+  std::size_t counted = 0;  // in `macro`
 };
 
 [[nodiscard]] Scores scores_of(const Tally& tally);

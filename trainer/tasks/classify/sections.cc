@@ -124,10 +124,14 @@ std::string confusions_section(const ClassDetail& detail) {
 
 std::string classes_section(const ClassDetail& detail) {
   const Scores scores = scores_of(detail.tally);
-  return class_section({concat("Classes, ", detail.split, " split"),
-                        detail.labels,
-                        scores.classes,
-                        {{"mean", scores.macro}, {"weighted mean", scores.weighted}}});
+  std::vector<std::pair<std::string, ClassScores>> means{{"mean", scores.macro},
+                                                         {"weighted mean", scores.weighted}};
+  if (scores.counted < scores.classes.size()) {
+    means.front().first = "mean of those that occur or are predicted";
+    means.insert(means.begin() + 1, {"mean of all", scores.macro_of_all});
+  }
+  return class_section({concat("Classes, ", detail.split, " split"), detail.labels, scores.classes,
+                        std::move(means)});
 }
 
 ErrorRows error_rows(const ClassDetail& detail) {

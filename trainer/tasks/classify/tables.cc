@@ -193,8 +193,11 @@ std::string classification_table(const Scores& scores,
                                  const std::vector<std::string>& labels,
                                  int digits) {
   const ScoreRows rows(labels, digits);
+  const bool all_count = scores.counted == scores.classes.size();
   return concat(rows.of_classes(scores.classes), '\n', rows.accuracy(scores),
-                rows.row("macro avg", scores.macro), rows.row("weighted avg", scores.weighted));
+                rows.row("macro avg", scores.macro),
+                all_count ? "" : rows.row("of all", scores.macro_of_all),
+                rows.row("weighted avg", scores.weighted));
 }
 
 std::string classification_table(const LabelScores& scores,
@@ -207,8 +210,11 @@ std::string classification_table(const LabelScores& scores,
 }
 
 std::string score_line(const std::string& name, const Scores& scores) {
+  const bool all_count = scores.counted == scores.classes.size();
+  const std::string of =
+      all_count ? "" : concat(scores.counted, " of ", scores.classes.size(), " ");
   return concat(name, ": accuracy ", fixed(scores.accuracy, 4), ", F1 ", fixed(scores.macro.f1, 4),
-                " (mean of classes), loss ", fixed(scores.loss, 4), ", ",
+                " (mean of ", of, "classes), loss ", fixed(scores.loss, 4), ", ",
                 with_commas(scores.samples), " samples");
 }
 
