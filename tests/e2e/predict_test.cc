@@ -126,5 +126,39 @@ TEST_F(Predict, ACtrlCLeavesNoHalfFile) {
   EXPECT_THAT(ended.output, HasSubstr("No such file"));
 }
 
+TEST_F(Predict, LabelsInAnotherOrderKeepTheHead) {
+  const Ended trained = bert_train(
+      "data.csv --model r/model --labels yes,no --steps 1 --lr 1e-12 --warmup 0 "
+      "--max-length 32 --store swapped.sqlite --run swapped");
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  EXPECT_THAT(trained.output, ::testing::Not(HasSubstr("newly initialized")));
+  const auto column = [](const std::string& run, int number) {
+    return output_of(concat(kBinDir + "/bert_train predict ", run, " other.csv | tail -n +2 | cut ",
+                            "-d, -f", number));
+  };
+  EXPECT_EQ(column("swapped", 4), column("r", 4)) << "the predictions";
+  EXPECT_EQ(column("swapped", 5), column("r", 6)) << "of yes";
+  EXPECT_EQ(column("swapped", 6), column("r", 5)) << "of no";
+}
+
+TEST_F(Predict, AModelOfTransformersWithOneOutputPredictsANumber) {
+  std::ofstream(path("numbers.csv")) << "text,target\nred,1.5\nblue,2\ngreen,3\nred stone,4\n";
+  const Ended trained = bert_train(
+      "numbers.csv --task regress --model tiny --steps 2 --batch 2 --split 1,0,0 --run number");
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  std::filesystem::copy(path("number/model"), path("hf"));
+  auto config = nlohmann::json::parse(read(path("hf/config.json")));
+  EXPECT_EQ(config.erase("problem_type"), 1U);
+  std::ofstream(path("hf/config.json")) << config.dump();
+  const std::string expected = output_of(kBinDir + "/bert_train predict number other.csv");
+  const Ended folder = bert_train("predict hf other.csv --max-length 128");
+  EXPECT_EQ(folder.code, 0) << folder.output;
+  EXPECT_EQ(folder.output, expected);
+  EXPECT_EQ(bert_train("predict hf other.csv --task regress").output, expected);
+  const Ended classes = bert_train("eval hf other.csv --task classify");
+  EXPECT_EQ(classes.code, 65);
+  EXPECT_THAT(classes.output, HasSubstr("the only output of hf is a number\nhint: --task regress"));
+}
+
 }  // namespace
 }  // namespace bp::trainer

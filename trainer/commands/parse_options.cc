@@ -9,17 +9,20 @@
 #include <utility>
 
 #include "base/text.h"
+#include "bp/error.h"
 #include "trainer/commands/evaluation_source.h"
 #include "trainer/data/encoding.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/plan.h"
+#include "trainer/model/config.h"
 #include "trainer/optim/optimizer_options.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/options/duration.h"
 #include "trainer/run/run_settings.h"
 #include "trainer/tasks/inputs.h"
+#include "trainer/tasks/label_config.h"
 
 namespace bp::trainer {
 namespace {
@@ -49,6 +52,17 @@ std::array<double, 3> parse_split(const std::string& text) {
   return shares;
 }
 
+// Whether the folder has a Hugging Face model whose output is a number. A file that cannot be read
+// is refused later, with a better hint.
+bool predicts_number_in(const std::string& folder) {
+  const std::string config = folder + "/config.json";
+  try {
+    return path_exists(config) && predicts_number(read_config(config));
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 void use_split(bool given, const std::string& text, PrepareOptions& prepare) {
   if (text == kSplitOfData) {
     prepare.divider = Divider::data;
@@ -70,6 +84,7 @@ std::string task_in(const std::vector<std::string>& arguments, Action action) {
   for (const std::string& argument : arguments) {
     if (!of_run || !folder_exists(argument)) continue;
     if (std::string task = task_of_run(argument); !task.empty()) return task;
+    if (predicts_number_in(argument)) return "regress";
   }
   return task_names().front();
 }

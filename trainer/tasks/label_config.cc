@@ -49,12 +49,16 @@ std::vector<std::string> labels_by_name(const Json& ids) {
   return labels;
 }
 
+// Returns the name of the model's class in transformers, or "".
+std::string architecture_of(const BertConfig& config) {
+  const Json names = value_of(config, "architectures");
+  const bool named = names.is_array() && !names.empty() && names.front().is_string();
+  return named ? names.front().get<std::string>() : "";
+}
+
 // transformers does not write the labels of a model that has two, LABEL_0 and LABEL_1.
 std::vector<std::string> unwritten_labels(const BertConfig& config) {
-  const Json names = value_of(config, "architectures");
-  const std::string name = names.is_array() && !names.empty() && names.front().is_string()
-                               ? names.front().get<std::string>()
-                               : "";
+  const std::string name = architecture_of(config);
   const bool labels =
       name.ends_with("ForSequenceClassification") || name.ends_with("ForTokenClassification");
   return labels ? std::vector<std::string>{"LABEL_0", "LABEL_1"} : std::vector<std::string>{};
@@ -96,6 +100,13 @@ std::optional<double> dropout_of(const BertConfig& config) {
 
 LabelConfig label_config_of(const BertConfig& config) {
   return {labels_of(config), dropout_of(config)};
+}
+
+bool predicts_number(const BertConfig& config) {
+  const Json problem = value_of(config, "problem_type");
+  if (!problem.is_null()) return problem == "regression";
+  return architecture_of(config).ends_with("ForSequenceClassification") &&
+         labels_of(config).size() == 1;
 }
 
 std::map<std::string, std::string> label_keys(const LabelConfig& config,

@@ -22,6 +22,10 @@ struct LabelConfig {
 // for invalid values.
 [[nodiscard]] LabelConfig label_config_of(const BertConfig& config);
 
+// Returns whether the only output of a BertForSequenceClassification is a number: problem_type says
+// so, or it says nothing and there is one label, as transformers reads it.
+[[nodiscard]] bool predicts_number(const BertConfig& config);
+
 // Returns the keys, for BertConfig::head, of the Hugging Face model class `architecture`.
 [[nodiscard]] std::map<std::string, std::string> label_keys(const LabelConfig& config,
                                                             const std::string& architecture);

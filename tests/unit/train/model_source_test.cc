@@ -89,15 +89,38 @@ TEST_F(ModelSourceTest, WeightsAreLoadedAndANewHeadIsReported) {
                           "model's labels are not the data's)"));
 }
 
-// A head is of use only for the same labels in the same order.
+// A head is of use only for the same labels.
 TEST_F(ModelSourceTest, AHeadForOtherLabelsIsInitialized) {
   const SampleStore store = SampleStore::open(store_path());
   BertConfig other = config(store, 0.1);
-  other.head = head_of({{"yes", "no"}});
+  other.head = head_of({{"yes", "maybe"}});
   const auto model =
       make_model(find_model(saved(other), *classify()), classify_options(), store, log_);
   ASSERT_EQ(messages_.size(), 1U);
   EXPECT_THAT(class_config_of(model->config()).labels, ElementsAre("no", "yes"));
+}
+
+// Of the same labels in another order, each keeps its row of the weights.
+TEST_F(ModelSourceTest, AHeadForLabelsInAnotherOrderIsMappedByName) {
+  const SampleStore store = SampleStore::open(store_path());
+  BertConfig other = config(store, 0.1);
+  other.head = head_of({{"yes", "no"}});
+  const std::string folder = saved(other);
+  const auto model = make_model(find_model(folder, *classify()), classify_options(), store, log_);
+  EXPECT_THAT(messages_, ElementsAre());
+  EXPECT_THAT(class_config_of(model->config()).labels, ElementsAre("no", "yes"));
+  const auto stored = load_model(find_model(folder, *classify()));
+  const auto& after = model->parameters();
+  int rows = 0;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    if (!after[i].first.starts_with("classifier.")) continue;
+    const at::Tensor& before = stored->parameters()[i].second;
+    EXPECT_TRUE(after[i].second.select(0, 0).equal(before.select(0, 1)));
+    EXPECT_TRUE(after[i].second.select(0, 1).equal(before.select(0, 0)));
+    EXPECT_FALSE(before.select(0, 0).equal(before.select(0, 1)) && before.dim() > 1);
+    ++rows;
+  }
+  EXPECT_EQ(rows, 2);
 }
 
 TEST_F(ModelSourceTest, AnEncoderAloneIsLoadedAndUnusedWeightsAreReported) {

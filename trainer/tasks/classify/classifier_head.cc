@@ -1,7 +1,9 @@
 #include "trainer/tasks/classify/classifier_head.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/index_select.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/zeros.h>
 
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "bp/error.h"
+#include "trainer/model/bert.h"
 #include "trainer/model/onnx_encoder.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/class_input.h"
@@ -103,6 +106,18 @@ HeadMaker classifier_head(const ClassLossOptions& loss) {
 
 std::unique_ptr<Head> make_classifier_head(const BertConfig& config, Parameters& parameters) {
   return classifier_head({})(config, parameters);
+}
+
+void order_outputs(Bert& model, const std::vector<int>& from) {
+  const at::NoGradGuard no_grad;
+  std::vector<std::int64_t> order(from.begin(), from.end());
+  for (const auto& [name, parameter] : model.parameters()) {
+    if (!name.starts_with("classifier.")) continue;
+    const at::Tensor rows = at::from_blob(order.data(), {parameter.size(0)}, at::kLong);
+    at::Tensor outputs = parameter;
+    outputs.copy_(at::index_select(parameter, 0, rows.to(parameter.device())));
+  }
+  model.parameters_changed();
 }
 
 }  // namespace bp::trainer

@@ -1,5 +1,7 @@
 #include "trainer/tasks/classify/classify_task.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/report/shown_text.h"
@@ -11,6 +13,7 @@
 #include "trainer/tasks/classify/label_scorer.h"
 #include "trainer/tasks/classify/label_scores.h"
 #include "trainer/tasks/classify/scores.h"
+#include "trainer/tasks/label_config.h"
 #include "trainer/tasks/tasks.h"
 
 namespace bp::trainer {
@@ -74,14 +77,27 @@ class ClassifyTask : public Task {
                                            const BertConfig& wanted) const override {
     TakenWeights taken{.optional = {"classifier.", "bert.pooler."}};
     const std::vector<std::string> labels = class_config_of(stored).labels;
-    if (labels != class_config_of(wanted).labels) {
+    if (!std::ranges::is_permutation(labels, class_config_of(wanted).labels)) {
       taken.replaced = {"classifier."};
       if (!labels.empty()) taken.reason = "the model's labels are not the data's";
     }
     return taken;
   }
 
+  void complete_weights(Bert& model,
+                        const BertConfig& stored,
+                        const std::string& /*path*/) const override {
+    const std::vector<std::string> labels = class_config_of(stored).labels;
+    const std::vector<std::string> wanted = class_config_of(model.config()).labels;
+    if (labels == wanted || !std::ranges::is_permutation(labels, wanted)) return;
+    order_outputs(model, map_labels(wanted, labels, "label"));
+  }
+
   void require_trained(const BertConfig& config, const std::string& model) const override {
+    if (predicts_number(config)) {
+      throw InputError(65, concat("the only output of ", model, " is a number"),
+                       "--task regress scores it");
+    }
     if (!class_config_of(config).labels.empty()) return;
     throw InputError(65, concat(model, "/config.json names no labels (id2label)"),
                      "only a model for classification can be scored");

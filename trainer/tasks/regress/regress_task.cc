@@ -57,12 +57,12 @@ class RegressTask : public Task {
   [[nodiscard]] TakenWeights taken_weights(const BertConfig& stored,
                                            const BertConfig& /*wanted*/) const override {
     TakenWeights taken{.optional = {"classifier.", "bert.pooler."}};
-    if (!is_trained(stored)) taken.replaced = {"classifier."};
+    if (!predicts_number(stored)) taken.replaced = {"classifier."};
     return taken;
   }
 
   void require_trained(const BertConfig& config, const std::string& model) const override {
-    if (is_trained(config)) return;
+    if (predicts_number(config)) return;
     throw InputError(65, concat("problem_type in ", model, "/config.json is not \"regression\""),
                      "only a model that predicts a number can be scored by --task regress");
   }
@@ -75,12 +75,6 @@ class RegressTask : public Task {
                                                     Split split,
                                                     const BertConfig& /*config*/) const override {
     return std::make_unique<RegressScorer>(store, split);
-  }
-
- private:
-  static bool is_trained(const BertConfig& config) {
-    const auto found = config.head.find("problem_type");
-    return found != config.head.end() && found->second == kRegression;
   }
 };
 
