@@ -105,6 +105,27 @@ TEST_F(Gap, ATrainedModelIsTrainedFurther) {
   EXPECT_THAT(further("segment"), Not(HasSubstr("newly initialized")));
 }
 
+// The file of the competition's second stage has no answers.
+TEST_F(Gap, TheCompetitionsOwnFileGivesASubmission) {
+  (void)output_of("cut -f1-6,8,9,11 test.tsv > stage2.tsv");
+  const std::string submission =
+      output_of(kBinDir + "/bert_train predict concat stage2.tsv --out-format kaggle");
+  EXPECT_EQ(submission, read(path("concat/kaggle.csv")));
+  const Ended trained =
+      in_folder(kBinDir +
+                "/bert_train development.tsv --task gap --dev validation.tsv --test stage2.tsv "
+                "--model tiny --batch 8 --epochs 1 --gap-head concat --store stage2.sqlite "
+                "--run stage2");
+  EXPECT_EQ(trained.code, 0) << trained.output;
+  const std::string own = read(path("stage2/kaggle.csv"));
+  EXPECT_THAT(own, StartsWith("ID,A,B,NEITHER\ntest-1,"));
+  EXPECT_EQ(std::count(own.begin(), own.end(), '\n'), 41);
+  (void)output_of("cut -f1-6,8-11 test.tsv > half.tsv");
+  const Ended half = in_folder(kBinDir + "/bert_train predict concat half.tsv");
+  EXPECT_EQ(half.code, 65);
+  EXPECT_THAT(half.output, HasSubstr("neither TRUE nor FALSE"));
+}
+
 TEST_F(Gap, ARowThatDoesNotFitIsRefused) {
   const Ended ended = in_folder(kBinDir +
                                 "/bert_train prep development.tsv --task gap --max-length 50 "

@@ -1,6 +1,7 @@
 // bert_train predict, through the program that users run.
 #include <gmock/gmock.h>
 
+#include <cstdint>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
@@ -124,6 +125,63 @@ TEST_F(Predict, ACtrlCLeavesNoHalfFile) {
                                 "ls half.csv*; exit $code");
   EXPECT_THAT(ended.output, HasSubstr("stopped on request while reading standard input"));
   EXPECT_THAT(ended.output, HasSubstr("No such file"));
+}
+
+std::int64_t lines_of(const std::string& text) {
+  return std::count(text.begin(), text.end(), '\n');
+}
+
+// 20 rows are less than a block, so none of them was computed when the bad one came.
+TEST_F(Predict, ABadLineOfAStreamTakesNoOtherRowWithIt) {
+  std::string before;
+  for (int row = 0; row < 20; ++row) before += concat("red stone ", row, "\n");
+  const std::string stream = before + "caf\xE9\nblue\n";
+  const Ended stopped = predict_input(stream, "r - 2> error");
+  EXPECT_EQ(stopped.code, 65);
+  EXPECT_EQ(lines_of(stopped.output), 21) << "the header and the rows before";
+  EXPECT_EQ(stopped.output, predict_input(before, "r -").output);
+  EXPECT_THAT(read(path("error")), HasSubstr("standard input, line 21"));
+  const Ended skipped = predict_input(stream, "r - --on-error skip 2> error");
+  EXPECT_EQ(skipped.code, 0);
+  EXPECT_THAT(skipped.output, HasSubstr("\n21,21,,,,\n22,22,,"));
+  EXPECT_THAT(skipped.output, StartsWith(stopped.output));
+  EXPECT_THAT(read(path("error")), HasSubstr("standard input, line 21"));
+  EXPECT_THAT(read(path("error")), HasSubstr("; its prediction is empty\n"));
+
+  const Ended json = predict_input(
+      "{\"text\":\"red\"}\n{\"text\":\nnull\n{\"text\":\"\xE9\"}\n"
+      "{\"text\":\"blue\"}\n",
+      "r - --format jsonl --out-format jsonl --on-error skip 2> error");
+  EXPECT_EQ(json.code, 0) << read(path("error"));
+  EXPECT_EQ(lines_of(json.output), 5);
+  EXPECT_THAT(json.output, HasSubstr("{\"sample_id\": 4, \"text_id\": 4, \"label\": \"\", "
+                                     "\"prediction\": \"\", \"p_no\": null, \"p_yes\": null}\n"));
+  EXPECT_THAT(json.output, HasSubstr("{\"sample_id\": 5, \"text_id\": 5, \"label\": \"\", "
+                                     "\"prediction\": \"no\""));
+}
+
+TEST_F(Predict, ARowOfAStreamMayLackAKeyAsInAFile) {
+  const std::string rows =
+      "{\"text\": \"red stone\"}\n{\"other\": 1}\n{\"text\": null}\n{\"text\": \"blue\"}\n";
+  std::ofstream(path("some.jsonl")) << rows;
+  const Ended file = bert_train("predict r some.jsonl");
+  ASSERT_EQ(file.code, 0) << file.output;
+  EXPECT_EQ(predict_input(rows, "r - --format jsonl").output, file.output);
+  const Ended late = predict_input("{\"text\": \"a\"}\n", "r - --format jsonl --text2 b");
+  EXPECT_EQ(late.code, 65);
+  EXPECT_THAT(late.output, HasSubstr("each row up to standard input, row 1 (line 1): has no key "
+                                     "'b'\nhint: name the key with --text2"));
+}
+
+TEST_F(Predict, AColumnOfAnswersThatWasGivenByNumberMayBeAbsent) {
+  const Ended trained = bert_train(
+      "data.csv --text 1 --label 2 --header yes --model tiny --steps 1 --max-length 32 "
+      "--store numbered.sqlite --run numbered");
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  std::ofstream(path("texts.csv")) << "text\nred stone\nblue\n";
+  const Ended file = bert_train("predict numbered texts.csv");
+  ASSERT_EQ(file.code, 0) << file.output;
+  EXPECT_EQ(file.output, predict_input("red stone\nblue\n", "numbered -").output);
 }
 
 TEST_F(Predict, LabelsInAnotherOrderKeepTheHead) {

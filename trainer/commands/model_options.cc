@@ -63,9 +63,12 @@ CommandLine parse_predict_once(const std::vector<std::string>& arguments,
            o.data);
   set.group("Prediction");
   set.path({"out", "File for the predictions", "standard output", "FILE"}, o.out);
-  set.choice<PredictionFormat>(
-      {"out-format", "Format of the predictions"}, o.out_format,
-      {{"csv", PredictionFormat::csv}, {"jsonl", PredictionFormat::jsonl}});
+  set.choice<OutFormat>(
+      {"out-format", "Format of the predictions; kaggle: that of the competition on GAP"},
+      o.out_format,
+      {{"csv", OutFormat::csv}, {"jsonl", OutFormat::jsonl}, {"kaggle", OutFormat::kaggle}});
+  set.choice<OnError>({"on-error", "End at a bad row, or write an empty prediction and go on"},
+                      o.on_error, {{"stop", OnError::stop}, {"skip", OnError::skip}});
   set.text({"on",
             "Split of a store to predict",
             "test, or dev where there is no test",

@@ -24,6 +24,7 @@
 #include "trainer/data/sample_list.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/gpu/use_gpu.h"
+#include "trainer/report/predictions.h"
 #include "trainer/text/tokenizer.h"
 #include "trainer/train/forward_blocks.h"
 #include "trainer/train/precision_difference.h"
@@ -46,7 +47,13 @@ class Prediction {
         predictor_(std::move(predictor)),
         schema_(std::move(schema)),
         complete_(std::move(complete)),
-        output_(options.out, options.out_format, predictor_->columns()) {}
+        competition_(options.out_format == OutFormat::kaggle),
+        lines_(options.out_format == OutFormat::jsonl ? PredictionFormat::jsonl
+                                                      : PredictionFormat::csv,
+               predictor_->columns()),
+        output_(options.out) {
+    output_.put(competition_ ? predictor_->competition_header() : lines_.header());
+  }
 
   // Computes the samples and writes their rows.
   void add(std::span<const Sample> samples) {
@@ -61,12 +68,24 @@ class Prediction {
     std::span<const float> rest = kept_;
     for (const Sample& sample : samples) {
       const std::size_t own = predictor_->kept_of(sample);
-      predictor_->set_fields(sample, rest.first(own), fields_);
+      if (competition_) {
+        output_.put(predictor_->competition_line(sample, rest.first(own)));
+      } else {
+        predictor_->set_fields(sample, rest.first(own), fields_);
+        output_.put(lines_.line({sample.sample_id, sample.text_id, fields_}));
+      }
       rest = rest.subspan(own);
-      output_.add({sample.sample_id, sample.text_id, fields_});
     }
     output_.flush();
     count_ += static_cast<std::int64_t>(samples.size());
+  }
+
+  // Writes a row without a prediction.
+  void skip(std::int64_t sample, std::int64_t row) {
+    fields_.assign(predictor_->columns().size(), "");
+    if (!competition_) output_.put(lines_.line({sample, row, fields_}));  // its row has no ID
+    output_.flush();
+    ++count_;
   }
 
   void finish() { output_.finish(); }
@@ -78,6 +97,8 @@ class Prediction {
   std::unique_ptr<Predictor> predictor_;
   SampleSchema schema_;
   CompleteBatch complete_;
+  const bool competition_;
+  PredictionLines lines_;
   PredictionOutput output_;
   std::vector<float> kept_;
   std::vector<std::string> fields_;
@@ -105,6 +126,7 @@ Vocabulary vocabulary_of(const ModelSource& source, const PrepareOptions& option
 void predict_rows(const std::string& data,
                   const PrepareOptions& options,
                   SampleMaker& maker,
+                  OnError on_error,
                   Prediction& prediction) {
   SampleList list;
   const auto predict = [&] {
@@ -112,13 +134,32 @@ void predict_rows(const std::string& data,
     list.clear();
   };
   const std::unique_ptr<RowReader> rows = open_prediction_rows(data, options, predict);
-  while (rows->next()) {
-    throw_if_stopping("predicting", data);
+  const auto make_next = [&] {
+    if (!rows->next()) return false;
     list.begin_row(rows->number());
     try {
       maker.make(rows->fields(), list);
     } catch (const InputError& error) {
-      throw InputError(error.exit_code(), concat(rows->place(), ": ", error.what()), error.hint());
+      throw BadRow({error.exit_code(), concat(rows->place(), ": ", error.what()), error.hint()});
+    }
+    return true;
+  };
+  const auto skip = [&](const BadRow& error) {
+    if (on_error == OnError::stop) throw error;
+    print_problem(concat(error.what(), "; its prediction is empty"), "");
+    prediction.skip(list.skip(), rows->number());
+  };
+  for (;;) {
+    throw_if_stopping("predicting", data);
+    try {
+      if (!make_next()) break;
+    } catch (const InputError& error) {
+      list.drop_row(rows->number());
+      predict();  // the rows before the bad one
+      const auto* const bad = dynamic_cast<const BadRow*>(&error);
+      if (bad == nullptr) throw;
+      skip(*bad);
+      continue;
     }
     if (static_cast<std::int64_t>(list.samples().size()) < samples_at_once()) continue;
     const auto whole = static_cast<std::size_t>(samples_at_once());
@@ -154,7 +195,14 @@ int run_predict(Communicator& world, const Options& options) {
   } else {
     vocabulary = vocabulary_of(source, reading);
   }
-  Prediction prediction(*model, precision, source.task->make_predictor(names, model->config()),
+  auto predictor = source.task->make_predictor(names, model->config());
+  if (options.out_format == OutFormat::kaggle && predictor->competition_header().empty()) {
+    throw InputError(2,
+                     concat("--out-format kaggle: the task ", source.task_name,
+                            " has no file for a competition"),
+                     "choose csv or jsonl");
+  }
+  Prediction prediction(*model, precision, std::move(predictor),
                         store ? store->schema() : options.task->schema(),
                         options.task->completion(vocabulary.tokens), options);
   if (store) {
@@ -162,7 +210,7 @@ int run_predict(Communicator& world, const Options& options) {
   } else {
     const auto maker = options.task->make_maker(reading, names,
                                                 Tokenizer(vocabulary, source.tokenizer.lower_case));
-    predict_rows(options.data, reading, *maker, prediction);
+    predict_rows(options.data, reading, *maker, options.on_error, prediction);
   }
   prediction.finish();
   if (!options.out.empty()) {

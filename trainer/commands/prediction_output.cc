@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <utility>
 
 #include "base/text.h"
 #include "bp/error.h"
@@ -23,12 +22,8 @@ void check(bool written) {
 
 }  // namespace
 
-PredictionOutput::PredictionOutput(const std::string& file,
-                                   PredictionFormat format,
-                                   std::vector<PredictionColumn> columns)
-    : lines_(format, std::move(columns)) {
+PredictionOutput::PredictionOutput(const std::string& file) {
   if (!file.empty()) file_.emplace(file);
-  put(lines_.header());
 }
 
 void PredictionOutput::put(const std::string& text) {

@@ -3,10 +3,8 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "trainer/data/whole_file.h"
-#include "trainer/report/predictions.h"
 
 namespace bp::trainer {
 
@@ -14,19 +12,14 @@ class PredictionOutput {
  public:
   // `file`: empty for standard output. A file appears with finish(), complete. Throws io, as every
   // function here does.
-  PredictionOutput(const std::string& file,
-                   PredictionFormat format,
-                   std::vector<PredictionColumn> columns);
+  explicit PredictionOutput(const std::string& file);
 
-  void add(const PredictionRow& row) { put(lines_.line(row)); }
+  void put(const std::string& text);
   // Lets the reader of standard output have what was added.
   void flush();
   void finish();
 
  private:
-  void put(const std::string& text);
-
-  PredictionLines lines_;
   std::optional<PartFile> file_;
 };
 

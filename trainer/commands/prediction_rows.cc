@@ -46,16 +46,24 @@ class LineRows : public RowReader {
 class JsonRows : public RowReader {
  public:
   JsonRows(std::unique_ptr<ByteInput> input, const std::vector<Field>& fields)
-      : reader_(kName, keys_of(fields), std::move(input)), fields_(fields), values_(fields.size()) {
+      : reader_(kName, keys_of(fields), std::move(input)),
+        fields_(fields),
+        values_(fields.size()),
+        seen_(fields.size()) {
     for (std::size_t i = 0; i < fields.size(); ++i) reader_.read_arrays(i, fields[i].arrays);
   }
 
   bool next() override {
-    if (!reader_.next()) return false;
+    if (!reader_.next()) {
+      require_keys();
+      return false;
+    }
     for (std::size_t i = 0; i < fields_.size(); ++i) {
-      if (!reader_.found(i) && !fields_[i].answer) refuse_row(fields_[i]);
+      seen_[i] = seen_[i] || reader_.found(i) || fields_[i].answer;
       values_[i] = reader_.value(i);
     }
+    require_any_key();
+    if (reader_.row() == kRowsWithKey) require_keys();
     return true;
   }
   [[nodiscard]] Fields fields() const override { return values_; }
@@ -68,15 +76,33 @@ class JsonRows : public RowReader {
     for (const Field& field : fields) keys.push_back(field.column);
     return keys;
   }
-  // A file is read twice to find a wrong name; a stream cannot be.
-  [[noreturn]] void refuse_row(const Field& field) const {
-    throw InputError(65, concat(place(), ": has no key '", field.column, "'"),
+  // A file is read twice to find a wrong name; a stream cannot be. A row may lack a key, as in a
+  // file, but the first one has none of them only if the names are wrong.
+  void require_any_key() const {
+    const Field* missing = nullptr;
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      if (fields_[i].answer) continue;
+      if (seen_[i]) return;
+      if (missing == nullptr) missing = &fields_[i];
+    }
+    if (missing != nullptr) refuse(place(), *missing);
+  }
+  void require_keys() const {
+    for (std::size_t i = 0; i < fields_.size() && reader_.row() > 0; ++i) {
+      if (!seen_[i] && !fields_[i].answer) refuse(concat("each row up to ", place()), fields_[i]);
+    }
+  }
+  [[noreturn]] static void refuse(const std::string& where, const Field& field) {
+    throw InputError(65, concat(where, ": has no key '", field.column, "'"),
                      concat("name the key with --", field.name));
   }
+
+  static constexpr std::int64_t kRowsWithKey = 1000;  // one of which must have the key
 
   JsonLinesReader reader_;
   std::vector<Field> fields_;
   std::vector<std::string_view> values_;
+  std::vector<bool> seen_;  // keys that a row has had
 };
 
 std::unique_ptr<RowReader> open_standard_input(const PrepareOptions& options,

@@ -22,4 +22,10 @@ class InputError : public std::runtime_error {
   std::string hint_;
 };
 
+// About one row, behind which its reader can go on.
+class BadRow : public InputError {
+ public:
+  explicit BadRow(const InputError& error) : InputError(error) {}
+};
+
 }  // namespace bp::trainer

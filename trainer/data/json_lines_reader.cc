@@ -29,13 +29,18 @@ JsonLinesReader::JsonLinesReader(std::string path,
 
 bool JsonLinesReader::next() {
   do {
-    if (!lines_.next()) return false;
+    try {
+      if (!lines_.next()) return false;
+    } catch (const BadRow&) {
+      ++row_;
+      throw;
+    }
   } while (lines_.line().find_first_not_of(" \t\r") == std::string_view::npos);
   ++row_;
   try {
     read_json_object(lines_.line(), fields_);
   } catch (const BadJson& bad) {
-    throw InputError(65, concat(place(), ": ", bad.what()), bad.hint());
+    throw BadRow({65, concat(place(), ": ", bad.what()), bad.hint()});
   }
   return true;
 }

@@ -29,9 +29,9 @@ class JsonLinesReader {
   // Says what becomes of an array as the value of a key. Without this call it is refused.
   void read_arrays(std::size_t key, const JsonArrays& arrays) { fields_[key].read_arrays(arrays); }
 
-  // Moves to the next row; returns false at the end. Throws InputError 65 naming row and line for
-  // what read_json_object() refuses, for bytes that are not UTF-8 (naming the byte), and for
-  // damaged compression.
+  // Moves to the next row; returns false at the end. Throws InputError 65 naming row and line: a
+  // BadRow for what read_json_object() refuses and for bytes that are not UTF-8 (naming the byte),
+  // and another for damaged compression.
   bool next();
 
   // Of the current row and a key, valid until next(): the value, which is empty for null and if the

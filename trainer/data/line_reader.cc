@@ -37,7 +37,8 @@ bool LineReader::next() {
       next_ = static_cast<std::size_t>(stop - in_.data()) + (end == nullptr ? 0 : 1);
       ++line_;
       if (const std::size_t bad = find_invalid_utf8(text_); bad != std::string_view::npos) {
-        throw in_.not_utf8(place(), static_cast<std::size_t>(text_.data() - in_.data()) + bad);
+        throw BadRow(
+            in_.not_utf8(place(), static_cast<std::size_t>(text_.data() - in_.data()) + bad));
       }
       if (text_.ends_with('\r')) text_.remove_suffix(1);
       return true;

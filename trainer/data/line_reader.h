@@ -29,8 +29,8 @@ class LineReader {
   LineReader(std::string path, std::unique_ptr<ByteInput> input, LineNames names = {});
 
   // Moves to the next line; returns false at the end. Throws InputError 65 naming the line for
-  // bytes that are not UTF-8 (naming the byte), for damaged compression, and for a line that is
-  // longer than InputBuffer::kLongestRow.
+  // bytes that are not UTF-8 (a BadRow, naming the byte), for damaged compression, and for a line
+  // that is longer than InputBuffer::kLongestRow.
   bool next();
 
   // The current line without its end, valid until next().

@@ -17,7 +17,7 @@ class RowReader {
 
   // Moves to the next row and returns true, or false at the end. A header is not a row. Throws
   // InputError (65) with the place for what the reader of the format refuses, and 66 if the file
-  // cannot be read.
+  // cannot be read. After a BadRow, number() is that of the bad row, and the next call moves on.
   virtual bool next() = 0;
 
   // Of the current row, valid until next(). Only after next() has returned true. A field is empty

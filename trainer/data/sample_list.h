@@ -17,6 +17,16 @@ class SampleList : public SampleSink {
   void begin_row(std::int64_t number) { row_ = number; }
   void add(std::span<const std::int32_t> token_ids, std::span<const ArrayView> arrays) override;
 
+  // Removes the samples of that row, if it was the last one.
+  void drop_row(std::int64_t number) {
+    while (!samples_.empty() && samples_.back().text_id == number) {
+      samples_.pop_back();
+      --last_id_;
+    }
+  }
+  // Returns the number of a sample that is not in the list.
+  [[nodiscard]] std::int64_t skip() { return ++last_id_; }
+
   // The samples that were not removed, numbered from 1 over all of them.
   [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
   void clear() { samples_.clear(); }

@@ -33,8 +33,11 @@ bool holds(const TableRow& row, const std::string& column) {
          std::find(row.begin(), row.end(), column) != row.end();
 }
 
+// A name of an answer that no option gives cannot be misspelt, so a test file may lack its column.
 bool is_needed(const TableQuestion& question, const Field& field) {
-  return !field.answer || question.answers != Answers::optional;
+  if (!field.answer) return true;
+  return question.answers == Answers::needed ||
+         (question.answers == Answers::in_some_rows && !field.fixed);
 }
 
 TableFormat find_format(const TableQuestion& question) {
@@ -92,6 +95,7 @@ std::size_t find_by_name(const TableQuestion& question, const Field& field, cons
     return first;
   }
   if (const auto number = column_number(field.column)) {
+    if (!is_needed(question, field) && *number > names.size()) return TableLayout::kNoColumn;
     return find_by_number(question, *number, names.size());
   }
   if (!is_needed(question, field)) return TableLayout::kNoColumn;
@@ -175,7 +179,7 @@ bool looks_like_header(const std::vector<TableRow>& rows, const std::vector<std:
 
 std::string TableLayout::name_of(std::size_t field) const {
   if (format.text == TextFormat::jsonl) return concat("key '", keys[field], "'");
-  return concat("column ", columns[field] + 1);
+  return columns[field] == kNoColumn ? "no column" : concat("column ", columns[field] + 1);
 }
 
 TableLayout inspect_table(const TableQuestion& question) {

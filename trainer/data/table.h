@@ -20,7 +20,7 @@ enum class HeaderMode : std::uint8_t { automatic, yes, no };
 // Whether a file must have the fields that hold the true answers.
 enum class Answers : std::uint8_t {
   needed,
-  in_some_rows,  // the columns must exist; JSON lines may lack the keys
+  in_some_rows,  // the columns that options name must exist; JSON lines may lack the keys
   optional,      // the columns need not exist
 };
 
@@ -44,7 +44,7 @@ struct TableLayout {
 
   static constexpr std::size_t kNoColumn = static_cast<std::size_t>(-1);
 
-  // Returns where a field is: "column 2" or "key 'label'".
+  // Returns where a field is: "column 2", "no column" or "key 'label'".
   [[nodiscard]] std::string name_of(std::size_t field) const;
   // The same for the last field, which in most tasks is the answer.
   [[nodiscard]] std::string answer_name() const {

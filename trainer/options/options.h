@@ -15,7 +15,6 @@
 #include "trainer/model/lora.h"
 #include "trainer/model/precision.h"
 #include "trainer/options/save_every.h"
-#include "trainer/report/predictions.h"
 #include "trainer/report/setting.h"
 
 namespace bp::trainer {
@@ -70,6 +69,12 @@ struct DistillOptions {
   double weight = 0.5;     // of the teacher's part of the loss; 1: all of it
   double hidden = 0;       // weight of the difference of hidden states; 0: none
 };
+
+// Of predictions; kaggle: the file that the competition of the task takes.
+enum class OutFormat : std::uint8_t { csv, jsonl, kaggle };
+
+// What becomes of a row that cannot be read.
+enum class OnError : std::uint8_t { stop, skip };
 
 struct Options {
   Action action = Action::train;
@@ -170,7 +175,8 @@ struct Options {
                            // for `export`, the file of the model; for `estimate` a file, and
                            // for `scale` a folder, with the figures
   bool int8 = false;       // `export`: products of 8-bit integers
-  PredictionFormat out_format = PredictionFormat::csv;
+  OutFormat out_format = OutFormat::csv;
+  OnError on_error = OnError::stop;  // `predict`
 
   // Reports.
   std::vector<std::string> sources;  // folders of runs, or a predictions.csv

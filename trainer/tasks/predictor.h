@@ -33,6 +33,14 @@ class Predictor {
   virtual void set_fields(const Sample& sample,
                           std::span<const float> kept,
                           std::vector<std::string>& fields) const = 0;
+
+  // Returns a line of the file that the task's competition takes, from what was kept of a sample,
+  // and the first line of that file; "" for a task without one.
+  [[nodiscard]] virtual std::string competition_line(const Sample& /*sample*/,
+                                                     std::span<const float> /*kept*/) const {
+    return "";
+  }
+  [[nodiscard]] virtual std::string competition_header() const { return ""; }
 };
 
 }  // namespace bp::trainer

@@ -8,6 +8,7 @@
 
 #include "trainer/tasks/gap/gap_config.h"
 #include "trainer/tasks/gap/gap_input.h"
+#include "trainer/tasks/gap/gap_scores.h"
 #include "trainer/tasks/softmax.h"
 
 namespace bp::trainer {
@@ -50,5 +51,12 @@ void GapPredictor::set_fields(const Sample& sample,
             probability_text(double{kept[2]}),
             probability_text(double{kept[0]})};
 }
+
+std::string GapPredictor::competition_line(const Sample& sample,
+                                           std::span<const float> kept) const {
+  return kaggle_line(gap_id_of(sample), {double{kept[0]}, double{kept[1]}, double{kept[2]}});
+}
+
+std::string GapPredictor::competition_header() const { return kaggle_header(); }
 
 }  // namespace bp::trainer

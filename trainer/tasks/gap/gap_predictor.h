@@ -19,6 +19,10 @@ class GapPredictor : public Predictor {
   void set_fields(const Sample& sample,
                   std::span<const float> kept,
                   std::vector<std::string>& fields) const override;
+  // Kaggle's.
+  [[nodiscard]] std::string competition_line(const Sample& sample,
+                                             std::span<const float> kept) const override;
+  [[nodiscard]] std::string competition_header() const override;
 };
 
 [[nodiscard]] std::string gap_id_of(const Sample& sample);

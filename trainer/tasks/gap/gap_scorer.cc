@@ -97,10 +97,11 @@ ErrorRows GapScorer::worst_rows() const {
 }
 
 std::vector<ResultFile> GapScorer::files() const {
-  std::string kaggle = kaggle_header();
+  std::string kaggle = predictor_.competition_header();
   for (std::int64_t i = 0; i < store_.size(split_); ++i) {
-    kaggle += kaggle_line(gap_id_of(store_.load(split_, i)),
-                          probabilities_at(kept(), static_cast<std::size_t>(i)));
+    const auto begin = 3 * static_cast<std::size_t>(i);
+    kaggle +=
+        predictor_.competition_line(store_.load(split_, i), std::span(kept()).subspan(begin, 3));
   }
   return {{"kaggle.csv", kaggle}};
 }
