@@ -66,11 +66,14 @@ Session read_start(const Json& json) {
   return session;
 }
 
+// LibTorch's errors have a backtrace behind their first line. Files of older versions hold it.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 void read_end(const Json& json, Session& session) {
   session.end_step = count_at(json, "step");
   session.ended = json.at("time");
   session.outcome = json.at("outcome");
-  session.why = json.at("why");
+  session.why = first_line(json.at("why"));
 }
 
 }  // namespace
@@ -117,10 +120,13 @@ void SessionWriter::end(std::int64_t step,
                         const std::string& why) noexcept {
   if (std::exchange(ended_, true)) return;
   try {
-    append_line(
-        path_,
-        {{"event", "end"}, {"step", step}, {"time", utc_now()}, {"outcome", outcome}, {"why", why}},
-        false);
+    append_line(path_,
+                {{"event", "end"},
+                 {"step", step},
+                 {"time", utc_now()},
+                 {"outcome", outcome},
+                 {"why", first_line(why)}},
+                false);
   } catch (const std::exception&) {  // a reader then takes the session for one that was killed
   }
 }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,20 @@ TEST_F(SessionsTest, AreReadBack) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr(file + ", line 2 is not a line about a session"));
   }
+}
+
+// LibTorch's errors have a backtrace. Older versions wrote all of it.
+TEST_F(SessionsTest, AReasonIsOneLine) {
+  const std::string file = path("sessions.jsonl");
+  SessionWriter(file, {}, false).end(3, "failed", "not enough memory\nException raised from\n");
+  EXPECT_EQ(read_sessions(file).front().why, "not enough memory");
+  std::ifstream in(file);
+  std::string lines{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_THAT(lines, Not(HasSubstr("Exception")));
+  const std::string why = "not enough memory";
+  lines.insert(lines.find(why) + why.size(), "\\nframe #0");
+  std::ofstream(file) << lines;
+  EXPECT_EQ(read_sessions(file).front().why, why);
 }
 
 TEST_F(SessionsTest, TheEndIsNoReasonToFail) {
