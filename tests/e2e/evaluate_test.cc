@@ -268,6 +268,17 @@ TEST_F(EvaluateRun, AnUnknownOrEmptySplitIsNamed) {
               HasSubstr("the data has no dev samples\nhint: choose another split with --on\n"));
 }
 
+TEST_F(EvaluateRun, AFoldedTextIsSaidBesideTheScores) {
+  std::string words;
+  for (int word = 0; word < 100; ++word) words += "red stone ";
+  std::ofstream(path("long.csv")) << "text,label\n" << words << "good,yes\nred,no\n";
+  const Ended scored = bert_train("eval r long.csv");
+  EXPECT_EQ(scored.code, 0) << scored.output;
+  EXPECT_THAT(scored.output, HasSubstr("long.csv: 8 samples of 2 texts; the scores are of samples, "
+                                       "so a long text counts several times\n"));
+  EXPECT_THAT(bert_train("eval r other.csv").output, Not(HasSubstr(" texts")));
+}
+
 TEST_F(EvaluateRun, ATraceThatCannotBeWrittenIsNamed) {
   const Ended ended =
       bert_train("data.csv --model tiny --steps 1 --batch 8 --trace /dev/null/t --run traced");

@@ -48,7 +48,7 @@ int run_evaluate(Communicator& world, const Options& options) {
   }
   if (world.rank() != 0) return 0;
   if (!options.out.empty()) write_predictions(options.out, store, split, *scorer);
-  print_results(*scorer, name, options.out);
+  print_results(*scorer, {store, split, name}, options.out);
   if (!options.out.empty()) print_line("predictions  " + options.out);
   return 0;
 }

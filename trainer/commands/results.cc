@@ -1,11 +1,14 @@
 #include "trainer/commands/results.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 
 #include "base/nearest.h"
 #include "base/output_place.h"
 #include "base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/numbers.h"
 
 namespace bp::trainer {
 
@@ -43,8 +46,28 @@ void print_line(const std::string& text) {
   std::fflush(stdout);
 }
 
-void print_results(const Scorer& scorer, const std::string& name, const std::string& predictions) {
-  for (const std::string& line : scorer.lines(name, predictions)) print_line(line);
+// A task with a value for each token scores these.
+std::string folded_texts(const SampleStore& store, Split split) {
+  const SampleSchema& schema = store.schema();
+  if (schema.empty() || std::ranges::count(schema, Shape::per_token, &ArrayField::shape) > 0) {
+    return "";
+  }
+  const std::int64_t samples = store.size(split);
+  const std::int64_t texts = store.texts(split);
+  return texts == samples
+             ? ""
+             : concat(with_commas(samples), " samples of ", with_commas(texts), " texts");
+}
+
+void print_results(const Scorer& scorer,
+                   const ScoredSplit& scored,
+                   const std::string& predictions) {
+  for (const std::string& line : scorer.lines(scored.name, predictions)) print_line(line);
+  const std::string folded = folded_texts(scored.store, scored.split);
+  if (!folded.empty()) {
+    print_line(concat(scored.name, ": ", folded,
+                      "; the scores are of samples, so a long text counts several times"));
+  }
 }
 
 }  // namespace bp::trainer

@@ -22,7 +22,16 @@ void require_writable(const std::string& file, const std::string& option = "--ou
 
 // Writes to stdout, with a line feed.
 void print_line(const std::string& text);
-// Prints the task's lines. See Scorer::lines().
-void print_results(const Scorer& scorer, const std::string& name, const std::string& predictions);
+// Returns "22 samples of 3 texts" if long texts of the split are folded into several samples, which
+// each have the text's answer; else "".
+[[nodiscard]] std::string folded_texts(const SampleStore& store, Split split);
+
+struct ScoredSplit {
+  const SampleStore& store;
+  Split split = Split::test;
+  std::string name = {};  // as the terminal calls it
+};
+// Prints the task's lines, and what the scores count. See Scorer::lines().
+void print_results(const Scorer& scorer, const ScoredSplit& scored, const std::string& predictions);
 
 }  // namespace bp::trainer

@@ -22,7 +22,7 @@ namespace {
 std::vector<SplitLengths> lengths_in(const SampleStore& store) {
   std::vector<SplitLengths> splits;
   for (const Split split : {Split::train, Split::dev, Split::test}) {
-    splits.push_back({name_of(split), store.lengths(split)});
+    splits.push_back({name_of(split), store.lengths(split), folded_texts(store, split)});
   }
   return splits;
 }
@@ -78,7 +78,7 @@ RunSummary summary_of(const Options& options,
 void write_results(const TrainResults& run, const Scorer& scorer, Split split) {
   const std::string predictions = run.folder.file("predictions.csv");
   write_predictions(predictions, run.store, split, scorer);
-  print_results(scorer, name_of(split), predictions);
+  print_results(scorer, {run.store, split, name_of(split)}, predictions);
   std::string mentioned;
   for (const ResultFile& file : scorer.files()) {
     write_whole_file(run.folder.file(file.name), file.content);

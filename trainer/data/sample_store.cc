@@ -154,6 +154,13 @@ class SampleStore::Impl {
     return lengths;
   }
 
+  std::int64_t texts(Split split) {
+    SQLite::Statement select(database_, concat("SELECT count(DISTINCT text_id) FROM ",
+                                               samples_table(split), " WHERE position < ?"));
+    select.bind(1, size(split));
+    return select.executeStep() ? select.getColumn(0).getInt64() : 0;
+  }
+
   std::vector<std::int64_t> integers(Split split, std::size_t array) {
     const ArrayField& field = settings_.schema.at(array);
     BP_CHECK(field.shape == Shape::one && field.element == Element::integer,
@@ -315,6 +322,10 @@ std::int64_t SampleStore::size(Split split) const { return impl_->size(split); }
 Sample SampleStore::load(Split split, std::int64_t index) const {
   BP_CHECK(index >= 0 && index < size(split), "a sample outside its split");
   return Impl::reading(impl_->path_, [&] { return impl_->load(split, index); });
+}
+
+std::int64_t SampleStore::texts(Split split) const {
+  return Impl::reading(impl_->path_, [&] { return impl_->texts(split); });
 }
 
 std::vector<std::int32_t> SampleStore::lengths(Split split) const {

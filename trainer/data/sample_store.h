@@ -38,6 +38,8 @@ class SampleStore {
   void limit(Split split, std::int64_t most);
   [[nodiscard]] std::int64_t size(Split split) const;
   [[nodiscard]] Sample load(Split split, std::int64_t index) const;  // index: 0 .. size(split)-1
+  // Returns the number of texts of which these are samples.
+  [[nodiscard]] std::int64_t texts(Split split) const;
   // Returns the number of tokens of each sample of the split, in order of index.
   [[nodiscard]] std::vector<std::int32_t> lengths(Split split) const;
   // Returns the integers of an array of one value, in order of index.

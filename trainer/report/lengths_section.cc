@@ -11,9 +11,11 @@ namespace bp::trainer {
 
 std::string lengths_section(std::vector<SplitLengths> splits) {
   std::string rows;
+  std::string folded;
   for (SplitLengths& split : splits) {
     std::vector<std::int32_t>& tokens = split.tokens;
     if (tokens.empty()) continue;
+    if (!split.folded.empty()) folded += concat(' ', html(split.split), " has ", split.folded, '.');
     std::ranges::sort(tokens);
     // The least length that this share of the samples do not exceed.
     const auto at = [&](double share) {
@@ -27,7 +29,9 @@ std::string lengths_section(std::vector<SplitLengths> splits) {
   if (rows.empty()) return "";
   return concat(
       "<section class=\"card\"><h2>Lengths of the data</h2>\n"
-      "<p class=\"quiet\">In tokens, with [CLS] and [SEP].</p>\n"
+      "<p class=\"quiet\">In tokens, with [CLS] and [SEP].",
+      folded.empty() ? "" : concat(folded, " The scores are of samples."),
+      "</p>\n"
       "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">split</th>"
       "<th scope=\"col\">samples</th><th scope=\"col\">least</th>"
       "<th scope=\"col\">median</th><th scope=\"col\">95 %</th>"

@@ -10,6 +10,7 @@ namespace bp::trainer {
 struct SplitLengths {
   std::string split = {};                 // "train"
   std::vector<std::int32_t> tokens = {};  // of each sample
+  std::string folded = {};                // "22 samples of 3 texts"; empty: as many texts
 };
 
 // Returns the section as HTML; empty if no split has samples.

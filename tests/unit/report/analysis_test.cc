@@ -83,6 +83,9 @@ TEST(Analysis, DescribesTheData) {
   EXPECT_THAT(lengths_section({{"train", {5, 1, 4, 2, 3}}, {"test", {}}}),
               AllOf(HasSubstr("train</th><td>5</td><td>1</td><td>3</td><td>4</td><td>5</td>"),
                     Not(HasSubstr("test"))));
+  EXPECT_THAT(lengths_section({{"train", {5}}}), HasSubstr("with [CLS] and [SEP].</p>"));
+  EXPECT_THAT(lengths_section({{"train", {5}}, {"test", {5, 4}, "2 samples of 1 texts"}}),
+              HasSubstr("[SEP]. test has 2 samples of 1 texts. The scores are of samples.</p>"));
   EXPECT_EQ(lengths_section({}), "");
 }
 
