@@ -77,6 +77,12 @@ TEST_F(LoopOptions, TheBestWeightsAreTheSameOnEachLayoutAndOnAllRanks) {
     EXPECT_THAT(
         read(path(run + "/report.html")),
         HasSubstr(concat("The model is that of step ", step, ", the best on dev by loss.")));
+    // A page that is written later says the same.
+    (void)output_of(concat(kBinDir + "/bert_train report ", run, " --out again.html"));
+    const std::string again_page = read(path("again.html"));
+    EXPECT_THAT(again_page, HasSubstr(concat("The model is that of step ", step,
+                                             ", the best on dev by loss.")));
+    EXPECT_THAT(again_page, HasSubstr(" It ended early: the loss of dev did not improve in 3 "));
     EXPECT_EQ(fs::read_symlink(path(run + "/checkpoints/best")).string(), concat("step-", step));
     EXPECT_TRUE(read(path(run + "/model/model.safetensors")) ==
                 read(path(run + "/checkpoints/best/model.safetensors")));

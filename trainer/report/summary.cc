@@ -67,6 +67,14 @@ RunSummary parse_summary(const std::string& json) {
   if (read.contains("skipped_steps")) summary.train.skipped = count_at(read, "skipped_steps");
   if (read.contains("dev")) summary.dev = read_evaluation(read["dev"]);
   if (read.contains("test")) summary.test = read_evaluation(read["test"]);
+  if (read.contains("overfit")) summary.overfit = read_evaluation(read["overfit"]);
+  summary.ended = read.value("ended", "");
+  summary.ended_early = read.value("ended_early", "");
+  summary.best_metric = read.value("best_metric", "");
+  if (read.contains("final")) {
+    summary.final_weights = read["final"].at("weights");
+    summary.final_step = count_at(read["final"], "step");
+  }
   const Json& comm = read.at("comm");
   summary.comm = {count_at(comm, "bytes"), number_or_nan(comm, "seconds_exposed")};
   return summary;
@@ -95,6 +103,7 @@ std::string to_json(const RunSummary& summary) {
   if (summary.overfit) json["overfit"] = to_object(*summary.overfit);
   if (!summary.device.empty()) json["device"] = summary.device;
   if (!summary.ended.empty()) json["ended"] = summary.ended;
+  if (!summary.ended_early.empty()) json["ended_early"] = summary.ended_early;
   if (!summary.best_metric.empty()) json["best_metric"] = summary.best_metric;
   if (!summary.final_weights.empty()) {
     json["final"] = {{"weights", summary.final_weights}, {"step", summary.final_step}};

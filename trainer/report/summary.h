@@ -39,7 +39,7 @@ struct RunSummary {
   std::optional<EvaluationSummary> test = {};
   std::optional<EvaluationSummary> overfit = {};  // of the samples of --overfit
   std::string ended = {};        // "steps", or what ended the run early; empty: no key in the file
-  std::string ended_early = {};  // that as a sentence's part; empty: all steps were made
+  std::string ended_early = {};  // that as a sentence's part; empty: all steps were made, no key
   std::string best_metric = {};  // compares evaluations of dev; empty: no key in the file
   std::string final_weights = {};          // "last" or "best"; empty: no key in the file
   std::int64_t final_step = 0;             // whose weights the model has

@@ -122,6 +122,15 @@ TEST_F(DataReport, NamesWhatWouldKeepFromTraining) {
   EXPECT_EQ(obstacle("a,yes\nb,yes\n"), "all rows have the same label, 'yes'");
 }
 
+// Training refuses it, too.
+TEST_F(DataReport, AColumnOfFreeTextIsNoLabel) {
+  std::string rows;
+  for (int row = 0; row < 1500; ++row) rows += concat("a,label ", row, '\n');
+  const Obstacle found = check(plan_of(rows)).obstacle;
+  EXPECT_THAT(found.what, HasSubstr("a.csv has 1500 different labels in 1500 rows"));
+  EXPECT_THAT(found.hint, HasSubstr("column 2 is not a label"));
+}
+
 TEST_F(DataReport, RefusesABadVocabulary) {
   Plan plan = plan_of("a,yes\nb,no\n");
   (void)scratch_.write("vocab.txt", "[PAD]\n");

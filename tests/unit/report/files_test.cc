@@ -298,6 +298,20 @@ TEST_F(Files, SummaryIsAsDocumented) {
   EXPECT_THAT(to_json(summary), HasSubstr("\"loss\": null"));
 }
 
+TEST(Summary, OfARunThatEndedEarlyIsReadBack) {
+  const RunSummary ended{.overfit = EvaluationSummary{{{"loss", 0.5}}},
+                         .ended = "patience",
+                         .ended_early = "the loss did not improve",
+                         .best_metric = "loss",
+                         .final_weights = "best",
+                         .final_step = 900};
+  const RunSummary read = parse_summary(to_json(ended));
+  EXPECT_EQ(to_json(read), to_json(ended));
+  EXPECT_EQ(read.final_weights, "best");
+  EXPECT_EQ(read.final_step, 900);
+  EXPECT_EQ(read.ended_early, "the loss did not improve");
+}
+
 TEST_F(Files, MetricsThatAreNestedDeeplyAreRefused) {
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
   std::ofstream(path("m")) << R"({"a":)" << deep << R"(,"b":1,"c":2})" << '\n';

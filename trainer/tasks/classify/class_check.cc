@@ -13,6 +13,7 @@
 #include "trainer/data/source_rows.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/class_input.h"
+#include "trainer/tasks/classify/class_survey.h"
 #include "trainer/tasks/classify/label_naming.h"
 #include "trainer/tasks/classify/row_labels.h"
 #include "trainer/tasks/classify/token_rows.h"
@@ -34,6 +35,7 @@ class ClassCheck : public RowCheck {
   [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
     const auto place = [&] { return rows.place(); };
     File& file = files_[source];
+    ++file.rows;
     if (is_unnamed(rows.fields())) {
       (skips() ? file.unknown : unnamed_).add(place);
       return {.kept = !skips()};
@@ -126,6 +128,11 @@ class ClassCheck : public RowCheck {
                 "--unknown-labels skip left all rows out; is --label the right column?"};
       }
     }
+    if (!given()) {
+      const Obstacle free_text =
+          too_many_labels(plan_.sources.front(), labels_.size(), files_.front().rows);
+      if (!free_text.what.empty()) return free_text;
+    }
     if (labels_.size() == 1 && !options_.multi_label) {
       return {concat("all rows have the same label, '", labels_.begin()->first, "'"),
               "there is nothing to learn; is --label the right column?"};
@@ -171,6 +178,7 @@ class ClassCheck : public RowCheck {
   struct File {
     RowsFound unlabelled;
     RowsFound unknown;  // with a label that is no class
+    std::int64_t rows = 0;
     std::int64_t kept = 0;
   };
 

@@ -31,18 +31,6 @@ std::string answer_name(const std::optional<TableLayout>& layout) {
   return layout ? layout->answer_name() : "the label";
 }
 
-// Refuses a column of free text as the label: each row would be a class.
-void check_labels(const SourceFiles& source, std::size_t labels, std::int64_t rows) {
-  constexpr std::size_t kMany = 1000;
-  if (labels > kMany && 2 * static_cast<std::int64_t>(labels) > rows) {
-    throw InputError(
-        65, concat(source.name, " has ", labels, " different labels in ", rows, " rows"),
-        concat(answer_name(source.layout()),
-               " is not a label; name the right one with --label, or round labels that "
-               "are numbers with --round-labels"));
-  }
-}
-
 std::string remark_on_blanks(const std::vector<std::string>& labels) {
   std::map<std::string_view, const std::string*> seen;
   std::string first;
@@ -113,7 +101,10 @@ class ClassSurvey : public RowSurvey {
     const SourceFiles& file = plan_.sources[source];
     if (file.split == Split::train && !given()) {
       set_names(labels_.sorted());
-      check_labels(file, names_.size(), rows);
+      if (const Obstacle free_text = too_many_labels(file, names_.size(), rows);
+          !free_text.what.empty()) {
+        throw InputError(65, free_text.what, free_text.hint);
+      }
       rows_ = rows;
     }
     const bool labelled = std::exchange(labelled_, false);
@@ -241,6 +232,15 @@ class ClassSurvey : public RowSurvey {
 };
 
 }  // namespace
+
+Obstacle too_many_labels(const SourceFiles& source, std::size_t labels, std::int64_t rows) {
+  constexpr std::size_t kMany = 1000;
+  if (labels <= kMany || 2 * static_cast<std::int64_t>(labels) <= rows) return {};
+  return {concat(source.name, " has ", labels, " different labels in ", rows, " rows"),
+          concat(answer_name(source.layout()),
+                 " is not a label; name the right one with --label, or round labels that are "
+                 "numbers with --round-labels")};
+}
 
 std::unique_ptr<RowSurvey> make_class_survey(const Plan& plan, const ClassOptions& options) {
   return std::make_unique<ClassSurvey>(plan, options);

@@ -1,6 +1,8 @@
 // Finds the labels of a data set, and what is wrong with them.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "trainer/data/plan.h"
@@ -15,5 +17,11 @@ namespace bp::trainer {
 // of the names, or is to be rounded and is no number. Both arguments must outlive it.
 [[nodiscard]] std::unique_ptr<RowSurvey> make_class_survey(const Plan& plan,
                                                            const ClassOptions& options);
+
+// Says that the labels of the source are a column of free text, of which each row would be a class;
+// nothing if they are not. `labels`: how many different ones its `rows` have.
+[[nodiscard]] Obstacle too_many_labels(const SourceFiles& source,
+                                       std::size_t labels,
+                                       std::int64_t rows);
 
 }  // namespace bp::trainer
