@@ -62,6 +62,12 @@ std::string started_by(const Environment& environment) {
                 : "";
 }
 
+std::string idle_text(int gpus) {
+  return concat(gpus, gpus == 1 ? " other GPU is" : " other GPUs are",
+                " idle; a rank for each trains on all: bprun -n ", gpus + 1,
+                " --gpus all bert_train ...");
+}
+
 // One run, from its folder to its report.
 class Run {
  public:
@@ -226,6 +232,7 @@ class Run {
                store_->size(Split::train), " samples, ", world_.size(),
                world_.size() == 1 ? " rank" : " ranks", options_.gpu < 0 ? "" : " on ",
                options_.gpu_text, started_by(Environment::current())));
+    if (options_.idle_gpus > 0) say(idle_text(options_.idle_gpus));
   }
 
   TrainResult train_model() {

@@ -99,6 +99,7 @@ void choose_device(Communicator& world, Options& options) {
   const Gpu& gpu = found().usable.gpus[static_cast<std::size_t>(own.index)];
   options.gpu_text = concat(gpu.name, " (", size_text(static_cast<std::uint64_t>(gpu.memory)), ")");
   options.gpu_has_bf16 = gpu.major >= 8;
+  if (world.size() == 1) options.idle_gpus = static_cast<int>(found().usable.gpus.size()) - 1;
   const c10::impl::VirtualGuardImpl guard(c10::kCUDA);
   guard.setDevice(device_of(options));
   // Products add in fp32 and round once (products.h). By default cuBLAS may round partial sums.

@@ -125,6 +125,7 @@ struct Options {
   int gpu = -1;          // that choose_device() took, of those that this process sees; -1: the CPU
   std::string gpu_text;  // "NVIDIA H200 (140.4 GiB)"; empty: the CPU
   bool gpu_has_bf16 = false;  // instructions for it
+  int idle_gpus = 0;          // that this process sees and no rank takes, if it is the only one
   Precision precision = Precision::fp32;
   DataType wire = DataType::f32;  // in which gradients travel between ranks
   LoraConfig lora;                // adapters to train; rank 0: none

@@ -60,6 +60,15 @@ TEST_F(DeviceOption, AutoTakesTheGpuAndSaysSo) {
       << "the GPU has instructions for bf16";
 }
 
+TEST_F(DeviceOption, OneProcessSaysWhichGpusItLeavesIdle) {
+  const std::string train = bert_train(training("auto"));
+  EXPECT_THAT(output_of("FAKE_CUDA_DEVICES=4 " + train),
+              HasSubstr("1 rank on fake GPU (16.0 GiB)\n3 other GPUs are idle; a rank for each "
+                        "trains on all: bprun -n 4 --gpus all bert_train ...\n"));
+  fs::remove_all(path("r"));
+  EXPECT_THAT(output_of(train), Not(HasSubstr("idle")));
+}
+
 TEST_F(DeviceOption, AutoTakesTheCpuWhereThereIsNoGpu) {
   for (const char* without : {kNoDriver, "FAKE_CUDA_DEVICES=0 ", "CUDA_VISIBLE_DEVICES= "}) {
     SCOPED_TRACE(without);
