@@ -46,12 +46,13 @@ std::string read_line(const Fd& pipe) {
 
 }  // namespace
 
-Hosts::Hosts(const std::vector<std::string>& names) {
+Hosts::Hosts(const std::vector<std::string>& names, const std::vector<std::string>& options) {
   launcher::Pipe in = launcher::make_pipe();
   launcher::Pipe out = launcher::make_pipe();
   launcher::SpawnRequest request;
   request.file = kSourceDir + "/tests/hosts/with_hosts";
   request.argv = {request.file};
+  request.argv.insert(request.argv.end(), options.begin(), options.end());
   request.argv.insert(request.argv.end(), names.begin(), names.end());
   request.argv.insert(request.argv.end(), {"--", "sh", "-c", "echo $BP_HOSTS; exec cat"});
   request.environment = launcher::own_environment();

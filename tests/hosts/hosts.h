@@ -16,8 +16,9 @@ namespace bp::test {
 
 class Hosts {
  public:
-  // Makes the hosts. If that is impossible, missing() says why.
-  explicit Hosts(const std::vector<std::string>& names);
+  // Makes the hosts, with options of with_hosts. If that is impossible, missing() says why.
+  explicit Hosts(const std::vector<std::string>& names,
+                 const std::vector<std::string>& options = {});
   ~Hosts();  // ends everything that runs on them
   Hosts(const Hosts&) = delete;
   Hosts& operator=(const Hosts&) = delete;
@@ -45,11 +46,12 @@ class Hosts {
   std::unique_ptr<launcher::Child> script_;
 };
 
-// Three hosts, a to c. Skips the test if this machine cannot make them. After the test, no process
-// may be left on them.
+// Three hosts, a to c, with options of with_hosts. Skips the test if this machine cannot make them.
+// After the test, no process may be left on them.
 class HostsTest : public testing::Test {
  protected:
-  HostsTest() : hosts_({"a", "b", "c"}) {}
+  explicit HostsTest(const std::vector<std::string>& options = {})
+      : hosts_({"a", "b", "c"}, options) {}
   void SetUp() override;
   void TearDown() override;
 
