@@ -75,7 +75,9 @@ std::string MessageSupervisor::circle_text(const WaitCircle& circle) const {
 std::string MessageSupervisor::activity_of_peer(const MessageWork& work) const {
   if (work.peer == kAnySource || store_is_silent_) return {};
   const auto note = notes_.find(work.peer);
-  return note ? concat("; ", setup_.rank_text(work.peer), " is ", in_what(*note)) : std::string();
+  if (!note) return {};
+  const bool has_finished = note->kind == WaitNote::Kind::finished;
+  return concat("; ", setup_.rank_text(work.peer), has_finished ? " " : " is ", in_what(*note));
 }
 
 // A send waits for a receive, whose rank warns itself if it waits for this one.

@@ -21,7 +21,7 @@ namespace bp {
 struct WaitNote {
   enum class Kind : std::uint8_t { send, receive, collective, finished };
   Kind kind = Kind::finished;
-  int peer = -1;             // the rank that it waits for; -1: any rank, or all
+  int peer = -1;             // the rank that it waits for; -1: any rank, all, or none
   std::uint64_t number = 0;  // of the message that it sends, or of the collective
   // By rank in the communicator.
   std::vector<std::uint64_t> posted = {};   // packets for that rank
