@@ -257,6 +257,24 @@ void Engine::settle_last() {
   last_is_settled_ = true;
 }
 
+void Engine::deliver_last() {
+  if (!setup().is_world || !setup().job) return;
+  PausableTimeout timeout(setup().timeout);
+  for (;;) {
+    const auto left = setup().job->transport().deliver(timeout.slice(), state_.stop());
+    if (!left) return;
+    if (state_.has_failed()) throw state_.not_begun(nullptr);
+    timeout.look();
+    if (!timeout.over()) continue;
+    throw state_.declare(
+        left->peer, ErrorCode::timeout,
+        concat(setup().own_text(), " waited ", setup().timeout.count(), " ms in finish() for ",
+               setup().rank_text(left->peer), " to take the last ", left->bytes,
+               " bytes that it was sent (is it stopped, or does the network between the two lose "
+               "packets?)"));
+  }
+}
+
 template <class Action>
 void Engine::with_call(const Operation& operation, std::uint64_t sequence, const Action& action) {
   const Header& header =
@@ -332,6 +350,7 @@ void Engine::finish() {
   }
   messages_.finish();
   supervisor_.leave(sequence_);
+  or_fail(last_, [this] { deliver_last(); });
   const std::lock_guard lock(state_.mutex());
   has_finished_ = true;
 }

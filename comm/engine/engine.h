@@ -62,6 +62,7 @@ class Engine {
   [[nodiscard]] std::shared_ptr<Store> give_up_store();
   void set_has_successor() { has_successor_ = true; }  // recover() has succeeded
   // Waits for what is pending, and lets the others know that this rank begins no further operation.
+  // The connections belong to the world, so its finish() also waits until they have delivered all.
   void finish();
 
   [[nodiscard]] const EngineSetup& setup() const { return state_.setup(); }
@@ -106,6 +107,8 @@ class Engine {
   void with_call(const Operation& operation, std::uint64_t sequence, const Action& action);
   // Waits until all ranks have begun the last collective. Throws if they differ in it.
   void settle_last();
+  // Ends this rank's sending to the others, and waits until they have all that it has sent.
+  void deliver_last();
   // When the operation in progress began.
   [[nodiscard]] Clock::time_point steady_begin() const;
   [[nodiscard]] Error failed_alone(const Operation& operation, const std::exception& why);

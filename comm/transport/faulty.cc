@@ -66,6 +66,10 @@ class FaultyTransport : public Transport {
         return inner_->post_send(peer, slot, from);
     }
   }
+  [[nodiscard]] std::optional<Undelivered> deliver(const Deadline& deadline,
+                                                   const std::atomic<bool>& stop) override {
+    return inner_->deliver(deadline, stop);
+  }
   void wake() override {
     {
       const std::lock_guard lock(mutex_);

@@ -86,6 +86,11 @@ void* connect_gloo(const plugin::Table& table, const GlooOptions& options, Store
                                        " cannot use its connections: ", failure.text));
 }
 
+std::int64_t nanoseconds_of(const Deadline& deadline) {
+  using std::chrono::nanoseconds;
+  return std::chrono::duration_cast<nanoseconds>(deadline.at().time_since_epoch()).count();
+}
+
 class GlooTransfer : public Transfer {
  public:
   GlooTransfer(const plugin::Table& table, void* context, const plugin::Posting& posting)
@@ -97,10 +102,8 @@ class GlooTransfer : public Transfer {
   ~GlooTransfer() override { table_.release(transfer_); }
 
   [[nodiscard]] bool wait(const Deadline& deadline, const std::atomic<bool>& stop) override {
-    using std::chrono::nanoseconds;
     plugin::Failure failure;
-    const auto at = std::chrono::duration_cast<nanoseconds>(deadline.at().time_since_epoch());
-    const std::int32_t result = table_.wait(transfer_, at.count(), &stop, &failure);
+    const std::int32_t result = table_.wait(transfer_, nanoseconds_of(deadline), &stop, &failure);
     if (result < 0) raise(failure);
     return result > 0;
   }
@@ -137,6 +140,17 @@ std::unique_ptr<Transfer> GlooTransport::post_send(int peer,
                                                    std::span<const std::byte> from) {
   const plugin::Posting posting{true, peer, slot, const_cast<std::byte*>(from.data()), from.size()};
   return std::make_unique<GlooTransfer>(table_, context_, posting);
+}
+
+std::optional<Undelivered> GlooTransport::deliver(const Deadline& deadline,
+                                                  const std::atomic<bool>& stop) {
+  plugin::Undelivered left;
+  plugin::Failure failure;
+  const std::int32_t result =
+      table_.deliver(context_, nanoseconds_of(deadline), &stop, &left, &failure);
+  if (result < 0) raise(failure);
+  if (result > 0) return std::nullopt;
+  return Undelivered{.peer = left.peer, .bytes = left.bytes};
 }
 
 void GlooTransport::wake() { table_.wake(context_); }

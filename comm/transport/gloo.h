@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "bp/environment.h"
@@ -51,6 +52,8 @@ class GlooTransport : public Transport {
   [[nodiscard]] std::unique_ptr<Transfer> post_send(int peer,
                                                     std::uint64_t slot,
                                                     std::span<const std::byte> from) override;
+  [[nodiscard]] std::optional<Undelivered> deliver(const Deadline& deadline,
+                                                   const std::atomic<bool>& stop) override;
   void wake() override;
 
   // Runs one of Gloo's own collectives. Throws TransportFailure.

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -35,6 +36,12 @@ class TransportFailure : public std::runtime_error {
 
  private:
   ErrorCode code_;
+};
+
+// A peer that does not have all bytes that it was sent.
+struct Undelivered {
+  int peer = -1;
+  std::size_t bytes = 0;
 };
 
 // One message in flight. Its destructor abandons it if it is not complete: the transport then no
@@ -78,6 +85,16 @@ class Transport {
                                                                        std::uint64_t slot,
                                                                        std::span<std::byte> into) {
     return post_receive(peer, slot, into);
+  }
+
+  // Ends sending, once all transfers are complete: no other may be posted. Returns nothing once
+  // each peer has all that it was sent, or has ended because it needs no more. Returns one that
+  // does not have all of it at the deadline, or when `stop` is set; deliver() may then be called
+  // again. Call it from one thread. Without it, destroying the transport loses nothing either, as
+  // long as the kernel that has the bytes can still send them.
+  [[nodiscard]] virtual std::optional<Undelivered> deliver(const Deadline&,
+                                                           const std::atomic<bool>&) {
+    return std::nullopt;
   }
 
   // Makes every waiter of this rank read its `stop` flag again.

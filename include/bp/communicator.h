@@ -200,9 +200,12 @@ class Communicator {
 
   // Ends this rank's part in the communicator and, if it is the world, in the job. Waits for
   // pending operations, until all ranks have begun the last collective, and until this rank's
-  // messages have been received, and throws what goes wrong in them. A process that exits without
-  // it while other ranks still work counts as failed. Later calls throw `aborted`, also those of
-  // groups if this is the world, so groups finish first.
+  // messages have been received. If this is the world, also waits until the hosts of the other
+  // ranks have all data that this rank has sent in it and in its groups; then no rank needs this
+  // process to complete an operation. Each of these waits ends after options.timeout at the latest.
+  // Throws what goes wrong. A process that exits without it while other ranks still work counts as
+  // failed. Later calls throw `aborted`, also those of groups if this is the world, so groups
+  // finish first.
   void finish();
 
   class BP_HIDDEN Impl;

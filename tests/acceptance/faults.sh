@@ -71,6 +71,22 @@ faults() {
   verdict faults "$status" "$(grep -c '^PASS' "$work/faults.log") of $(grep -c '^| `' docs/faults.md) faults have the text, the code and the time of docs/faults.md"
 }
 
+# Ends jobs with an all_reduce over slow links, links that lose packets and long ones.
+limited_links() {
+  local status=0
+  tests/acceptance/limited_links.py build >"$work/links.log" 2>&1 || status=$?
+  cat "$work/links.log"
+  verdict limited_links "$status" "$(grep -c 'PASS$' "$work/links.log") of 5 links: no job lost its end, or took longer than its bytes"
+}
+
+# Runs the tests of hosts over cables of 100 Mbit/s that lose 1 % of the packets.
+hosts_on_links() {
+  local status=0
+  BP_HOSTS_LINKS='--rate 100mbit --loss 1' ctest --test-dir build -L hosts >"$work/hosts.log" 2>&1 || status=$?
+  ((status)) && grep -E 'FAILED|Failed|Timeout' "$work/hosts.log"
+  verdict hosts_on_links "$status" "$(grep 'tests passed' "$work/hosts.log")"
+}
+
 # 10,000 unauthenticated connections to the store: idle ones, half handshakes, random bytes, lengths of 2^63, replays
 # and reflections.
 hostile_store() {

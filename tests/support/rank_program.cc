@@ -22,6 +22,7 @@
 #include "bp/environment.h"
 #include "bp/error.h"
 #include "bp/store.h"
+#include "tests/support/last_operation.h"
 #include "tests/support/recovering_rank.h"
 
 namespace {
@@ -341,6 +342,9 @@ int main(int argc, char** argv) {
   }
   if (command == "recover") {  // VICTIMS
     return bp::test::recover(argument);
+  }
+  if (command == "last") {  // OPERATION COUNT
+    return bp::test::end_with(argument, static_cast<std::size_t>(std::atoll(argv[3])));
   }
   if (command == "work") {
     return work();

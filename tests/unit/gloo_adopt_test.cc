@@ -5,14 +5,17 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/fd.h"
 #include "comm/transport/gloo_plugin/adopt.h"
+#include "comm/transport/gloo_plugin/delivery.h"
 
 namespace bp::gloo_plugin {
 namespace {
@@ -75,6 +78,66 @@ TEST(AdoptConnections, ResetConnectionFailsWhenUsed) {
     EXPECT_NE(std::string(error.what()).find("Connection closed by peer"), std::string::npos)
         << error.what();
   }
+}
+
+// Gives the kernel as many bytes as it takes for a peer that does not read. Returns how many.
+std::size_t fill(int fd) {
+  const std::string bytes(1 << 16, 'x');
+  std::size_t all = 0;
+  for (const Deadline deadline(200ms); !deadline.passed();) {
+    const ssize_t now = ::send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (now > 0) all += static_cast<std::size_t>(now);
+  }
+  return all;
+}
+
+// Reads to the end. Returns how many bytes came, or -1 if the connection was reset.
+ssize_t read_all(int fd) {
+  std::string buffer(1 << 20, '\0');
+  for (ssize_t all = 0;;) {
+    const ssize_t now = ::read(fd, buffer.data(), buffer.size());
+    if (now <= 0) return now < 0 ? -1 : all;
+    all += now;
+  }
+}
+
+TEST(Delivery, EndsOnceThePeerHasAll) {
+  Ends ends = connection(false);
+  const Fd same(::dup(ends.a.get()));
+  const auto zero = context(0, {-1, ends.a.release()});
+  const std::size_t sent = fill(same.get());
+  Delivery delivery(*zero, 0);
+  std::atomic<bool> stop{false};
+  EXPECT_FALSE(delivery.wait(Delivery::Clock::now() + 50ms, stop));
+  EXPECT_EQ(delivery.left().peer, 1);
+  EXPECT_GT(delivery.left().bytes, 0u);
+  stop = true;
+  EXPECT_FALSE(delivery.wait(Delivery::Clock::time_point::max(), stop));
+  stop = false;
+  EXPECT_EQ(read_all(ends.b.get()), static_cast<ssize_t>(sent));
+  EXPECT_TRUE(delivery.wait(Delivery::Clock::now() + 10s, stop));
+}
+
+TEST(Delivery, NeedsNothingFromAPeerThatHasEnded) {
+  Ends ends = connection(false);
+  const Fd same(::dup(ends.a.get()));
+  const auto zero = context(0, {-1, ends.a.release()});
+  fill(same.get());
+  Delivery delivery(*zero, 0);
+  ends.b.reset();
+  EXPECT_TRUE(delivery.wait(Delivery::Clock::now() + 10s, std::atomic<bool>(false)));
+}
+
+// As at the end of a process that does not call finish().
+TEST(Delivery, ContinuesInTheKernelAfterAClose) {
+  Ends ends = connection(false);
+  const int fd = ends.a.release();
+  const auto device = gloo::transport::tcp::CreateDevice("127.0.0.1");
+  Connections taken(std::vector<int>{-1, fd});
+  const auto zero = adopt_connections(device, 0, taken, 10s);
+  const std::size_t sent = fill(fd);
+  close_connections(*device, *zero, 0);
+  EXPECT_EQ(read_all(ends.b.get()), static_cast<ssize_t>(sent));
 }
 
 }  // namespace

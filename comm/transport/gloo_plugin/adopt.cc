@@ -1,5 +1,6 @@
 #include "comm/transport/gloo_plugin/adopt.h"
 
+#include <fcntl.h>
 #include <gloo/common/error.h>
 #include <gloo/transport/tcp/context.h>
 #include <gloo/transport/tcp/device.h>
@@ -115,6 +116,19 @@ class AdoptedPair : public tcp::Pair {
       signalException(GLOO_ERROR_MSG("Connection closed by peer as soon as it was made"));
     }
   }
+
+  void close() override {
+    const std::lock_guard lock(m_);
+    if (state_ != CLOSED) changeState(CLOSED);
+  }
+  [[nodiscard]] int duplicate() {
+    const std::lock_guard lock(m_);
+    return state_ == CONNECTED ? ::fcntl(fd_, F_DUPFD_CLOEXEC, 0) : -1;
+  }
+  [[nodiscard]] bool is_writing() {
+    const std::lock_guard lock(m_);
+    return state_ == CONNECTED && !tx_.empty();
+  }
 };
 
 class AdoptedContext : public tcp::Context {
@@ -125,6 +139,10 @@ class AdoptedContext : public tcp::Context {
         std::make_unique<AdoptedPair>(this, device_.get(), peer, getTimeout(), connection);
   }
 };
+
+AdoptedPair& adopted(gloo::transport::Context& context, int peer) {
+  return dynamic_cast<AdoptedPair&>(*context.getPair(peer));
+}
 
 }  // namespace
 
@@ -152,6 +170,14 @@ std::shared_ptr<gloo::transport::Context> adopt_connections(
   });
   adoption.run();
   return context;
+}
+
+int duplicate_connection(gloo::transport::Context& context, int peer) {
+  return adopted(context, peer).duplicate();
+}
+
+bool is_writing(gloo::transport::Context& context, int peer) {
+  return adopted(context, peer).is_writing();
 }
 
 void close_connections(gloo::transport::Device& device,

@@ -40,9 +40,16 @@ class Connections {
     Connections& connections,
     std::chrono::milliseconds timeout);
 
-// Closes all connections of `rank`. Gloo waits for the end of a turn of the device's thread after
-// each one, since the thread may be about to handle an event of the connection. A turn takes up to
-// 10 ms if there are no events, and microseconds here.
+// Returns another descriptor of the connection to `peer`; -1 if Gloo has closed the connection, or
+// if no descriptor is left.
+[[nodiscard]] int duplicate_connection(gloo::transport::Context& context, int peer);
+// Returns whether Gloo holds bytes for `peer` that the connection has not taken yet.
+[[nodiscard]] bool is_writing(gloo::transport::Context& context, int peer);
+
+// Closes all connections of `rank`. The kernel still delivers what they were given, which a reset,
+// Gloo's own way to close, would throw away. Gloo waits for the end of a turn of the device's
+// thread after each one, since the thread may be about to handle an event of the connection. A turn
+// takes up to 10 ms if there are no events, and microseconds here.
 void close_connections(gloo::transport::Device& device,
                        gloo::transport::Context& context,
                        int rank);

@@ -100,6 +100,11 @@ void Context::retire(std::unique_ptr<gloo::transport::UnboundBuffer> buffer) {
   if (retired_.size() > kKept) retired_.pop_front();
 }
 
+Delivery& Context::delivery() {
+  if (!delivery_) delivery_.emplace(gloo_->buffers().transport(), gloo_->rank);
+  return *delivery_;
+}
+
 Transfer::Transfer(Context& context, const Posting& posting)
     : context_(context),
       send_(posting.send),

@@ -10,9 +10,11 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "comm/transport/gloo_plugin/adopt.h"
 #include "comm/transport/gloo_plugin/buffer_list.h"
+#include "comm/transport/gloo_plugin/delivery.h"
 #include "comm/transport/gloo_plugin/table.h"
 #include "comm/transport/gloo_plugin/waits.h"
 
@@ -58,11 +60,15 @@ class Context {
   // both share a core, Gloo's thread cannot run while the destructor spins.
   void retire(std::unique_ptr<gloo::transport::UnboundBuffer> buffer);
 
+  // The caller is one thread.
+  [[nodiscard]] Delivery& delivery();
+
  private:
   std::shared_ptr<Mesh> gloo_;
   std::mutex mutex_;
   std::deque<std::unique_ptr<gloo::transport::UnboundBuffer>> retired_;  // guarded by mutex_
   Waits waits_;  // after gloo_: its thread uses it
+  std::optional<Delivery> delivery_;
 };
 
 // One message. Each has its own buffer, because Gloo counts completions per buffer without saying

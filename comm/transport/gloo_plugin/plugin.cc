@@ -1,6 +1,7 @@
 // The table of C functions. Each calls C++ code and converts what that throws to a Failure.
 #include <gloo/common/error.h>
 
+#include <chrono>
 #include <exception>
 #include <string_view>
 
@@ -67,8 +68,22 @@ bool run_native_guarded(void* context, const NativeCall* call, Failure* failure)
   });
 }
 
-constexpr Table kTable = {kVersion, connect, disconnect, post,
-                          release,  wait,    wake,       run_native_guarded};
+std::int32_t deliver(void* context,
+                     std::int64_t deadline_ns,
+                     const std::atomic<bool>* stop,
+                     Undelivered* left,
+                     Failure* failure) {
+  return guarded(failure, std::int32_t{-1}, [&] {
+    const Delivery::Clock::time_point deadline{std::chrono::nanoseconds(deadline_ns)};
+    Delivery& delivery = static_cast<Context*>(context)->delivery();
+    if (delivery.wait(deadline, *stop)) return std::int32_t{1};
+    *left = delivery.left();
+    return std::int32_t{0};
+  });
+}
+
+constexpr Table kTable = {kVersion, connect, disconnect,         post,   release,
+                          wait,     wake,    run_native_guarded, deliver};
 
 }  // namespace
 }  // namespace bp::gloo_plugin

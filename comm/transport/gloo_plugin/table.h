@@ -9,7 +9,7 @@
 
 namespace bp::gloo_plugin {
 
-inline constexpr std::uint32_t kVersion = 3;  // must change with anything below
+inline constexpr std::uint32_t kVersion = 4;  // must change with anything below
 inline constexpr const char* kEntry = "bp_gloo_plugin";
 
 struct Failure {
@@ -34,6 +34,12 @@ struct Posting {
   std::int32_t peer = 0;
   std::uint64_t slot = 0;
   void* data = nullptr;  // a send only reads it
+  std::size_t bytes = 0;
+};
+
+// A peer that does not have all bytes that it was sent.
+struct Undelivered {
+  std::int32_t peer = -1;
   std::size_t bytes = 0;
 };
 
@@ -77,6 +83,15 @@ struct Table {
 
   // Returns false on failure.
   bool (*run_native)(void* context, const NativeCall*, Failure*) = nullptr;
+
+  // Ends sending, and waits until the peers have all that they were sent (delivery.h). Returns 1
+  // then; 0 at the deadline or when *stop is set, with what is left, and may be called again; -1 on
+  // failure. Nothing may be posted any more.
+  std::int32_t (*deliver)(void* context,
+                          std::int64_t deadline_ns,
+                          const std::atomic<bool>* stop,
+                          Undelivered* left,
+                          Failure*) = nullptr;
 };
 
 using Entry = const Table*();

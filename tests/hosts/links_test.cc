@@ -1,0 +1,88 @@
+// Jobs that move data over slow links and links that lose packets. On such a link a rank has done
+// its part of an operation long before another rank has its bytes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/hosts/hosts.h"
+
+namespace bp::test {
+namespace {
+
+using testing::HasSubstr;
+
+class LinkTest : public HostsTest {
+ protected:
+  using HostsTest::HostsTest;
+  void expect_success(std::vector<std::string> arguments) const {
+    BprunProcess bprun = run(std::move(arguments));
+    EXPECT_EQ(bprun.finish(), 0) << bprun.out() << bprun.err();
+    EXPECT_EQ(bprun.err(), "");
+  }
+};
+
+struct Rate {
+  const char* name;
+  const char* option;
+  const char* count;  // elements of four bytes
+};
+
+class SlowLinks : public testing::WithParamInterface<Rate>, public LinkTest {
+ protected:
+  SlowLinks() : LinkTest({"--rate", GetParam().option}) {}
+};
+
+// Each kind of operation is once the last one of a world.
+TEST_P(SlowLinks, LoseNothingOfTheLastOperation) {
+  expect_success({"-H", "a:1,b:1", rank_program(), "last", "each", GetParam().count});
+  expect_success({"-H", "a:2,b:1", rank_program(), "last", "all_reduce", GetParam().count});
+}
+
+INSTANTIATE_TEST_SUITE_P(At,
+                         SlowLinks,
+                         testing::Values(Rate{"20MbitPerSecond", "b=20mbit", "100000"},
+                                         Rate{"100MbitPerSecond", "b=100mbit", "1000000"},
+                                         Rate{"1GbitPerSecond", "b=1gbit", "4000000"}),
+                         [](const auto& rate) { return rate.param.name; });
+
+class LinkOf20Mbit : public LinkTest {
+ protected:
+  LinkOf20Mbit() : LinkTest({"--rate", "20mbit"}) {}
+};
+
+// The sender has given the kernel one message and waits to send the next, while the receiver still
+// waits for the first: each takes more than a stall, but no rank waits in vain.
+TEST_F(LinkOf20Mbit, AMessageOnItsWayIsNoCircle) {
+  expect_success({"-H", "a:1,b:1", rank_program(), "last", "messages", "1000000"});
+}
+
+class LossyLinks : public LinkTest {
+ protected:
+  LossyLinks() : LinkTest({"--loss", "3"}) {}
+};
+
+TEST_F(LossyLinks, LoseNothingOfTheLastOperation) {
+  expect_success({"-H", "a:1,b:1", rank_program(), "last", "each", "300000"});
+}
+
+TEST_F(LossyLinks, CarryARecovery) {
+  BprunProcess bprun =
+      run({"-H", "a:1,b:2,c:1", "--on-failure", "continue", rank_program(), "recover", "2"});
+  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+  EXPECT_THAT(bprun.out(), HasSubstr("a world of 3 ends, I am its rank 2\n"));
+}
+
+class LongLinks : public LinkTest {
+ protected:
+  LongLinks() : LinkTest({"--delay", "20"}) {}
+};
+
+TEST_F(LongLinks, LoseNothingOfTheLastOperation) {
+  expect_success({"-H", "a:1,b:1", rank_program(), "last", "all_reduce", "1000000"});
+}
+
+}  // namespace
+}  // namespace bp::test
