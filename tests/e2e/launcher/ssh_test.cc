@@ -131,6 +131,25 @@ TEST(FakeSsh, ABrokenConnectionLosesTheHost) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
+TEST(FakeSsh, AMapWithoutThisMachineIsRemarkedOn) {
+  const Scratch folder;
+  const std::string map = folder.write("map.json", "\xEF\xBB\xBF{\"far\": 1}");
+  BprunProcess bprun({{"--ssh", fake_ssh(":"), "--hosts", map, "echo", "hi"}});
+  EXPECT_EQ(bprun.finish(), 0);
+  EXPECT_EQ(bprun.out(), "[0] hi\n");
+  EXPECT_EQ(bprun.err(), concat("bprun: no rank runs on this machine: ", map,
+                                " does not name it (\"localhost\": N does)\n"));
+}
+
+// Editors of some systems mark a text as UTF-8.
+TEST(Hostfile, MayBeginWithAByteOrderMark) {
+  const Scratch folder;
+  const std::string file = folder.write("hosts", "\xEF\xBB\xBFlocalhost slots=2\n");
+  BprunProcess bprun({{"--hostfile", file, "echo", "hi"}});
+  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+  EXPECT_THAT(bprun.out(), testing::AnyOf("[0] hi\n[1] hi\n", "[1] hi\n[0] hi\n"));
+}
+
 // While bprun is stopped, it hears nothing of the host for longer than a host may be silent.
 TEST(FakeSsh, CtrlZLosesNoHost) {
   BprunProcess bprun(
