@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -31,6 +32,7 @@
 #include "launcher/process/signals.h"
 #include "launcher/protocol/hello.h"
 #include "launcher/protocol/messages.h"
+#include "launcher/protocol/sealed_job.h"
 #include "launcher/protocol/timing.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/report/quoted.h"
@@ -46,6 +48,7 @@ class Agent {
  private:
   void handle(const Heartbeat& message);
   void handle(JobSpec& spec);
+  void handle(const SealedJob& job);
   void handle(const Go&);
   void handle(const SignalRanks& message);
   void handle(const StopRanks& message);
@@ -71,7 +74,8 @@ class Agent {
   HeldPort port_;
   Channel channel_;
   LauncherWatch watch_;
-  HostProbe probe_;  // until the job comes
+  HostProbe probe_;                      // until the job comes
+  std::optional<JobReceiver> receiver_;  // in a step of srun, whose stream others can read
   RankProcesses ranks_;
   Descendants descendants_;
   std::unique_ptr<Watchdog> watchdog_;  // while ranks run on another machine than bprun's
@@ -117,7 +121,11 @@ int Agent::run() {
   adopt_orphans();
   raise_open_files_limit();  // each rank takes two pipes
   channel_.send(std::string(kAgentMagic));
-  send(make_hello(port_.number()));
+  Hello hello = make_hello(port_.number());
+  if (std::getenv("SLURM_STEP_ID") != nullptr) {
+    receiver_.emplace().introduce(hello);
+  }
+  send(hello);
   if (session_ != nullptr) {
     send(session_->request);
   }
@@ -180,6 +188,17 @@ void Agent::handle(JobSpec& spec) {
     watch_.check_at({.store = job_->store, .job = job_->job, .key = key, .host = job_->host});
   }
   send(Ready{});
+}
+
+void Agent::handle(const SealedJob& job) {
+  try {
+    if (!receiver_)
+      throw Error(ErrorCode::io, "the job is encrypted, but srun did not start this agent");
+    JobSpec spec = receiver_->open(job);
+    handle(spec);
+  } catch (const Error& error) {
+    send(StartFailed{-1, kExitInternal, error.what()});
+  }
 }
 
 void Agent::handle(const Go&) {

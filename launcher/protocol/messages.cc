@@ -97,6 +97,17 @@ void get(WireReader& in, JobSpec& spec) {
   }
 }
 
+void put(WireWriter& out, const SealedJob& job) {
+  out.string(job.public_key);
+  out.string(job.credential);
+  out.string(job.text);
+}
+void get(WireReader& in, SealedJob& job) {
+  job.public_key = in.string();
+  job.credential = in.string();
+  job.text = in.string();
+}
+
 void put(WireWriter& out, const SignalRanks& message) { out.i32(message.signal); }
 void get(WireReader& in, SignalRanks& message) { message.signal = in.i32(); }
 
@@ -211,6 +222,8 @@ void put(WireWriter& out, const Hello& hello) {
   out.i32(hello.free_port);
   out.string(hello.client_address);
   out.string(hello.server_address);
+  out.string(hello.public_key);
+  out.string(hello.credential);
 }
 
 void get(WireReader& in, Hello& hello) {
@@ -223,6 +236,8 @@ void get(WireReader& in, Hello& hello) {
   hello.free_port = in.i32();
   hello.client_address = in.string();
   hello.server_address = in.string();
+  hello.public_key = in.string();
+  hello.credential = in.string();
 }
 
 void put(WireWriter& out, const Join& message) {

@@ -16,7 +16,7 @@
 
 namespace bp::launcher {
 
-inline constexpr std::uint32_t kProtocol = 6;
+inline constexpr std::uint32_t kProtocol = 7;
 
 // Each end sends this every kHeartbeat to show that it is alive. The agent leaves the fields at 0.
 struct Heartbeat {
@@ -49,6 +49,13 @@ struct JobSpec {
   // Where an agent on another machine checks whether the launcher is alive when it hears nothing;
   // empty for an agent on the launcher's machine.
   StoreAddress store = {};
+};
+
+// A JobSpec for an agent whose stream others can read (protocol/sealed_job.h).
+struct SealedJob {
+  std::string public_key;  // bprun's
+  std::string credential;  // munge's for it; empty: munge does not run on bprun's machine
+  std::string text;        // encrypted
 };
 
 struct Go {};  // starts the ranks
@@ -115,7 +122,8 @@ using ToAgent = std::variant<Heartbeat,
                              Ask,
                              ProbeListen,
                              ProbePeers,
-                             End>;
+                             End,
+                             SealedJob>;
 
 // --- agent to launcher ---
 
@@ -129,6 +137,8 @@ struct Hello {
   int free_port = 0;           // reserved until Go
   std::string client_address;  // the client's address of the ssh connection; empty without ssh
   std::string server_address;
+  std::string public_key;  // for a SealedJob; empty unless srun started the agent
+  std::string credential;  // munge's for it; empty: munge does not run there
 };
 
 // Follows the Hello of an agent started by --join: the options of its command line.

@@ -9,6 +9,7 @@
 #include "launcher/plan/job_settings.h"
 #include "launcher/plan/one_machine.h"
 #include "launcher/protocol/hello.h"
+#include "launcher/protocol/sealed_job.h"
 
 namespace bp::launcher {
 namespace {
@@ -16,6 +17,11 @@ namespace {
 // `here` is the address by which the hosts reach this machine.
 std::string listening_address(bool all_local, const std::string& here) {
   return all_local ? loopback_address() : here.find(':') == std::string::npos ? "0.0.0.0" : "::";
+}
+
+// In a sweep, the relay that srun started is what starts the agent, which then offers a key.
+bool travels_by_srun(const AgentStart& start, const Hello& hello) {
+  return start.srun || (!start.local && !start.joined && !hello.public_key.empty());
 }
 
 }  // namespace
@@ -114,7 +120,11 @@ void JobSetup::prepare() {
                                                      .store = {here, store_->port()},
                                                      .live_columns = parts_.output.live_columns()});
   for (std::size_t host = 0; host < agents.size(); ++host) {
-    agents.send(host, specs[host]);
+    if (travels_by_srun(parts_.plan.hosts[host], agents.hello(host))) {
+      agents.send(host, seal_job(specs[host], agents.hello(host)));
+    } else {
+      agents.send(host, specs[host]);
+    }
   }
   if (agents.size() == 1) {
     // No other host must be ready first. An agent that cannot start the ranks ignores this.

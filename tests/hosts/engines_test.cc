@@ -120,6 +120,25 @@ TEST_F(SlurmOnHosts, ASweepFillsTheSlotsOfABatchJob) {
   EXPECT_THAT(ranks, HasSubstr("b 1\n"));
 }
 
+// Slurm forwards what bprun writes to srun as plain text.
+TEST_F(SlurmOnHosts, TheNetworkDoesNotShowTheJobsKeyNorItsVariables) {
+  const std::string work = hosts().folder() + "/capture";
+  const Ended ended = with_slurm(
+      concat("salloc -Q -N2 -n4 ", kSourceDir, "/tests/hosts/capture ", work, " ", kBprun,
+             " --env TOKEN=visiblesecret987 sh -c \"cat /proc/self/fd/\\$BP_KEY_FD >", work,
+             ".key; echo \\$TOKEN | wc -c; echo seen by all\""));
+  if (ended.code == 77) GTEST_SKIP() << ended.output;
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("] 17\n")) << "the ranks must have the variable";
+  const std::string key = read(work + ".key");
+  ASSERT_EQ(key.size(), 32U);
+  const std::string captured = read(work);
+  EXPECT_NE(captured.find("seen by all"), std::string::npos) << "the capture must work";
+  EXPECT_EQ(captured.find("visiblesecret987"), std::string::npos);
+  EXPECT_EQ(captured.find(key), std::string::npos);
+  EXPECT_NE(captured.find("MUNGE:"), std::string::npos) << "munge must vouch for both ends";
+}
+
 TEST_F(SlurmOnHosts, BprunNamesTheFailedRankAndLeavesNoProcessInTheAllocation) {
   const Ended ended = with_slurm(
       concat("salloc -Q -N2 -n4 sh -c \"", kBprun, " ", rank_program(), " signal 3 ", SIGKILL,
