@@ -175,7 +175,8 @@ TEST_F(Predict, ARowOfAStreamMayLackAKeyAsInAFile) {
 
 TEST_F(Predict, AColumnOfAnswersThatWasGivenByNumberMayBeAbsent) {
   const Ended trained = bert_train(
-      "data.csv --text 1 --label 2 --header yes --model tiny --steps 1 --max-length 32 "
+      "data.csv --format csv --text 1 --label 2 --header yes --model tiny --steps 1 --max-length "
+      "32 "
       "--store numbered.sqlite --run numbered");
   ASSERT_EQ(trained.code, 0) << trained.output;
   std::ofstream(path("texts.csv")) << "text\nred stone\nblue\n";

@@ -127,7 +127,12 @@ EvaluationPlan plan_evaluation(const Options& typed) {
   if (plan.own)
     keys.insert(keys.end(),
                 {"also", "dev", "test", "split", "limit", "store", "seed", "data-seed"});
-  for (const std::string& key : keys) pass(key, value_of(settings, key));
+  for (const std::string& key : keys) {
+    const std::string value = value_of(settings, key);
+    // Lines of standard input are no table, whatever the run's file was.
+    if (key == "format" && plan.data == "-" && value != "jsonl") continue;
+    pass(key, value);
+  }
   OptionSet of_task("", "", "");
   typed.task->add_options(of_task);
   const std::vector<std::string> own = of_task.arguments(settings);
