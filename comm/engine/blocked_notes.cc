@@ -32,13 +32,13 @@ bool BlockedNotes::has_groups() const {
   return groups_.size() > 1;
 }
 
-BlockedNote BlockedNotes::show(BlockedNote note) {
+BlockedNote BlockedNotes::show(BlockedNote note, std::thread::id thread) {
   const std::lock_guard order(showing_);
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [group, asked] : groups_) {
       const Asked now = group == note.group ? Asked() : asked();
-      if (now.user == std::this_thread::get_id()) note.asked[group] = now.collectives;
+      if (now.user == thread) note.asked[group] = now.collectives;
     }
   }
   notes_[note.group] = note;

@@ -19,7 +19,8 @@ namespace bp {
 
 class BlockedNotes {
  public:
-  // What one communicator has been asked for, and by which thread last.
+  // What one communicator has been asked for, and the thread that was the last to use it. No thread
+  // if the communicator may begin more without one.
   struct Asked {
     std::uint64_t collectives = 0;
     std::thread::id user = {};
@@ -34,15 +35,15 @@ class BlockedNotes {
   // Whether this process has several communicators.
   [[nodiscard]] bool has_groups() const;
 
-  // The calling thread waits in a collective. Replaces its note there, and returns it with what it
+  // `thread` waits for a collective. Replaces its note there, and returns it with what the thread
   // has asked for elsewhere.
-  BlockedNote show(BlockedNote note);
+  BlockedNote show(BlockedNote note, std::thread::id thread);
   // No thread waits any more in a collective of this communicator. Does nothing if no note is
   // shown.
   void forget(const std::string& group);
   // Returns the notes of a rank.
   [[nodiscard]] std::vector<BlockedNote> find(int rank) const;
-  // Returns the circle in which the calling thread waits, if there is one.
+  // Returns the circle to which this note of this rank belongs, if there is one.
   [[nodiscard]] BlockedCircle circle(const BlockedNote& own);
 
  private:

@@ -155,11 +155,13 @@ void CollectiveSupervisor::warn_of_missing(const CollectiveCall& call) {
              call.progress(), " for ", ranks_text(missing), ", not seen in it yet"));
 }
 
-// Shows that this thread begins nothing in its other communicators, and looks whether a rank that
-// it waits for waits there for it.
+// Shows that the thread that waits for the collective begins nothing in its other communicators,
+// and looks whether a rank that it waits for waits there for it.
 void CollectiveSupervisor::look_for_circle(const Agreement::Shown& shown) {
   BlockedNotes& blocked = setup_.job->blocked();
-  if (!current_.on_callers_thread || !blocked.has_groups()) return;
+  if (!blocked.has_groups()) return;
+  const std::thread::id thread = waiting_thread_();
+  if (thread == std::thread::id()) return;
   const Operation& operation = *current_.header.operation;
   BlockedNote note{
       .group = setup_.group, .sequence = current_.header.sequence, .what = describe(operation)};
@@ -168,7 +170,7 @@ void CollectiveSupervisor::look_for_circle(const Agreement::Shown& shown) {
       note.awaited.push_back(setup_.launcher_rank(rank));
     }
   }
-  BlockedCircle circle = blocked.circle(blocked.show(std::move(note)));
+  BlockedCircle circle = blocked.circle(blocked.show(std::move(note), thread));
   // A rank that has aborted a group need not begin the collective in which others still wait.
   const auto has_been_aborted = [&](const auto& one) {
     return setup_.job->store().find(failed_group_key(one.second.group)).has_value();

@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -35,8 +36,12 @@ class CollectiveSupervisor final : public CallSupervisor {
 
   // What a collective that waits must do: it looks at those before it that still run on their
   // device, and returns whether there are some. Their time does not count for the one that waits.
-  void watch(std::function<bool()> look_at_running) {
+  // `waiting_thread` returns the thread that begins nothing before the collective has ended;
+  // thread::id() if there is none.
+  void watch(std::function<bool()> look_at_running,
+             std::function<std::thread::id()> waiting_thread) {
     look_at_running_ = std::move(look_at_running);
+    waiting_thread_ = std::move(waiting_thread);
   }
   // The collective number `sequence` begins. `operation` and `record` must live until its end.
   // Returns its header, which stays until the next begin().
@@ -102,6 +107,7 @@ class CollectiveSupervisor final : public CallSupervisor {
   std::optional<Agreement> agreement_;  // none for one rank
   Current current_;
   std::function<bool()> look_at_running_ = [] { return false; };
+  std::function<std::thread::id()> waiting_thread_ = [] { return std::thread::id(); };
   std::chrono::steady_clock::time_point next_stall_ = {};  // of a call beside others that run
 };
 

@@ -21,7 +21,7 @@ Engine::Engine(EngineSetup setup)
       supervisor_(state_, trace_, notes_, messages_),
       join_protocol_(state_, packing_),
       stall_after_(this->setup().stall_after) {
-  supervisor_.watch([this] { return look_at_running(); });
+  supervisor_.watch([this] { return look_at_running(); }, [this] { return waiting_thread(); });
   if (!this->setup().job) return;
   this->setup().job->add(state_.failure());
   this->setup().job->blocked().add(this->setup().group, [this] { return asked(); });
@@ -144,7 +144,21 @@ void Engine::wait_for_room(std::unique_lock<std::mutex>& lock, const Operation& 
 
 // Bounded, because every earlier operation ends at its own deadline.
 void Engine::wait_until_idle(std::unique_lock<std::mutex>& lock) {
+  idle_waiter_ = std::this_thread::get_id();
   changed_.wait(lock, [this] { return queue_.empty() && !is_busy_; });
+  idle_waiter_ = {};
+}
+
+// Of the threads that wait for the operation in progress, or for one behind it, with no timeout of
+// their own.
+std::thread::id Engine::waiting_thread() {
+  if (in_progress_.state == nullptr) return std::this_thread::get_id();
+  const std::lock_guard lock(state_.mutex());
+  std::thread::id waiter = in_progress_.state->waiting_thread();
+  for (const Task& task : queue_) {
+    if (waiter == std::thread::id()) waiter = task.state->waiting_thread();
+  }
+  return waiter == std::thread::id() ? idle_waiter_ : waiter;
 }
 
 void Engine::progress() {
@@ -355,10 +369,12 @@ void Engine::finish() {
   has_finished_ = true;
 }
 
-// A pending operation will begin, so it counts.
+// A pending operation will begin, so it counts. While there is one, this rank may begin further
+// collectives without its user.
 BlockedNotes::Asked Engine::asked() const {
   const std::lock_guard lock(state_.mutex());
-  return {sequence_ + queue_.size(), user_};
+  const bool is_idle = queue_.empty() && !is_busy_;
+  return {sequence_ + queue_.size(), is_idle ? user_ : std::thread::id()};
 }
 
 }  // namespace bp

@@ -128,6 +128,7 @@ class Engine {
 
   void wait_for_room(std::unique_lock<std::mutex>& lock, const Operation& operation);
   void wait_until_idle(std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] std::thread::id waiting_thread();  // none: thread::id()
   void progress();
   [[nodiscard]] std::exception_ptr execute_task(const Task& task);
   void finish_task(const Task& task, const std::exception_ptr& error);  // with the mutex held
@@ -160,6 +161,7 @@ class Engine {
   bool is_busy_ = false;
   bool has_finished_ = false;
   bool is_closing_ = false;
+  std::thread::id idle_waiter_ = {};                   // the thread in wait_until_idle()
   std::thread::id user_ = std::this_thread::get_id();  // the thread that made it, or used it last
   std::thread thread_;
 };

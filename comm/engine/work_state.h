@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/forked.h"
@@ -40,6 +41,7 @@ struct TaskState final : Work::State {
   bool is_done = false;                    // guarded by mutex, like all below
   std::exception_ptr error;                // what wait() throws
   std::shared_ptr<const DeviceEvent> end;  // of the operation on its device; null: not known (yet)
+  std::thread::id waiter = {};             // the thread in wait() without a timeout
 
   [[nodiscard]] bool done() override {
     const std::lock_guard lock(mutex);
@@ -50,7 +52,9 @@ struct TaskState final : Work::State {
     const auto over = [&] { return is_done; };
     // Bounded, because this operation and each one before it end at their own deadlines.
     if (!timeout) {
+      waiter = std::this_thread::get_id();
       changed.wait(lock, over);
+      waiter = {};
     } else if (!changed.wait_for(lock, *timeout, over)) {
       return false;
     }
@@ -64,6 +68,10 @@ struct TaskState final : Work::State {
       if (!is_done) return end->delay(stream);
     }
     wait({});
+  }
+  [[nodiscard]] std::thread::id waiting_thread() {
+    const std::lock_guard lock(mutex);
+    return waiter;
   }
   void ends_at(std::shared_ptr<const DeviceEvent> event) {
     const std::lock_guard lock(mutex);

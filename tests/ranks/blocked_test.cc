@@ -63,6 +63,46 @@ TEST_P(Blocked, InAWorldAndInAGroup) {
   expect_circle(4, body, "of world, ", "of world.1.0, ");
 }
 
+// The progress thread waits, and the program's thread for it: in wait(), or in the next collective.
+TEST_P(Blocked, InOperationsThatWereStarted) {
+  for (const bool waits : {true, false}) {
+    expect_circle(
+        3,
+        [waits](Communicator& comm) {
+          Communicator group = comm.split(0);
+          std::vector<float> data(10);
+          Communicator& first = comm.rank() == 0 ? group : comm;
+          Communicator& second = comm.rank() == 0 ? comm : group;
+          Work work = all_reduce_async(first, view(data));
+          if (waits) work.wait();
+          barrier(first);
+          sum(second, "second");
+        },
+        "rank 0 in collective 0 of world.1.0, all_reduce", "in collective 1 of world, all_reduce");
+  }
+}
+
+// Here no rank begins with another collective, although each waits in the other communicator.
+TEST_P(Blocked, NotByOperationsThatWereStarted) {
+  const auto texts = errors(2, [](Communicator& comm) {
+    Communicator group = comm.split(0);
+    std::vector<float> data(10, 1);
+    std::vector<float> more(10, 1);
+    Communicator& first = comm.rank() == 0 ? comm : group;
+    Communicator& second = comm.rank() == 0 ? group : comm;
+    for (int i = 0; i < 3; ++i) {
+      if (comm.rank() == i % 2) std::this_thread::sleep_for(300ms);
+      Work one = all_reduce_async(first, view(data));
+      if (comm.rank() == 1) std::this_thread::sleep_for(300ms);
+      Work other = all_reduce_async(second, view(more));
+      one.wait();
+      other.wait();
+    }
+    group.finish();
+  });
+  EXPECT_THAT(texts, Each(""));
+}
+
 // The root of a broadcast waits for no rank, and a rank that is not the root only for the root.
 TEST_P(Blocked, WithARoot) {
   expect_circle(

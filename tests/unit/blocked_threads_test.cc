@@ -123,7 +123,7 @@ TEST(BlockedNotes, TellWhatTheirThreadHasAskedForElsewhere) {
   notes.add("world.1.0", [&] { return BlockedNotes::Asked{2, self}; });
   notes.add("world.2.0", [&] { return BlockedNotes::Asked{3, {}}; });  // another thread's
   EXPECT_TRUE(notes.has_groups());
-  const BlockedNote own = notes.show({.group = "world", .sequence = 6, .awaited = {0}});
+  const BlockedNote own = notes.show({.group = "world", .sequence = 6, .awaited = {0}}, self);
   EXPECT_THAT(own.asked, testing::ElementsAre(testing::Pair("world.1.0", 2)));
   ASSERT_EQ(notes.find(4).size(), 1U);
   EXPECT_EQ(notes.find(4).front().asked, own.asked);
