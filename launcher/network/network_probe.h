@@ -12,6 +12,7 @@
 
 #include "launcher/hosts/host.h"
 #include "launcher/network/probe_listener.h"
+#include "launcher/network/probe_round.h"
 #include "launcher/network/reach.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/protocol/messages.h"
@@ -35,7 +36,8 @@ struct HostToProbe {
 
 class NetworkProbe {
  public:
-  static constexpr std::chrono::milliseconds kLimit{3000};  // for a host to try all the others
+  static constexpr std::chrono::milliseconds kLimit{3000};  // for a host to answer all the others
+  static constexpr std::chrono::milliseconds kLongest{ProbeRound::kMostLimits * kLimit};
 
   // `launcher` describes this machine, on which the store listens. `send(host, message)` sends to
   // the agent of that index. The probe is done at once, without addresses, if all hosts are on the

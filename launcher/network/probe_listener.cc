@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 
 #include "base/hmac.h"
@@ -19,6 +18,7 @@ namespace {
 // connection without a question is not an agent's.
 constexpr std::size_t kMostVisitors = 256;
 constexpr auto kRetryAccept = 100ms;
+constexpr auto kMostExchange = 60s;  // longer than any round
 constexpr int kFlags = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
 
 // Listens on IPv6 and IPv4 if the host has both. Returns an empty descriptor if it cannot listen.
@@ -83,10 +83,10 @@ void ProbeListener::accept_some() {
   const int fd = socket.get();
   std::string from = peer_name_of(fd);
   const Place visitor =
-      visitors_.insert(visitors_.end(), {std::move(socket), std::move(from), "", 0});
+      visitors_.insert(visitors_.end(), {std::move(socket), std::move(from), ProbeExchange(fd), 0});
   visitor->timer =
       loop_.after(kHandshake, [this, visitor] { refuse(visitor, "it asked nothing"); });
-  loop_.watch(fd, POLLIN, [this, visitor](short) { read_some(visitor); });
+  loop_.watch(fd, POLLIN, [this, visitor](short events) { serve(visitor, events); });
 }
 
 // accept() failed, most likely for lack of descriptors. Closing the oldest connection may free one
@@ -99,25 +99,26 @@ void ProbeListener::pause() {
   pause_ = loop_.after(kRetryAccept, [this] { loop_.set_events(socket_.get(), POLLIN); });
 }
 
-void ProbeListener::read_some(Place visitor) {
-  const int fd = visitor->socket.get();
-  std::string& question = visitor->question;
-  std::array<char, kProbeBytes> buffer{};
-  const ssize_t got = ::read(fd, buffer.data(), kProbeBytes - question.size());
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-    return;
+void ProbeListener::serve(Place visitor, short events) {
+  ProbeExchange& exchange = visitor->exchange;
+  if ((events & ~POLLOUT) != 0) {
+    const long got = exchange.receive_some();
+    const bool later = got < 0 && (errno == EAGAIN || errno == EINTR);
+    if (got <= 0 && !later) {
+      if (exchange.has_begun()) return leave(visitor);
+      return refuse(visitor, "it asked nothing and closed its connection");
+    }
   }
-  if (got <= 0) {
-    refuse(visitor, "it asked nothing and closed its connection");
-    return;
+  if (!exchange.has_got_head()) return;
+  if (!exchange.has_begun()) {
+    exchange.begin(probe_answer(key_, host_, exchange.got_head()));
+    loop_.cancel(visitor->timer);
+    visitor->timer = loop_.after(kMostExchange, [this, visitor] { leave(visitor); });
   }
-  question.append(buffer.data(), static_cast<std::size_t>(got));
-  if (question.size() < kProbeBytes) {
-    return;
-  }
-  // The answer fits any socket's buffer. A peer that does not take it gets no answer.
-  static_cast<void>(write_all(fd, probe_answer(key_, host_, question).data(), kProbeBytes));
-  leave(visitor);
+  const std::size_t most = exchange.got() >= kProbeAll ? kProbeAll + 1 : kProbeAll;
+  if (!exchange.send_some(most) || exchange.sent() > kProbeAll) return leave(visitor);
+  loop_.set_events(visitor->socket.get(),
+                   static_cast<short>(exchange.sent() < most ? POLLIN | POLLOUT : POLLIN));
 }
 
 void ProbeListener::refuse(Place visitor, const std::string& why) {

@@ -1,6 +1,7 @@
-// The answering end of a probe: proves to a peer that this is the host that the peer means. It
-// closes a connection that does not ask within kHandshake, and the oldest connection when too many
-// have not asked yet.
+// The answering end of a probe: proves to a peer that this is the host that the peer means, and
+// exchanges large packets with it. It closes a connection that does not ask within kHandshake, or
+// does not complete the exchange within kMostExchange, and the oldest connection when there are too
+// many.
 #pragma once
 
 #include <list>
@@ -10,11 +11,10 @@
 #include "base/fd.h"
 #include "base/refusals.h"
 #include "bp/environment.h"
+#include "launcher/network/probe_exchange.h"
 #include "launcher/process/event_loop.h"
 
 namespace bp::launcher {
-
-inline constexpr std::size_t kProbeBytes = 32;
 
 // Returns the answer of host `host` of the job to 32 random bytes. Two hosts may have the same
 // address, each in a network of its own (docker0), so the answer must prove which host it is.
@@ -33,13 +33,13 @@ class ProbeListener {
   struct Visitor {
     Fd socket;
     std::string from;
-    std::string question;
+    ProbeExchange exchange;
     EventLoop::TimerId timer = 0;
   };
   using Place = std::list<Visitor>::iterator;
   void accept_some();
   void pause();
-  void read_some(Place visitor);
+  void serve(Place visitor, short events);
   void refuse(Place visitor, const std::string& why);
   void leave(Place visitor);
 

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "base/fd.h"
@@ -33,7 +33,8 @@ struct ProbeRound::Attempt {
   std::string* problem = nullptr;  // where to store why it failed
   Fd socket = {};
   std::string question = {};
-  std::string answer = {};
+  std::optional<ProbeExchange> exchange = {};
+  std::size_t progress = 0;  // at the last limit
   bool ended = false;
 };
 
@@ -77,10 +78,30 @@ std::chrono::milliseconds ProbeRound::elapsed() const {
 
 void ProbeRound::give_up() {
   started_ = attempts_.size();
-  const std::string problem = concat("no answer within ", elapsed_text(elapsed()));
+  limit_shortened_ = true;
+  std::vector<Attempt*> over;
   for (const auto& attempt : attempts_) {
-    end(*attempt, problem);
+    if (!attempt->ended && !proceeds(*attempt)) over.push_back(attempt.get());
   }
+  timer_ = loop_.after(limit_, [this] { give_up(); });
+  for (Attempt* attempt : over) {
+    end(*attempt, problem_of(*attempt));
+  }
+}
+
+bool ProbeRound::proceeds(Attempt& attempt) const {
+  if (!attempt.exchange || !attempt.exchange->has_got_head()) return false;
+  if (elapsed() > (kMostLimits - 1) * limit_) return false;
+  const std::size_t before = std::exchange(attempt.progress, attempt.exchange->progress());
+  return attempt.progress != before;
+}
+
+std::string ProbeRound::problem_of(const Attempt& attempt) const {
+  if (!attempt.exchange || !attempt.exchange->has_got_head()) {
+    return concat("no answer within ", elapsed_text(elapsed()));
+  }
+  return concat("small packets arrive, but large packets ",
+                attempt.exchange->got() < kProbeAll ? "from" : "to", " there are lost");
 }
 
 void ProbeRound::start_some() {
@@ -103,49 +124,48 @@ void ProbeRound::connect(Attempt& attempt) {
     end(attempt, error_text(errno));
     return;
   }
-  loop_.watch(attempt.socket.get(), POLLOUT, [this, &attempt](short) { proceed(attempt); });
+  loop_.watch(attempt.socket.get(), POLLOUT,
+              [this, &attempt](short events) { proceed(attempt, events); });
 }
 
-void ProbeRound::proceed(Attempt& attempt) {
+void ProbeRound::proceed(Attempt& attempt, short events) {
   if (attempt.question.empty()) {
     ask(attempt);
   } else {
-    read_answer(attempt);
+    exchange(attempt, events);
   }
 }
 
 void ProbeRound::ask(Attempt& attempt) {
+  const int fd = attempt.socket.get();
   int error = 0;
   socklen_t size = sizeof error;
-  ::getsockopt(attempt.socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
   if (error != 0) {
     end(attempt, error_text(error));
     return;
   }
   attempt.question = view_of(random_bytes());
-  if (write_all(attempt.socket.get(), attempt.question.data(), kProbeBytes) != kProbeBytes) {
-    end(attempt, error_text(errno));
-    return;
-  }
-  loop_.set_events(attempt.socket.get(), POLLIN);
+  attempt.exchange.emplace(fd);
+  attempt.exchange->begin(attempt.question);
+  exchange(attempt, POLLOUT);
 }
 
-void ProbeRound::read_answer(Attempt& attempt) {
-  std::array<char, kProbeBytes> buffer{};
-  const ssize_t got =
-      ::read(attempt.socket.get(), buffer.data(), kProbeBytes - attempt.answer.size());
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-    return;
+void ProbeRound::exchange(Attempt& attempt, short events) {
+  ProbeExchange& exchange = *attempt.exchange;
+  if ((events & ~POLLOUT) != 0) {
+    const long got = exchange.receive_some();
+    if (got < 0 && errno != EAGAIN && errno != EINTR) return end(attempt, error_text(errno));
+    if (got == 0) return end(attempt, "another program listens there");
   }
-  if (got <= 0) {
-    end(attempt, got < 0 ? error_text(errno) : "another program listens there");
-    return;
+  const std::string right = probe_answer(key_, attempt.host, attempt.question);
+  if (exchange.has_got_head() && !equal_secrets(exchange.got_head(), right)) {
+    return end(attempt, "another host answers there");
   }
-  attempt.answer.append(buffer.data(), static_cast<std::size_t>(got));
-  if (attempt.answer.size() == kProbeBytes) {
-    const std::string right = probe_answer(key_, attempt.host, attempt.question);
-    end(attempt, equal_secrets(attempt.answer, right) ? "" : "another host answers there");
-  }
+  if (exchange.got() > kProbeAll) return end(attempt, "");
+  if (!exchange.send_some(kProbeAll)) return end(attempt, error_text(errno));
+  loop_.set_events(attempt.socket.get(),
+                   static_cast<short>(exchange.sent() < kProbeAll ? POLLIN | POLLOUT : POLLIN));
 }
 
 void ProbeRound::end(Attempt& attempt, const std::string& problem) {

@@ -1,4 +1,5 @@
-// The asking end of a probe: tries each address of each other host within a time limit.
+// The asking end of a probe: tries each address of each other host within a time limit. A host that
+// has answered may take longer for the exchange of large packets, as long as it proceeds.
 #pragma once
 
 #include <chrono>
@@ -16,6 +17,9 @@ namespace bp::launcher {
 
 class ProbeRound {
  public:
+  // No round takes longer than this many limits.
+  static constexpr int kMostLimits = 10;
+
   // Calls `done` once, from the loop: when every address is tried, when `limit` has passed, or soon
   // after each peer has been reached, so that a dead address does not delay every start. `done`
   // must not destroy the round.
@@ -32,12 +36,14 @@ class ProbeRound {
   struct Attempt;
   [[nodiscard]] std::chrono::milliseconds elapsed() const;
   void give_up();
+  [[nodiscard]] bool proceeds(Attempt& attempt) const;
+  [[nodiscard]] std::string problem_of(const Attempt& attempt) const;
   void shorten_limit();
   void start_some();
   void connect(Attempt& attempt);
-  void proceed(Attempt& attempt);
+  void proceed(Attempt& attempt, short events);
   void ask(Attempt& attempt);
-  void read_answer(Attempt& attempt);
+  void exchange(Attempt& attempt, short events);
   void end(Attempt& attempt, const std::string& problem);
 
   EventLoop& loop_;

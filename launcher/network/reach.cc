@@ -52,6 +52,9 @@ std::string hint_for_problem(const std::string& problem) {
     std::string_view hint;
   };
   static constexpr std::array kSigns{
+      Sign{"large packets",
+           "an interface or a switch between them has a smaller MTU than the hosts: compare `ip "
+           "link` of both, or try `ping -M do -s 1472`"},
       Sign{"no answer",
            "a firewall between them drops connections: open TCP ports between the "
            "hosts (32768-60999, the ephemeral ones)"},

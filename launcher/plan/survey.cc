@@ -59,6 +59,7 @@ class Surveyor {
     HostAnswer answer;
     double asked_at = 0;
     bool over = false;
+    bool lost = false;
   };
 
   template <class Condition>
@@ -93,7 +94,10 @@ class Surveyor {
                                        [this](std::size_t host, const ToAgent& message) {
                                          hosts_[probed_[host]].link->send(message);
                                        });
-    wait_until(Deadline(NetworkProbe::kLimit + kSurveyEnds), [this] { return probe_->done(); });
+    wait_until(Deadline(NetworkProbe::kLongest + kSurveyEnds), [this] {
+      const auto is_lost = [this](std::size_t host) { return hosts_[host].lost; };
+      return probe_->done() || std::ranges::any_of(probed_, is_lost);
+    });
     if (!probe_->done()) {
       return Reach{.addresses = {},
                    .failure = Failure{
@@ -148,6 +152,7 @@ class Surveyor {
 
   void on_lost(std::size_t host, const LinkLoss& loss) {
     State& state = hosts_[host];
+    state.lost = true;
     if (state.over) {
       return;
     }

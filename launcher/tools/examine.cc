@@ -207,7 +207,7 @@ Check check_network(const Reach& reach) {
     check.fix = reach.failure->hint;
     return check;
   }
-  check.text = "all reach each other";
+  check.text = "all reach each other with large packets";
   for (const std::string& address : reach.addresses) {
     check.text += concat(&address == &reach.addresses.front() ? ", at " : ", ", address);
   }

@@ -8,6 +8,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <variant>
 
 #include "base/deadline.h"
@@ -224,6 +225,38 @@ TEST(Probe, ReportsARefusalAndEndsAtItsTimeLimit) {
   // The text names the time that has passed, which is longer than the limit on a busy machine.
   EXPECT_THAT(try_peer(loop, random_job_key(), {0, ntohs(address.sin_port), {"127.0.0.1"}}, 300ms),
               ElementsAre(MatchesRegex("no answer within [0-9.]+ s")));
+}
+
+// A host behind a network that loses large packets: it answers the question, and then no more of
+// either end's bytes arrive.
+TEST(Probe, ReportsThatLargePacketsAreLost) {
+  EventLoop loop;
+  const JobKey key = random_job_key();
+  const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(::bind(listener.get(), generic, size), 0);
+  ASSERT_EQ(::listen(listener.get(), 5), 0);
+  ASSERT_EQ(::getsockname(listener.get(), generic, &size), 0);
+  for (const bool sends : {false, true}) {
+    std::thread host([&] {
+      const Fd asker(::accept(listener.get(), nullptr, nullptr));
+      std::array<char, kProbeBytes> question{};
+      ASSERT_EQ(::recv(asker.get(), question.data(), question.size(), MSG_WAITALL),
+                static_cast<ssize_t>(kProbeBytes));
+      std::string answer = probe_answer(key, 0, {question.data(), question.size()});
+      if (sends) answer.resize(kProbeAll);
+      EXPECT_EQ(write_all(asker.get(), answer.data(), answer.size()), answer.size());
+      std::array<char, 4096> rest{};
+      while (::read(asker.get(), rest.data(), rest.size()) > 0) continue;
+    });
+    EXPECT_THAT(try_peer(loop, key, {0, ntohs(address.sin_port), {"127.0.0.1"}}, 300ms),
+                ElementsAre(concat("small packets arrive, but large packets ",
+                                   sends ? "to" : "from", " there are lost")));
+    host.join();
+  }
 }
 
 TEST(Probe, DoesNotWaitLongForMoreAddressesOfAHostThatIsReached) {
