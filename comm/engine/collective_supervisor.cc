@@ -138,21 +138,27 @@ std::vector<int> CollectiveSupervisor::missing_in(const Agreement::Shown& shown,
   return missing;
 }
 
-// Warns once in a collective, on the lowest of the ranks that wait. While data arrive, a rank that
+// Says which connections carry nothing, on each rank that notices. Otherwise warns once in a
+// collective, on the lowest of the ranks that wait. While data arrive, a rank that
 // has shown nothing is busy with sending, so there is no warning.
 void CollectiveSupervisor::warn_of_missing(const CollectiveCall& call) {
   using std::chrono::duration_cast;
   using std::chrono::seconds;
   const auto waited = call.context().timeout - call.time_left();
   const bool progresses = std::exchange(current_.received, call.received()) != call.received();
-  if (progresses || current_.has_warned || waited < kWarnAfterStalls * setup_.stall_after) return;
+  if (waited < kWarnAfterStalls * setup_.stall_after) {
+    static_cast<void>(state_.look_at_links());  // so that it is known when a silence began
+    return;
+  }
+  const auto seconds_waited = duration_cast<seconds>(waited).count();
+  const std::string doing =
+      concat(setup_.own_text(), " has waited ", seconds_waited, " s ", call.progress());
+  if (state_.warn_of_dead_links(doing) || progresses || current_.has_warned) return;
   current_.has_warned = true;
   const Agreement::Shown shown = agreement_->shown(current_.header.sequence);
   const std::vector<int> missing = missing_in(shown, call);
   if (missing.empty() || shown.empty() || shown.begin()->first != setup_.rank) return;
-  log(LogLevel::warn,
-      concat(setup_.own_text(), " has waited ", duration_cast<seconds>(waited).count(), " s ",
-             call.progress(), " for ", ranks_text(missing), ", not seen in it yet"));
+  log(LogLevel::warn, concat(doing, " for ", ranks_text(missing), ", not seen in it yet"));
 }
 
 // Shows that the thread that waits for the collective begins nothing in its other communicators,
@@ -251,21 +257,25 @@ Error CollectiveSupervisor::timed_out(const CollectiveCall& call, int peer) {
     return state_.declare(call.world_rank(peer), ErrorCode::timeout, device_text(call));
   }
   Agreement::Shown shown;
+  std::string dead_link;
   try {
     if (current_.store_is_silent) return timed_out_without_store(call, peer);
     agreement_->show(setup_.rank, current_.header);
     if (const auto mismatch = find_disagreement(shown)) return *mismatch;
+    dead_link = state_.dead_link(peer);
   } catch (const Error&) {
     return state_.has_failed() ? stopped(call) : timed_out_without_store(call, peer);
   }
   const std::vector<int> absent = missing_in(shown, call);
   const std::string awaited = absent.empty() ? setup_.rank_text(peer) : ranks_text(absent);
   const int cause = call.world_rank(absent.empty() ? peer : absent.front());
-  const std::string text = concat(setup_.own_text(), " waited ", call.context().timeout.count(),
-                                  " ms for ", awaited, " ", call.progress(), ": ",
-                                  absent.empty() ? "it takes part, but nothing more came"
-                                                 : "not seen in this collective by then",
-                                  " (slow ranks need a longer timeout)");
+  const std::string text =
+      concat(setup_.own_text(), " waited ", call.context().timeout.count(), " ms for ", awaited,
+             " ", call.progress(), ": ",
+             absent.empty()                         ? "it takes part, but nothing more came"
+             : notes_.find_finished(absent.front()) ? "it has finished"
+                                                    : "not seen in this collective by then",
+             dead_link.empty() ? " (slow ranks need a longer timeout)" : concat("; ", dead_link));
   const Error kept = state_.declare(cause, ErrorCode::timeout, text);
   return kept.what() == text ? kept : stopped(call);
 }

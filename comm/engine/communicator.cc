@@ -24,6 +24,15 @@ std::vector<PhaseBarrier::Location> channels_of_world(SharedHost& host,
   return channels;
 }
 
+// Returns the name of each rank's host; nothing if hosts have no names.
+std::vector<std::string> hosts_of_ranks(const Topology& topology) {
+  std::vector<std::string> hosts;
+  for (int rank = 0; rank < topology.size() && !topology.host_names.empty(); ++rank) {
+    hosts.push_back(topology.host_name(topology.place_of(rank).host));
+  }
+  return hosts;
+}
+
 }  // namespace
 
 EngineSetup setup_of(const CommunicatorOptions& options, const SelectionTable& measured) {
@@ -74,7 +83,8 @@ Communicator make_world(Topology topology,
   if (parts.store) {
     if (parts.launcher_ranks.empty()) parts.launcher_ranks = setup.members;
     setup.job = std::make_shared<Job>(std::move(parts.store), std::move(parts.transport),
-                                      std::move(parts.shared), std::move(parts.launcher_ranks));
+                                      std::move(parts.shared), std::move(parts.launcher_ranks),
+                                      hosts_of_ranks(topology));
   }
   return Communicator(std::make_unique<Communicator::Impl>(std::move(topology), std::move(options),
                                                            std::move(setup)));

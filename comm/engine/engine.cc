@@ -279,13 +279,21 @@ void Engine::deliver_last() {
     if (!left) return;
     if (state_.has_failed()) throw state_.not_begun(nullptr);
     timeout.look();
+    const std::string waiting =
+        concat(" in finish() for ", setup().rank_text(left->peer), " to take the last ",
+               left->bytes, " bytes that it was sent");
+    const auto waited = setup().timeout - timeout.left();
+    if (waited >= kWarnAfterStalls * setup().stall_after) {
+      state_.warn_of_dead_links(concat(setup().own_text(), " waits", waiting));
+    } else {
+      static_cast<void>(state_.look_at_links());
+    }
     if (!timeout.over()) continue;
+    const std::string dead_link = state_.dead_link(left->peer);
     throw state_.declare(
         left->peer, ErrorCode::timeout,
-        concat(setup().own_text(), " waited ", setup().timeout.count(), " ms in finish() for ",
-               setup().rank_text(left->peer), " to take the last ", left->bytes,
-               " bytes that it was sent (is it stopped, or does the network between the two lose "
-               "packets?)"));
+        concat(setup().own_text(), " waited ", setup().timeout.count(), " ms", waiting,
+               dead_link.empty() ? " (is it stopped?)" : concat("; ", dead_link)));
   }
 }
 

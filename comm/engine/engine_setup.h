@@ -18,7 +18,7 @@ namespace bp {
 
 // A collective that makes no progress for this time makes its ranks compare what they asked for.
 constexpr std::chrono::milliseconds kStall{1000};
-// The warning of a long wait comes after this many stalls: ten seconds, except in tests.
+// A rank warns of what it waits for after this many stalls: ten seconds, except in tests.
 constexpr int kWarnAfterStalls = 10;
 
 struct EngineSetup {

@@ -1,9 +1,16 @@
 #include "comm/engine/engine_state.h"
 
 #include "base/text.h"
+#include "bp/log.h"
 #include "comm/engine/record_file.h"
+#include "comm/store/report_keys.h"
 
 namespace bp {
+namespace {
+
+constexpr int kSilentStalls = 5;
+
+}  // namespace
 
 std::string failed_group_key(const std::string& group) { return concat("comm/", group, "/failed"); }
 
@@ -28,6 +35,41 @@ void EngineState::look_for_failed_group() {
   if (setup_.is_world || !setup_.job) return;
   if (const auto text = setup_.job->store().find(failed_group_key(setup_.group)))
     failure_.set(error_of(-1, *text));
+}
+
+std::string EngineState::links_key(int member) const {
+  return concat("comm/links/", setup_.launcher_rank(member), ".");
+}
+
+std::string EngineState::look_at_links() {
+  if (!setup_.job) return "";
+  Store& store = setup_.job->store();
+  auto [peer, text] = setup_.job->links().look(kSilentStalls * setup_.stall_after);
+  if (!text.empty()) {
+    const int other = setup_.job->launcher_rank(peer);
+    if (store.find(concat(kUnderWayKeys, other, "."))) {
+      text += concat("; rank ", other, " waits too, and both reach the job's store");
+    }
+    store.set(links_key(setup_.rank), text);
+    shows_links_ = true;
+  } else if (shows_links_.exchange(false)) {
+    store.erase(links_key(setup_.rank));
+    has_warned_of_links_ = false;
+  }
+  return text;
+}
+
+bool EngineState::warn_of_dead_links(const std::string& doing) {
+  const std::string text = look_at_links();
+  if (text.empty()) return false;
+  if (!has_warned_of_links_.exchange(true)) log(LogLevel::warn, concat(doing, ": ", text));
+  return true;
+}
+
+std::string EngineState::dead_link(int member) {
+  if (!setup_.job) return "";
+  std::string text = look_at_links();
+  return text.empty() ? setup_.job->store().find(links_key(member)).value_or("") : text;
 }
 
 Error EngineState::stopped(const std::string& where) const {

@@ -44,6 +44,14 @@ class EngineState {
   void abort(const std::string& why);
   // The abort() of a group does not fail the job, so its members must look for it in the store.
   void look_for_failed_group();
+  // Looks at the connections of this rank. Returns what is wrong if one has carried nothing for
+  // five stalls, and shows that to the other ranks; else an empty text.
+  [[nodiscard]] std::string look_at_links();
+  // Logs what look_at_links() finds, once until all is well again. `doing`: what this rank has
+  // waited in, for how long. Returns whether something is wrong.
+  bool warn_of_dead_links(const std::string& doing);
+  // Returns what this rank or `member` knows to be wrong with its connections; or an empty text.
+  [[nodiscard]] std::string dead_link(int member);
   // Returns what to throw in an operation that was in progress when the communicator failed.
   // `where`: "in barrier".
   [[nodiscard]] Error stopped(const std::string& where) const;
@@ -63,8 +71,12 @@ class EngineState {
   void set_failure_is_known() { failure_is_known_ = true; }
 
  private:
+  [[nodiscard]] std::string links_key(int member) const;
+
   const EngineSetup setup_;
   Failure failure_;
+  std::atomic<bool> shows_links_{false};  // to the other ranks, that one carries nothing
+  std::atomic<bool> has_warned_of_links_{false};
   mutable std::mutex mutex_;
   FlightRecorder recorder_;  // guarded by mutex_, as the next
   bool failure_is_known_ = false;

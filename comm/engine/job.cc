@@ -19,13 +19,15 @@ constexpr std::chrono::milliseconds kEcho{1000};
 Job::Job(std::shared_ptr<Store> store,
          std::unique_ptr<Transport> transport,
          std::shared_ptr<SharedHost> shared,
-         std::vector<int> ranks)
+         std::vector<int> ranks,
+         std::vector<std::string> hosts)
     : store_(std::move(store)),
       transport_(std::move(transport)),
       messenger_(*transport_),
       shared_(std::move(shared)),
       ranks_(std::move(ranks)),
-      blocked_(*store_, launcher_rank(transport_->rank())) {
+      blocked_(*store_, launcher_rank(transport_->rank())),
+      links_(*transport_, ranks_, std::move(hosts)) {
   store_->on_job_failure(
       [this](const JobFailure& failure) { spread(error_of(failure.cause, failure.text)); });
 }

@@ -7,11 +7,13 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "bp/store.h"
 #include "comm/engine/blocked_notes.h"
 #include "comm/engine/failure.h"
+#include "comm/engine/link_monitor.h"
 #include "comm/message/messenger.h"
 #include "comm/shared/host.h"
 #include "comm/transport/transport.h"
@@ -20,11 +22,13 @@ namespace bp {
 
 class Job {
  public:
-  // `ranks`: the launcher's numbers, by rank in the transport. `shared` may be null.
+  // By rank in the transport: `ranks` are the launcher's numbers, `hosts` names, or empty. `shared`
+  // may be null.
   Job(std::shared_ptr<Store> store,
       std::unique_ptr<Transport> transport,
       std::shared_ptr<SharedHost> shared,
-      std::vector<int> ranks);
+      std::vector<int> ranks,
+      std::vector<std::string> hosts);
   ~Job();
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -39,6 +43,7 @@ class Job {
   [[nodiscard]] Transport& transport() { return *transport_; }
   [[nodiscard]] Messenger& messenger() { return messenger_; }
   [[nodiscard]] BlockedNotes& blocked() { return blocked_; }
+  [[nodiscard]] LinkMonitor& links() { return links_; }
   // Null if ranks of one host share no memory, which holds for all hosts or for none.
   [[nodiscard]] const std::shared_ptr<SharedHost>& shared() const { return shared_; }
 
@@ -60,6 +65,7 @@ class Job {
   const std::shared_ptr<SharedHost> shared_;
   const std::vector<int> ranks_;
   BlockedNotes blocked_;
+  LinkMonitor links_;
   std::atomic<bool> handed_over_{false};
   std::atomic<bool> has_left_{false};
   std::mutex mutex_;

@@ -81,14 +81,19 @@ std::string MessageSupervisor::activity_of_peer(const MessageWork& work) const {
 }
 
 // A send waits for a receive, whose rank warns itself if it waits for this one.
-void MessageSupervisor::warn_of_long_wait(MessageWork& work) const {
-  if (work.sends || work.has_warned || work.waited < kWarnAfterStalls * setup_.stall_after) return;
+void MessageSupervisor::warn_of_long_wait(MessageWork& work) {
+  if (work.waited < kWarnAfterStalls * setup_.stall_after) {
+    static_cast<void>(state_.look_at_links());  // so that it is known when a silence began
+    return;
+  }
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(work.waited).count();
+  const std::string doing = concat(setup_.own_text(), " has waited ", seconds, " s ");
+  const std::string what = concat("in ", describe(work.operation));
+  if (state_.warn_of_dead_links(concat(doing, what)) || work.sends || work.has_warned) return;
   work.has_warned = true;
   log(LogLevel::warn,
-      concat(setup_.own_text(), " has waited ",
-             std::chrono::duration_cast<std::chrono::seconds>(work.waited).count(), " s for ",
-             work.peer == kAnySource ? "any rank" : setup_.rank_text(work.peer), " in ",
-             describe(work.operation), activity_of_peer(work)));
+      concat(doing, "for ", work.peer == kAnySource ? "any rank" : setup_.rank_text(work.peer), " ",
+             what, activity_of_peer(work)));
 }
 
 std::optional<Error> MessageSupervisor::stalled(MessageWork& work, const WaitNote& own) {
@@ -130,15 +135,17 @@ Error MessageSupervisor::timed_out(const MessageWork& work,
   } else if (!work.sends && !unreceived.empty()) {
     why += concat("; there came ", unreceived);
   }
+  std::string dead_link;
   try {
     why += activity_of_peer(work);
+    dead_link = state_.dead_link(from_any ? setup_.rank : work.peer);
   } catch (const Error&) {
     if (state_.has_failed()) return stopped(work.operation);
   }
-  const std::string text =
-      concat(setup_.own_text(), " waited ", setup_.timeout_of(work.operation).count(), " ms for ",
-             from_any ? "any rank" : setup_.rank_text(work.peer), " in ", describe(work.operation),
-             ": ", why, " (slow ranks need a longer timeout)");
+  const std::string text = concat(
+      setup_.own_text(), " waited ", setup_.timeout_of(work.operation).count(), " ms for ",
+      from_any ? "any rank" : setup_.rank_text(work.peer), " in ", describe(work.operation), ": ",
+      why, dead_link.empty() ? " (slow ranks need a longer timeout)" : concat("; ", dead_link));
   const int cause = setup_.transport_rank(from_any ? setup_.rank : work.peer);
   const Error kept = state_.declare(cause, ErrorCode::timeout, text);
   return kept.what() == text ? kept : stopped(work.operation);

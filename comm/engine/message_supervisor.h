@@ -56,7 +56,8 @@ class MessageSupervisor {
   [[noreturn]] void left(int receiver, std::size_t count, bool has_finished);
 
  private:
-  void warn_of_long_wait(MessageWork& work) const;
+  // Says which connections carry nothing. Otherwise warns once of a receive that takes long.
+  void warn_of_long_wait(MessageWork& work);
   // Returns "; rank 1 is in barrier", if the peer shows what it does.
   [[nodiscard]] std::string activity_of_peer(const MessageWork& work) const;
   [[nodiscard]] std::string circle_text(const WaitCircle& circle) const;

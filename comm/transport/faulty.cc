@@ -70,6 +70,7 @@ class FaultyTransport : public Transport {
                                                    const std::atomic<bool>& stop) override {
     return inner_->deliver(deadline, stop);
   }
+  [[nodiscard]] std::optional<LinkState> look(int peer) override { return inner_->look(peer); }
   void wake() override {
     {
       const std::lock_guard lock(mutex_);

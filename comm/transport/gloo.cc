@@ -153,6 +153,15 @@ std::optional<Undelivered> GlooTransport::deliver(const Deadline& deadline,
   return Undelivered{.peer = left.peer, .bytes = left.bytes};
 }
 
+std::optional<LinkState> GlooTransport::look(int peer) {
+  plugin::LinkState state;
+  if (!table_.look(context_, peer, &state)) return std::nullopt;
+  return LinkState{.acknowledged = state.acknowledged,
+                   .arrived = state.arrived,
+                   .in_flight = state.in_flight,
+                   .unanswered = state.unanswered};
+}
+
 void GlooTransport::wake() { table_.wake(context_); }
 
 void GlooTransport::run_native(const plugin::NativeCall& call) {

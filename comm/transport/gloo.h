@@ -54,6 +54,7 @@ class GlooTransport : public Transport {
                                                     std::span<const std::byte> from) override;
   [[nodiscard]] std::optional<Undelivered> deliver(const Deadline& deadline,
                                                    const std::atomic<bool>& stop) override;
+  [[nodiscard]] std::optional<LinkState> look(int peer) override;
   void wake() override;
 
   // Runs one of Gloo's own collectives. Throws TransportFailure.

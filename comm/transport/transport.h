@@ -24,6 +24,7 @@
 
 #include "base/deadline.h"
 #include "bp/error.h"
+#include "comm/transport/link_watch.h"
 
 namespace bp {
 
@@ -96,6 +97,9 @@ class Transport {
                                                            const std::atomic<bool>&) {
     return std::nullopt;
   }
+
+  // Returns what is known of the connection to `peer`, from any thread; nothing if there is none.
+  [[nodiscard]] virtual std::optional<LinkState> look(int) { return std::nullopt; }
 
   // Makes every waiter of this rank read its `stop` flag again.
   virtual void wake() = 0;

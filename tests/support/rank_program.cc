@@ -199,16 +199,27 @@ int reduce_until_killed(int victim) {
 }
 
 // Sums until every rank has received a SIGUSR1.
-int work() {
+int work(const bp::CommunicatorOptions& options) {
   static volatile std::sig_atomic_t asked = 0;
   ::signal(SIGUSR1, [](int) { asked = 1; });
-  bp::Communicator world = bp::Communicator::create();
+  bp::Communicator world = bp::Communicator::create(options);
   say("working");
   std::vector<std::int64_t> data(1000, 0);
   while (data[0] != world.size()) {
     data.assign(data.size(), asked);
     bp::all_reduce(world, bp::view(data), {.name = "asked"});
   }
+  world.finish();
+  return 0;
+}
+
+// Rank 0 does something else for `time`, while rank 1 waits for it in a barrier.
+int rest(std::chrono::seconds time) {
+  bp::Communicator world = bp::Communicator::create();
+  bp::barrier(world);
+  say("resting");
+  if (rank() == 0) std::this_thread::sleep_for(time);
+  bp::barrier(world);
   world.finish();
   return 0;
 }
@@ -346,8 +357,13 @@ int main(int argc, char** argv) {
   if (command == "last") {  // OPERATION COUNT
     return bp::test::end_with(argument, static_cast<std::size_t>(std::atoll(argv[3])));
   }
-  if (command == "work") {
-    return work();
+  if (command == "rest") {  // SECONDS
+    return rest(std::chrono::seconds(std::atoi(argv[2])));
+  }
+  if (command == "work") {  // [MILLISECONDS], the timeout
+    bp::CommunicatorOptions options;
+    if (!argument.empty()) options.timeout = std::chrono::milliseconds(std::atoi(argv[2]));
+    return work(options);
   }
   if (command == "be-suspended") {  // MILLISECONDS
     return be_suspended(std::chrono::milliseconds(std::atoi(argv[2])));

@@ -16,6 +16,8 @@
 #include <system_error>
 #include <utility>
 
+#include "comm/transport/gloo_plugin/tcp_link.h"
+
 namespace bp::gloo_plugin {
 namespace {
 
@@ -108,6 +110,7 @@ class AdoptedPair : public tcp::Pair {
     device_->unregisterDescriptor(fd_, this);
     ::close(fd_);
     fd_ = connection;
+    keep_alive(fd_);
     try {
       handleConnected();
     } catch (const std::exception&) {  // Gloo asks for the peer's address, and the peer has ended
@@ -128,6 +131,12 @@ class AdoptedPair : public tcp::Pair {
   [[nodiscard]] bool is_writing() {
     const std::lock_guard lock(m_);
     return state_ == CONNECTED && !tx_.empty();
+  }
+  [[nodiscard]] bool look(LinkState& now) {
+    const std::lock_guard lock(m_);
+    if (state_ != CONNECTED) return false;
+    now = link_state(fd_);
+    return true;
   }
 };
 
@@ -178,6 +187,10 @@ int duplicate_connection(gloo::transport::Context& context, int peer) {
 
 bool is_writing(gloo::transport::Context& context, int peer) {
   return adopted(context, peer).is_writing();
+}
+
+bool look_at_connection(gloo::transport::Context& context, int peer, LinkState& now) {
+  return adopted(context, peer).look(now);
 }
 
 void close_connections(gloo::transport::Device& device,

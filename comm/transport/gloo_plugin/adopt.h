@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "comm/transport/gloo_plugin/table.h"
+
 namespace bp::gloo_plugin {
 
 // Owns descriptors until they are taken. The destructor closes the rest.
@@ -45,6 +47,9 @@ class Connections {
 [[nodiscard]] int duplicate_connection(gloo::transport::Context& context, int peer);
 // Returns whether Gloo holds bytes for `peer` that the connection has not taken yet.
 [[nodiscard]] bool is_writing(gloo::transport::Context& context, int peer);
+
+// Writes the present state of the connection to `peer`. Returns false if Gloo has closed it.
+[[nodiscard]] bool look_at_connection(gloo::transport::Context& context, int peer, LinkState& now);
 
 // Closes all connections of `rank`. The kernel still delivers what they were given, which a reset,
 // Gloo's own way to close, would throw away. Gloo waits for the end of a turn of the device's

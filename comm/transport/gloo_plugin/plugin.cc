@@ -12,6 +12,7 @@ namespace bp::gloo_plugin {
 namespace {
 
 void set(Failure* failure, Failure::Kind kind, const char* what) {
+  if (failure == nullptr) return;
   const std::string text = readable(what);
   failure->kind = kind;
   failure->text[text.copy(failure->text, sizeof(failure->text) - 1)] = '\0';
@@ -82,8 +83,15 @@ std::int32_t deliver(void* context,
   });
 }
 
-constexpr Table kTable = {kVersion, connect, disconnect,         post,   release,
-                          wait,     wake,    run_native_guarded, deliver};
+bool look(void* context, std::int32_t peer, LinkState* state) {
+  return guarded(nullptr, false, [&] {
+    auto& connections = static_cast<Context*>(context)->gloo()->buffers().transport();
+    return look_at_connection(connections, peer, *state);
+  });
+}
+
+constexpr Table kTable = {kVersion, connect, disconnect,         post,    release,
+                          wait,     wake,    run_native_guarded, deliver, look};
 
 }  // namespace
 }  // namespace bp::gloo_plugin

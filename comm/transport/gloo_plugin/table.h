@@ -9,7 +9,7 @@
 
 namespace bp::gloo_plugin {
 
-inline constexpr std::uint32_t kVersion = 4;  // must change with anything below
+inline constexpr std::uint32_t kVersion = 5;  // must change with anything below
 inline constexpr const char* kEntry = "bp_gloo_plugin";
 
 struct Failure {
@@ -41,6 +41,14 @@ struct Posting {
 struct Undelivered {
   std::int32_t peer = -1;
   std::size_t bytes = 0;
+};
+
+// See LinkState in comm/transport/link_watch.h.
+struct LinkState {
+  std::uint64_t acknowledged = 0;
+  std::uint64_t arrived = 0;
+  std::uint64_t in_flight = 0;
+  std::int32_t unanswered = 0;
 };
 
 // One of Gloo's own collectives.
@@ -92,6 +100,9 @@ struct Table {
                           const std::atomic<bool>* stop,
                           Undelivered* left,
                           Failure*) = nullptr;
+
+  // Writes what the kernel knows of the connection to `peer`. Returns false if it is closed.
+  bool (*look)(void* context, std::int32_t peer, LinkState*) = nullptr;
 };
 
 using Entry = const Table*();
