@@ -2,6 +2,7 @@
 // its part of an operation long before another rank has its bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@ namespace bp::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class LinkTest : public HostsTest {
  protected:
@@ -57,6 +59,24 @@ class LinkOf20Mbit : public LinkTest {
 // waits for the first: each takes more than a stall, but no rank waits in vain.
 TEST_F(LinkOf20Mbit, AMessageOnItsWayIsNoCircle) {
   expect_success({"-H", "a:1,b:1", rank_program(), "last", "messages", "1000000"});
+}
+
+// Rank 0 has done its part, and waits in finish() for what its kernel still has for rank 1.
+TEST_F(LinkOf20Mbit, APeerThatDiesIsNotWaitedFor) {
+  BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "last", "broadcast", "4000000"});
+  ASSERT_TRUE(bprun.wait_for("[0] broadcast is over\n"));
+  hosts().at("b", "pkill -KILL -x rank_program");
+  EXPECT_EQ(bprun.finish(), 137) << bprun.err();
+}
+
+TEST_F(LinkOf20Mbit, APeerThatIsStoppedIsWaitedFor) {
+  BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "last", "broadcast", "4000000"});
+  ASSERT_TRUE(bprun.wait_for("[0] broadcast is over\n"));
+  hosts().at("b", "pkill -STOP -x rank_program");
+  ::sleep(3);  // longer than the bytes take
+  EXPECT_THAT(bprun.out(), Not(HasSubstr("ended after")));
+  hosts().at("b", "pkill -CONT -x rank_program");
+  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
 }
 
 class LossyLinks : public LinkTest {

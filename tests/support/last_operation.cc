@@ -109,6 +109,8 @@ int end_with(const std::string& operation, std::size_t count) {
   barrier(world);
   const auto begin = std::chrono::steady_clock::now();
   const bool right = is_right(operation, world, count);
+  std::printf("%s is over\n", operation.c_str());
+  std::fflush(stdout);
   world.finish();
   const auto took = std::chrono::steady_clock::now() - begin;
   const auto shown = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();

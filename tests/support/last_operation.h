@@ -6,9 +6,9 @@
 
 namespace bp::test {
 
-// Carries out one operation with `count` elements of four bytes and ends. Prints how long both
-// took, "all_reduce ended after 123 ms". Returns the program's exit code: 0 if each element is
-// right.
+// Carries out one operation with `count` elements of four bytes, prints "all_reduce is over", and
+// ends. Prints how long all took, "all_reduce ended after 123 ms". Returns the program's exit code:
+// 0 if each element is right.
 //
 //   all_reduce, broadcast, reduce, all_gather    the collectives, from or to rank 0
 //   message    rank 0 sends a message to each other rank
