@@ -40,10 +40,12 @@ void broadcast(Communicator& comm, at::Tensor& tensor, const CollectiveOptions& 
 //
 // backward() through them is a collective too, named "<name> backward". So either all ranks' inputs
 // must require a gradient or none may, and all ranks must run backward through the same ones in the
-// same order. `comm` must outlive the result's graph. Errors are those of the collectives, and
-// invalid_argument for a gradient through min, max or product.
+// same order. With create_graph the gradients have gradients themselves, of any order. `comm` must
+// outlive the result's graph. Errors are those of the collectives, and invalid_argument for a
+// gradient through min, max or product.
 
-// Returns the reduction over all ranks. Sum and average have gradients.
+// Returns the reduction over all ranks. Sum and average have gradients, with prescale and
+// postscale.
 [[nodiscard]] at::Tensor all_reduced(Communicator& comm,
                                      const at::Tensor& tensor,
                                      const CollectiveOptions& options = {});

@@ -7,6 +7,7 @@
 #include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <vector>
 
@@ -64,6 +65,17 @@ TEST(Autograd, OfAnAverage) {
   });
 }
 
+TEST(Autograd, OfASumWithFactors) {
+  run_ranks(3, [](Communicator& world) {
+    const at::Tensor x = input(world, {2});
+    const at::Tensor y = all_reduced(world, x, {.prescale = 2, .postscale = 0.5});
+    EXPECT_THAT(values(y), ElementsAre(300, 303));
+    const at::Tensor z = all_reduced(world, x, {.prescale = 2, .postscale = 4});
+    ((y + z) * factor(world)).sum().backward();
+    EXPECT_THAT(values(x.grad()), Each(54));  // 6 x (1 + 8)
+  });
+}
+
 TEST(Autograd, OfAGather) {
   run_ranks(3, [](Communicator& world) {
     const at::Tensor x = input(world, {2, 2});
@@ -97,6 +109,57 @@ TEST(Autograd, OfABroadcast) {
     (y * factor(world)).sum().backward();
     EXPECT_THAT(values(x.grad()), Each(world.rank() == 1 ? 6 : 0));
   });
+}
+
+// Rank r has x_r = r + 1 and y, which a collective makes of all x_r^3. Every rank's loss is y^2.
+// The first derivatives are squared and differentiated again, as a gradient penalty does.
+struct SecondDerivative {
+  const char* name;
+  at::Tensor (*of_ranks)(Communicator& world, const at::Tensor& mine);
+  at::Tensor (*plainly)(const std::vector<at::Tensor>& of_ranks);
+};
+constexpr SecondDerivative kSecondDerivatives[] = {
+    {"sum",
+     [](Communicator& world, const at::Tensor& mine) {
+       return all_reduced(world, mine, {.prescale = 2});
+     },
+     [](const std::vector<at::Tensor>& of) { return 2 * (of[0] + of[1] + of[2]); }},
+    {"gather",
+     [](Communicator& world, const at::Tensor& mine) {
+       return (all_gathered(world, mine) * at::arange(1, 4, mine.options())).sum();
+     },
+     [](const std::vector<at::Tensor>& of) { return of[0] + 2 * of[1] + 3 * of[2]; }},
+    {"broadcast",
+     [](Communicator& world, const at::Tensor& mine) {
+       return broadcasted(world, mine, {.root = 1});
+     },
+     [](const std::vector<at::Tensor>& of) { return of[1] + 0 * (of[0] + of[2]); }}};
+
+void square_and_differentiate_again(const at::Tensor& loss, const std::vector<at::Tensor>& inputs) {
+  const auto first = torch::autograd::grad({loss}, inputs, {}, true, /*create_graph=*/true);
+  at::Tensor penalty = first[0].square().sum();
+  for (std::size_t i = 1; i < first.size(); ++i) penalty = penalty + first[i].square().sum();
+  penalty.backward();
+}
+
+TEST(Autograd, SecondDerivativesAreThoseOfOneProcess) {
+  for (const SecondDerivative& one : kSecondDerivatives) {
+    run_ranks(3, [&](Communicator& world) {
+      const auto options = at::device(test::tensor_device()).dtype(at::kDouble);
+      std::vector<at::Tensor> all;
+      std::vector<at::Tensor> cubes;
+      for (int r = 0; r < 3; ++r) {
+        all.push_back(at::full({1}, r + 1.0, options).requires_grad_());
+        cubes.push_back(all.back().pow(3));
+      }
+      square_and_differentiate_again(3 * one.plainly(cubes).square().sum(), all);
+      const auto rank = static_cast<std::size_t>(world.rank());
+      const at::Tensor x = all[rank].detach().clone().requires_grad_();
+      square_and_differentiate_again(one.of_ranks(world, x.pow(3)).square().sum(), {x});
+      EXPECT_EQ(x.grad().item<double>(), all[rank].grad().item<double>())
+          << one.name << ", rank " << rank;
+    });
+  }
 }
 
 TEST(Autograd, AcceptsAnyStridesWithinALargerGraph) {
