@@ -1,11 +1,21 @@
 #include "comm/torch/bucket.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
 #include "bp/collective.h"
 
 namespace bp {
+namespace {
+
+View elements_at(View data, std::size_t offset, std::size_t count) {
+  data.data += offset * size_of(data.type);
+  data.count = count;
+  return data;
+}
+
+}  // namespace
 
 Bucket::Bucket(Communicator& comm,
                BucketPlan plan,
@@ -45,11 +55,25 @@ void Bucket::write_extra(std::span<const float> values) {
 void Bucket::clear(const Slot& slot) {
   arithmetic_.clear({memory_.get() + slot.offset * size_of(plan_.type), slot.count, plan_.type,
                      buffer_->device()});
+  empty_.push_back(slot.offset);
+}
+
+template <class Act>
+void Bucket::for_filled(const Act& act) const {
+  if (empty_.empty()) return act(0, plan_.count);
+  for (const Slot& slot : plan_.slots) {
+    if (std::ranges::count(empty_, slot.offset) == 0) act(slot.offset, slot.count);
+  }
 }
 
 void Bucket::start(const std::string& name) {
   if (is_narrowed()) {
-    if (residuals_) arithmetic_.add(gradients(), errors());
+    if (residuals_) {
+      for_filled([this](std::size_t offset, std::size_t count) {
+        arithmetic_.add(elements_at(gradients(), offset, count),
+                        elements_at(errors(), offset, count));
+      });
+    }
     arithmetic_.convert(sums(), gradients());
   }
   name_ = name;
@@ -60,11 +84,16 @@ void Bucket::start(const std::string& name) {
 }
 
 void Bucket::finish(bool count_errors) {
-  if (!is_narrowed()) return;
-  if (count_errors && residuals_) {
-    arithmetic_.rounding_errors(plan_.wire, errors(), gradients());
+  if (is_narrowed()) {
+    if (count_errors && residuals_) {
+      for_filled([this](std::size_t offset, std::size_t count) {
+        arithmetic_.rounding_errors(plan_.wire, elements_at(errors(), offset, count),
+                                    elements_at(gradients(), offset, count));
+      });
+    }
+    arithmetic_.convert(gradients(), sums());
   }
-  arithmetic_.convert(gradients(), sums());
+  empty_.clear();
 }
 
 void Bucket::scale_residuals(double factor) {

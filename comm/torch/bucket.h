@@ -16,6 +16,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "bp/communicator.h"
 #include "comm/torch/bucket_arithmetic.h"
@@ -43,6 +44,7 @@ class Bucket {
   [[nodiscard]] View extra() const;
   // Writes them. `values` must have as many as the constructor's `extra`.
   void write_extra(std::span<const float> values);
+  // Writes zeros, because the slot has no gradient in this window.
   void clear(const Slot& slot);
 
   // Until finish(), the caller must not touch the gradients and the extra elements.
@@ -61,6 +63,9 @@ class Bucket {
   // Only if is_narrowed(): f32.
   [[nodiscard]] View gradients() const;
   [[nodiscard]] View errors() const;
+  // Calls act(offset, count) for the elements that have a gradient in this window.
+  template <class Act>
+  void for_filled(const Act& act) const;
 
   Communicator& comm_;
   const BucketArithmetic& arithmetic_;
@@ -69,6 +74,7 @@ class Bucket {
   std::shared_ptr<Buffer> buffer_;     // what is summed
   std::shared_ptr<std::byte> memory_;  // in buffer_, unless is_narrowed()
   std::shared_ptr<std::byte> residuals_;
+  std::vector<std::size_t> empty_;  // offsets of slots without a gradient in this window
   std::string name_;
   Work work_;
 };

@@ -15,8 +15,8 @@ class BucketProgress {
 
   // Begins a window in which no bucket waits for a gradient.
   void clear();
-  // Bucket `bucket` waits for one more gradient.
-  void expect(std::size_t bucket) { ++outstanding_[bucket]; }
+  // Bucket `bucket` waits for `gradients` more gradients.
+  void expect(std::size_t bucket, std::size_t gradients = 1) { outstanding_[bucket] += gradients; }
   // A gradient that `bucket` waits for has arrived.
   void arrived(std::size_t bucket) { --outstanding_[bucket]; }
   // No bucket waits for a gradient any more.
@@ -25,6 +25,7 @@ class BucketProgress {
   // Returns the bucket to start next, which counts as started from here on. Returns nothing if it
   // still waits for a gradient, or if all have started.
   [[nodiscard]] std::optional<std::size_t> next();
+  [[nodiscard]] bool has_started(std::size_t bucket) const { return bucket < next_; }
 
  private:
   std::vector<std::size_t> outstanding_;  // gradients that each bucket waits for

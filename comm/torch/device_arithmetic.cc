@@ -43,12 +43,11 @@ class DeviceBucketArithmetic final : public BucketArithmetic {
     return {floats, static_cast<std::byte*>(floats->mutable_data_ptr())};
   }
   void clear(const View& data) const override { tensor_of(data).zero_(); }
-  // One fill for each of a few values, because a copy from the host could make the host wait.
+  // A copy of a few values from pageable memory is staged at once, so the host does not wait.
   void write(const View& to, std::span<const float> values) const override {
-    const at::Tensor tensor = tensor_of(to);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      tensor.select(0, static_cast<std::int64_t>(i)).fill_(values[i]);
-    }
+    const auto count = static_cast<std::int64_t>(values.size());
+    tensor_of(to).copy_(at::from_blob(const_cast<float*>(values.data()), {count}, at::kFloat),
+                        /*non_blocking=*/true);
   }
   std::optional<double> read(std::span<double> values,
                              const ConstView& from,

@@ -16,6 +16,7 @@
 #include "comm/torch/parameters.h"
 #include "comm/torch/refuse.h"
 #include "comm/torch/state_broadcast.h"
+#include "comm/torch/step_agreement.h"
 
 namespace bp {
 namespace {
@@ -58,6 +59,7 @@ class DistributedOptimizer::Impl {
   const ParameterSet parameters_;
   const std::unique_ptr<torch::optim::Optimizer> optimizer_;
   FailureLatch latch_;
+  StepAgreement agreement_;
   GradientWindow window_;
   ClosureStep closure_step_;
   std::optional<Members> members_;        // of optimizer_, as all ranks have agreed
@@ -72,7 +74,8 @@ DistributedOptimizer::Impl::Impl(Communicator& comm,
       options_(checked(options)),
       parameters_(sort_parameters(parameters)),
       optimizer_(required(std::move(optimizer))),
-      window_(comm, parameters_, options_, latch_),
+      agreement_(comm, parameters_.trained, options_.sparse_gradients, *optimizer_),
+      window_(comm, parameters_, options_, latch_, agreement_),
       closure_step_(comm, parameters_, *optimizer_, window_) {
   require_known(options_.sparse_gradients, parameters_);
   agree_on_members();
@@ -129,22 +132,26 @@ void DistributedOptimizer::Impl::broadcast_parameters(int root) {
     broadcast_state(comm_, *optimizer_, parameters_.device(), root);
     share_buffers(root);
     closure_step_.state_was_broadcast();
+    agreement_.run_write([] {});
+    agreement_.confirmed();
   });
 }
 
 bool DistributedOptimizer::Impl::step() {
   latch_.require_usable();
   closure_step_.require_step_possible();
+  window_.require_same_forms();
   window_.reduce();
   const bool steps = window_.can_step();
   latch_.run([&] {
     agree_on_members();
-    if (steps) {
+    share_buffers(0);
+    window_.prepare_end();
+    if (steps) {  // the last that can fail because of another rank has been done
       const TraceScope scope(comm_.trace(), kTraceRow, "step");
-      optimizer_->step();
+      agreement_.run_write([&] { optimizer_->step(); });
     }
     window_.end();
-    share_buffers(0);
   });
   return steps;
 }
@@ -155,9 +162,12 @@ bool DistributedOptimizer::Impl::step(const std::function<void()>& closure) {
   closure_step_.require_possible(closure);
   latch_.run([&] {
     agree_on_members();
-    closure_step_.run(closure);
-    window_.end();
+    agreement_.suspend(true);
+    agreement_.run_write([&] { closure_step_.run(closure); });
+    agreement_.suspend(false);
     share_buffers(0);
+    window_.prepare_end();
+    window_.end();
   });
   return true;
 }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "bp/collective.h"
 #include "bp/log.h"
 #include "bp/trace.h"
+#include "comm/torch/loss_graph.h"
 #include "comm/torch/refuse.h"
 #include "comm/torch/tensor_view.h"
 
@@ -27,6 +30,21 @@ GradientsOptions gradients_options(const DistributedOptimizerOptions& options) {
           .error_feedback = options.error_feedback,
           .check_finite = options.loss_scaling.initial > 0 || options.wire == DataType::f16 ||
                           options.error_feedback};
+}
+
+struct Range {
+  double least;
+  double most;
+};
+
+// The positive numbers of a floating type that keep all their digits, and those of f16 that do not,
+// because they are what loss scaling is for.
+Range normal_numbers_of(at::ScalarType type) {
+  using Float = std::numeric_limits<float>;
+  using Double = std::numeric_limits<double>;
+  if (type == at::kHalf) return {0x1p-24, 65504};
+  if (type == at::kDouble) return {Double::min(), Double::max()};
+  return {Float::min(), Float::max()};
 }
 
 // "a, b, c and 4 more"
@@ -44,28 +62,35 @@ std::string enumerate(const std::vector<std::string>& names) {
 GradientWindow::GradientWindow(Communicator& comm,
                                const ParameterSet& parameters,
                                const DistributedOptimizerOptions& options,
-                               FailureLatch& latch)
+                               FailureLatch& latch,
+                               StepAgreement& agreement)
     : comm_(comm),
       parameters_(parameters),
       micro_batches_(options.micro_batches),
       latch_(latch),
+      agreement_(agreement),
+      forms_(parameters.trained),
       gradients_(comm, parameters.trained, gradients_options(options)),
       loss_scale_(options.loss_scaling),
-      hooks_(parameters.trained, [this](std::size_t i) { gradient_arrived(i); }),
+      hooks_(parameters.trained,
+             {.takes = [this](std::size_t i,
+                              const at::Tensor& gradient) { return takes_late(i, gradient); },
+              .arrived = [this](std::size_t i) { gradients_.arrived(i); }}),
       can_overflow_(gradients_options(options).check_finite),
       nominal_weight_(options.nominal_weight) {}
 
-// Autograd has accumulated a gradient into parameter `i`.
-void GradientWindow::gradient_arrived(std::size_t i) {
+// Autograd is about to accumulate a gradient into parameter `i`.
+bool GradientWindow::takes_late(std::size_t i, const at::Tensor& gradient) {
   if (!in_backward_) {
     const std::string why =
         concat("parameter ", parameters_.trained[i].name,
                " got a gradient outside of backward(): call backward(loss, weight) instead of "
-               "loss.backward() for every loss that runs through it");
+               "loss.backward() for every loss that runs through it. (If a backward pass inside "
+               "that of another optimizer made it: give both networks one optimizer)");
     latch_.set(why);
     refuse(why);
   }
-  gradients_.arrived(i);
+  return gradients_.takes_late(i, gradient);
 }
 
 void GradientWindow::require_empty(const char* call) const {
@@ -96,6 +121,7 @@ void GradientWindow::require_backward_makes_sense(const at::Tensor& loss, double
              "first, freeze afterwards");
     }
   }
+  require_same_forms();
   require_untouched();
 }
 
@@ -115,22 +141,33 @@ void GradientWindow::backward(const at::Tensor& loss, double weight, bool retain
   latch_.run([&] {
     agree_on_nominal_weight(weight);
     ++backwards_;
-    if (weight > 0) {
-      add_loss(loss, weight);
-    }
     const bool is_last = backwards_ == micro_batches_;
-    if (is_last && weight > 0) {
-      close();
-      gradients_.expect_last(mine_);
-    }
     if (weight > 0) {
-      run_backward(loss, weight, retain_graph);
+      const double factor = factor_of(loss, weight);
+      add_loss(loss, weight);
+      if (is_last) {
+        phase_ = Phase::reducing;
+        gradients_.expect_last();
+      }
+      run_backward(loss, factor, retain_graph);
     }
     if (is_last) {
-      close();
-      gradients_.start_rest(mine_);
+      start_rest(/*is_from_backward=*/true);
     }
   });
+}
+
+// Returns the number that the loss is multiplied by, which must be one of the loss's type.
+double GradientWindow::factor_of(const at::Tensor& loss, double weight) const {
+  const double factor = weight / nominal_weight_ * loss_scale_.value();
+  const auto [least, most] = normal_numbers_of(loss.scalar_type());
+  if (!(factor >= least && factor <= most)) {
+    refuse("backward() with weight ", weight, " multiplies the loss by ", factor,
+           ", since the nominal weight of a window is ", nominal_weight_,
+           ", and that is out of the range of ", loss.scalar_type(),
+           ": set nominal_weight to about the weight of a window over all ranks");
+  }
+  return factor;
 }
 
 void GradientWindow::add_loss(const at::Tensor& loss, double weight) {
@@ -159,31 +196,33 @@ void GradientWindow::agree_on_nominal_weight(double first_weight) {
   nominal_weight_ = nominal;
 }
 
-void GradientWindow::run_backward(const at::Tensor& loss, double weight, bool retain_graph) {
+// Leaves of other optimizers get no gradient. Autograd need not even compute it, if every step of
+// the graph is its own: it then runs only those that lead to the named inputs. A step with other
+// code runs always, since it may fill leaves to which the graph does not lead.
+void GradientWindow::run_backward(const at::Tensor& loss, double factor, bool retain_graph) {
   const TraceScope scope(comm_.trace(), kTraceRow, "backward");
-  // The inputs are named so that no other leaf of the graph gets a gradient. Those of another
-  // optimizer belong to it.
-  std::vector<at::Tensor> inputs;
-  for (const auto& [name, tensor] : parameters_.trained) {
-    if (tensor.requires_grad()) {
-      inputs.push_back(tensor);
-    }
+  hooks_.renew();
+  LossGraph graph = graph_of(loss, hooks_);
+  std::optional<at::TensorList> inputs;
+  if (!graph.others.empty() && !graph.runs_other_code) {
+    inputs = graph.leaves;
   }
-  if (inputs.empty()) {
-    return;
+  if (!inputs || !inputs->empty()) {
+    const GradientHooks::Shield shield(std::move(graph.others));
+    const ScopedFlag in_backward(in_backward_);
+    const at::Tensor gradient =
+        factor == 1 ? at::Tensor() : at::full(loss.sizes(), factor, loss.options());
+    loss.backward(gradient, retain_graph, /*create_graph=*/false, inputs);
   }
-  const ScopedFlag in_backward(in_backward_);
-  const double scale = weight / nominal_weight_ * loss_scale_.value();
-  const at::Tensor gradient =
-      scale == 1 ? at::Tensor() : at::full(loss.sizes(), scale, loss.options());
-  loss.backward(gradient, retain_graph, /*create_graph=*/false, inputs);
+  gradients_.backward_ended();
 }
 
-void GradientWindow::close() {
-  if (phase_ == Phase::accumulating) {
-    phase_ = Phase::reducing;
-    mine_.stops = std::exchange(stop_requested_, false) ? 1 : 0;
-  }
+void GradientWindow::start_rest(bool is_from_backward) {
+  phase_ = Phase::reducing;
+  mine_.stops = std::exchange(stop_requested_, false);
+  mine_.fingerprint = agreement_.fingerprint();
+  mine_.is_from_backward = is_from_backward;
+  gradients_.start_rest(mine_);
 }
 
 // Leads from any phase to `reduced`. The division is then still pending.
@@ -198,17 +237,21 @@ void GradientWindow::finish_reduction() {
   latch_.run([&] {
     agree_on_nominal_weight(0);
     if (phase_ == Phase::accumulating) {
-      close();
-      gradients_.start_rest(mine_);
+      start_rest(/*is_from_backward=*/false);
     }
     const Totals all = [&] {
       const TraceScope scope(comm_.trace(), kTraceRow, "wait for gradients");
       return gradients_.finish();
     }();
+    if (all.fingerprints == Totals::Fingerprints::different) {
+      agreement_.refuse_difference();
+    } else if (all.fingerprints == Totals::Fingerprints::equal) {
+      agreement_.confirmed();
+    }
     const bool empty = all.weight <= 0;
     result_ = {.loss = empty ? 0 : all.weighted_loss / all.weight,
                .weight = all.weight,
-               .stop = all.stops > 0,
+               .stop = all.stops,
                .overflow = !all.finite};
     pending_scale_ = empty ? 1 : nominal_weight_ / all.weight / loss_scale_.value();
     phase_ = Phase::reduced;
@@ -217,7 +260,7 @@ void GradientWindow::finish_reduction() {
 }
 
 void GradientWindow::warn_of_missing() {
-  if (has_warned_ || mine_.weight == 0) {
+  if (has_warned_ || comm_.rank() > 0 || result_->weight == 0) {
     return;
   }
   const auto missing = gradients_.missing();
@@ -226,9 +269,10 @@ void GradientWindow::warn_of_missing() {
   }
   has_warned_ = true;
   log(LogLevel::warn,
-      concat("DistributedOptimizer: no gradient in this window for ", missing.size(), " of ",
-             parameters_.trained.size(), " parameters (", enumerate(missing),
-             "); it counts as zero. Freeze what the loss does not use. Said once."));
+      concat("DistributedOptimizer: no rank has a gradient in this window for ", missing.size(),
+             " of ", parameters_.trained.size(), " parameters (", enumerate(missing),
+             "), and step() leaves them as they are. Freeze what the loss does not use. Said "
+             "once."));
 }
 
 void GradientWindow::scale_gradients(double coefficient) {
@@ -269,16 +313,19 @@ double GradientWindow::clip_grad_norm(double max_norm) {
   return norm;
 }
 
-// Broadcasts rank 0's order until rank 0 has seen a whole window, which in most runs is once.
-void GradientWindow::agree_on_bucket_order(std::vector<std::size_t> mine) {
-  if (comm_.size() == 1 || !gradients_.order().empty()) {
+// Broadcasts rank 0's order of buckets until rank 0 has seen a whole window, which in most runs is
+// once.
+void GradientWindow::prepare_end() {
+  const bool is_agreed = comm_.size() == 1 || !gradients_.order().empty();
+  if (phase_ != Phase::reduced || result_->weight <= 0 || is_agreed) {
     return;
   }
+  const std::vector<std::size_t> mine = gradients_.arrival_order();
   std::vector<std::int64_t> order(mine.begin(), mine.end());
   order.resize(parameters_.trained.size(), -1);
   broadcast(comm_, view(order), {.name = "bucket order"});
   if (order.front() >= 0) {
-    gradients_.rearrange({order.begin(), order.end()});
+    next_order_.assign(order.begin(), order.end());
   }
 }
 
@@ -286,10 +333,11 @@ void GradientWindow::end() {
   if (phase_ != Phase::reduced) {
     return;
   }
-  std::vector<std::size_t> arrivals = gradients_.arrival_order();
   gradients_.clear();
+  if (!next_order_.empty()) {
+    gradients_.rearrange(std::exchange(next_order_, {}));
+  }
   if (result_->weight > 0) {
-    agree_on_bucket_order(std::move(arrivals));
     gradients_.scale_residuals(loss_scale_.update(result_->overflow));
   }
   phase_ = Phase::accumulating;

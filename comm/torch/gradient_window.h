@@ -18,7 +18,9 @@
 #include "comm/torch/gradient_hooks.h"
 #include "comm/torch/gradients.h"
 #include "comm/torch/loss_scale.h"
+#include "comm/torch/parameter_forms.h"
 #include "comm/torch/parameters.h"
+#include "comm/torch/step_agreement.h"
 
 namespace bp {
 
@@ -35,7 +37,8 @@ class GradientWindow {
   GradientWindow(Communicator& comm,
                  const ParameterSet& parameters,
                  const DistributedOptimizerOptions& options,
-                 FailureLatch& latch);
+                 FailureLatch& latch,
+                 StepAgreement& agreement);
 
   // As the functions of DistributedOptimizer.
   void backward(const at::Tensor& loss, double weight, bool retain_graph);
@@ -52,41 +55,49 @@ class GradientWindow {
   [[nodiscard]] bool can_step() const { return result_->weight > 0 && !result_->overflow; }
   // Whether a window can overflow with these options.
   [[nodiscard]] bool can_overflow() const { return can_overflow_; }
+  // After reduce(): the ranks tell each other what end() needs. Collective. So a communicator that
+  // fails does so before the wrapped optimizer's step.
+  void prepare_end();
   // Empties a window that is reduced. Without one it does nothing.
   void end();
   // Throws invalid_argument, naming `call`, unless the window is empty.
   void require_empty(const char* call) const;
+  // Throws invalid_argument if a parameter has another type, shape or device than at construction.
+  void require_same_forms() const { forms_.require_unchanged(); }
 
   [[nodiscard]] const Gradients& gradients() const { return gradients_; }
 
  private:
   enum class Phase : std::uint8_t { accumulating, reducing, reduced };
 
-  void gradient_arrived(std::size_t i);
+  bool takes_late(std::size_t i, const at::Tensor& gradient);
   void require_untouched() const;
   void require_backward_makes_sense(const at::Tensor& loss, double weight) const;
   void agree_on_nominal_weight(double first_weight);
+  [[nodiscard]] double factor_of(const at::Tensor& loss, double weight) const;
   void add_loss(const at::Tensor& loss, double weight);
-  void run_backward(const at::Tensor& loss, double weight, bool retain_graph);
-  void close();
+  void run_backward(const at::Tensor& loss, double factor, bool retain_graph);
+  void start_rest(bool is_from_backward);
   void finish_reduction();
   void warn_of_missing();
   [[nodiscard]] double norm_of_sums();
   void scale_gradients(double coefficient);
-  void agree_on_bucket_order(std::vector<std::size_t> mine);
 
   Communicator& comm_;
   const ParameterSet& parameters_;
   const int micro_batches_;
   FailureLatch& latch_;
+  StepAgreement& agreement_;
+  ParameterForms forms_;
   Gradients gradients_;
   LossScale loss_scale_;
   GradientHooks hooks_;
   bool can_overflow_;
 
   Phase phase_ = Phase::accumulating;
-  int backwards_ = 0;  // in this window
-  Totals mine_;        // of this window, on this rank
+  int backwards_ = 0;                    // in this window
+  OwnTotals mine_;                       // of this window, on this rank
+  std::vector<std::size_t> next_order_;  // of buckets; empty: no change
   double nominal_weight_;
   double pending_scale_ = 1;  // the factor that reduced gradients have yet to be multiplied by
   std::optional<Result> result_;

@@ -40,7 +40,8 @@ bool Gradients::Entry::is_frozen() const {
 }
 
 bool Gradients::Entry::is_replaced() const {
-  return slot.defined() && !is_frozen() && !grad().is_same(slot);
+  const bool is_absent = is_unused && !grad().defined();
+  return slot.defined() && !is_frozen() && !is_absent && !grad().is_same(slot);
 }
 
 bool Gradients::Entry::is_untouched() const { return grad().unsafeGetTensorImpl() == arrived; }
@@ -52,7 +53,8 @@ Gradients::Gradients(Communicator& comm,
       device_(parameters.at(0).tensor.device()),
       on_device_(arithmetic_on(device_)),
       arithmetic_(on_device_ ? *on_device_ : host_bucket_arithmetic()),
-      options_(options) {
+      options_(options),
+      totals_(comm.size(), parameters.size()) {
   for (const Parameter& parameter : parameters) {
     const bool is_sparse = std::ranges::count(options.sparse, parameter.name) > 0;
     entries_.push_back({.parameter = parameter, .is_sparse = is_sparse});
@@ -91,7 +93,7 @@ void Gradients::lay_out(const std::vector<std::size_t>& order) {
                        [&](std::size_t i) { return !entries_[i].is_sparse; });
   std::vector<BucketPlan> plans = plan_buckets(sizes, dense, options_.limits);
   for (BucketPlan& plan : plans) {
-    const std::size_t extra = &plan == &plans.back() ? kTotals : 0;
+    const std::size_t extra = &plan == &plans.back() ? totals_.elements() : 0;
     const Bucket& bucket =
         buckets_.emplace_back(comm_, std::move(plan), extra, options_.error_feedback, arithmetic_);
     for (const Slot& slot : bucket.plan().slots) {
@@ -208,6 +210,8 @@ void Gradients::clear() {
     entry.grad().reset();
     entry.arrived = nullptr;
     entry.is_last = false;
+    entry.late.reset();
+    entry.is_unused = false;
   }
   progress_.clear();
   arrivals_.clear();
@@ -266,7 +270,7 @@ void Gradients::scale_residuals(double factor) {
 std::vector<std::string> Gradients::missing() const {
   std::vector<std::string> names;
   for (const Entry& entry : entries_) {
-    if (entry.parameter.tensor.requires_grad() && entry.arrived == nullptr) {
+    if (entry.parameter.tensor.requires_grad() && entry.is_unused) {
       names.push_back(entry.parameter.name);
     }
   }

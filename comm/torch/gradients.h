@@ -5,6 +5,11 @@
 // autograd has made the first gradient of a window, it is moved there; autograd adds later ones
 // there, and the optimizer reads the reduced gradient there. So each gradient is copied once. With
 // one rank there are no buckets, and gradients stay where autograd puts them.
+//
+// A backward pass may run others inside it, as re-entrant checkpoints do, so several gradients of
+// one parameter may arrive in it. The number is known from the backward passes before. One more
+// than expected may come when the bucket has started. It is then *late*: it is kept apart, and the
+// ranks sum late gradients at the end of the window, in collectives of their own.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,15 +30,29 @@
 #include "comm/torch/bucket_layout.h"
 #include "comm/torch/bucket_progress.h"
 #include "comm/torch/parameters.h"
+#include "comm/torch/window_totals.h"
 
 namespace bp {
 
-// What ranks add up besides gradients.
-struct Totals {
+// What a rank has besides gradients.
+struct OwnTotals {
   double weight = 0;
   double weighted_loss = 0;
   at::Tensor loss_on_device = {};  // a part of weighted_loss; undefined: none
-  double stops = 0;
+  bool stops = false;
+  std::uint64_t fingerprint = 0;  // of what must be the same on all ranks
+  bool is_from_backward = false;  // that is, as it was at the end of the window's last backward()
+};
+
+// The same of all ranks.
+struct Totals {
+  double weight = 0;
+  double weighted_loss = 0;
+  bool stops = false;  // some rank does
+  // Only fingerprints of the same place in the program can be compared. Some ranks may fill the
+  // window while others do not.
+  enum class Fingerprints : std::uint8_t { equal, different, incomparable };
+  Fingerprints fingerprints = Fingerprints::equal;
   bool finite = true;  // every sum is finite, or the options do not ask for the check
 };
 
@@ -54,17 +74,22 @@ class Gradients {
   Gradients(const Gradients&) = delete;
   Gradients& operator=(const Gradients&) = delete;
 
+  // Autograd is about to add `gradient` to that of parameter i. Returns true if it must not,
+  // because the gradient is late and has been taken.
+  [[nodiscard]] bool takes_late(std::size_t i, const at::Tensor& gradient);
   // Autograd has added to parameter i's gradient.
   void arrived(std::size_t i);
-  // From now on each arrival is the parameter's last one in this window. Buckets start in order,
-  // each as soon as it is complete. The last one carries `mine`.
-  void expect_last(const Totals& mine);
+  // A backward pass that has begun after the last call of this function has ended.
+  void backward_ended();
+  // From now on each arrival is in this window's last backward pass. Buckets start in order, each
+  // as soon as it is complete, but the last one only in start_rest().
+  void expect_last();
   // No further gradient arrives. Starts the remaining buckets, with zeros for missing gradients.
-  void start_rest(const Totals& mine);
-  // Waits for the sums, and sums sparse gradients. A window whose sums are not all finite leaves no
-  // residual. Afterwards every trained parameter has its reduced gradient, zeros if no rank had
-  // one; a frozen one has none. Returns the totals of all ranks, with the whole loss in
-  // weighted_loss.
+  // The last one carries `mine`.
+  void start_rest(const OwnTotals& mine);
+  // Waits for the sums, and sums sparse and late gradients. A window whose sums are not all finite
+  // leaves no residual. Afterwards every trained parameter has its reduced gradient, or none if no
+  // rank had one. Returns the totals of all ranks.
   [[nodiscard]] Totals finish();
 
   // After finish(): the 2-norm of all reduced gradients, in double precision. On the CPU it has the
@@ -79,8 +104,8 @@ class Gradients {
   // Throws invalid_argument, naming the parameter, if the program has cleared or replaced a
   // gradient that arrived in this window.
   void require_untouched() const;
-  // Returns the order in which gradients arrived in this window's last micro-batch; those that did
-  // not arrive follow. Empty if none arrived.
+  // Returns the order in which gradients arrived in this window's last micro-batch, each for the
+  // last time; those that did not arrive follow. Empty if none arrived.
   [[nodiscard]] std::vector<std::size_t> arrival_order() const;
   // Lays the buckets out in this order, which must have each parameter's index once and be the same
   // on all ranks. Only between windows. Residuals stay with their parameters.
@@ -93,15 +118,13 @@ class Gradients {
   void load_residuals(const NamedTensors& given);
   void scale_residuals(double factor);
 
-  // Returns the parameters that require a gradient and have got none in this window.
+  // After finish(): the parameters that require a gradient and have got none on any rank.
   [[nodiscard]] std::vector<std::string> missing() const;
 
   [[nodiscard]] std::size_t bucket_count() const { return buckets_.size(); }
   [[nodiscard]] std::uint64_t started() const { return started_; }  // since construction
 
  private:
-  static constexpr std::size_t kTotals = 3;  // f32 elements after the last bucket's slots
-
   struct Entry {
     Parameter parameter = {};
     bool is_sparse = false;
@@ -109,10 +132,15 @@ class Gradients {
     std::size_t bucket = 0;
     const void* arrived = nullptr;   // the gradient of this window, to see that it is replaced
     bool is_last = false;            // of the window's last micro-batch
+    std::size_t arrivals = 0;        // in this backward pass
+    std::size_t most_arrivals = 1;   // in any backward pass
+    at::Tensor late = {};            // the sum of late gradients; undefined: none
+    bool is_unused = false;          // no rank has a gradient; only after finish()
     std::int64_t version = 0;        // of `slot` when its bucket started
     const void* measured = nullptr;  // the gradient whose norm is in norm_
     std::int64_t measured_version = 0;
     [[nodiscard]] bool is_frozen() const;
+    [[nodiscard]] bool has_arrived() const { return arrived != nullptr || late.defined(); }
     [[nodiscard]] bool is_untouched() const;  // only after its arrival
     [[nodiscard]] bool is_replaced() const;   // only after finish(): it is no longer in its bucket
     [[nodiscard]] const at::Tensor& grad() const { return parameter.tensor.grad(); }
@@ -124,8 +152,10 @@ class Gradients {
   [[nodiscard]] at::Tensor whole(const Bucket& bucket) const;
   void start_complete();
   void start(Bucket& bucket);
+  void count_arrival(std::size_t i);
   void write_totals(Bucket& bucket) const;
-  void read_totals(Totals& all);
+  [[nodiscard]] Totals read_totals();
+  [[nodiscard]] Totals totals_of(std::span<const double> sums);
   [[nodiscard]] std::vector<ConstView> all_sums() const;
   [[nodiscard]] bool are_all_finite() const;
   // Returns few tensors that together hold every reduced gradient once, also one by which the
@@ -133,9 +163,10 @@ class Gradients {
   [[nodiscard]] std::vector<at::Tensor> memory() const;
   void remember_norm(double norm);
   [[nodiscard]] bool is_norm_known() const;
-  static void require_layout(const Entry& entry);
+  static void require_layout(const Entry& entry, const at::Tensor& gradient);
   void require_untouched_in_flight() const;
   void sum_sparse_ones();
+  [[nodiscard]] std::vector<at::Tensor> sum_late_ones();
   [[nodiscard]] std::vector<at::Tensor> outside_buckets() const;
   [[nodiscard]] std::string name_of(const Bucket& bucket) const;
 
@@ -146,11 +177,13 @@ class Gradients {
   GradientsOptions options_;
   std::vector<Entry> entries_;
   std::vector<Bucket> buckets_;
+  WindowTotals totals_;
   BucketProgress progress_;
   std::vector<std::size_t> order_;     // that all ranks agreed on; empty: reverse_order()
   std::vector<std::size_t> arrivals_;  // of last gradients in this window
   bool expecting_last_ = false;
-  Totals mine_;
+  bool some_rank_has_late_ones_ = false;
+  OwnTotals mine_;
   std::optional<double> norm_;  // of the reduced gradients, if they lie on a device
   std::uint64_t started_ = 0;
 };

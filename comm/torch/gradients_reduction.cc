@@ -1,14 +1,16 @@
 // How the gradients of a window are reduced: they arrive, their buckets start, and the sums come
 // back.
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 
 #include "base/text.h"
+#include "bp/collective.h"
+#include "bp/torch/collective.h"
 #include "comm/device/device.h"
 #include "comm/torch/gradients.h"
 #include "comm/torch/refuse.h"
@@ -16,11 +18,20 @@
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
+namespace {
 
-void Gradients::require_layout(const Entry& entry) {
-  const c10::Layout layout = entry.grad().layout();
+// Also of an undefined one.
+bool is_finite(const at::Tensor& tensor) {
+  return !tensor.defined() ||
+         std::isfinite(at::linalg_vector_norm(tensor, 2, {}, false, at::kDouble).item<double>());
+}
+
+}  // namespace
+
+void Gradients::require_layout(const Entry& entry, const at::Tensor& gradient) {
+  const c10::Layout layout = gradient.layout();
   if (layout == (entry.is_sparse ? c10::kSparse : c10::kStrided)) {
-    if (entry.is_sparse && entry.grad().sparse_dim() != 1) {
+    if (entry.is_sparse && gradient.sparse_dim() != 1) {
       refuse("parameter ", entry.parameter.name, " got a sparse gradient that is no list of rows");
     }
     return;
@@ -30,41 +41,69 @@ void Gradients::require_layout(const Entry& entry) {
                          : "make its embedding with sparse(false), or name it in sparse_gradients");
 }
 
+// Autograd would add to memory that is being summed.
+bool Gradients::takes_late(std::size_t i, const at::Tensor& gradient) {
+  Entry& entry = entries_[i];
+  if (!entry.slot.defined() || !progress_.has_started(entry.bucket)) {
+    return false;
+  }
+  require_layout(entry, gradient);
+  if (entry.late.defined()) {
+    entry.late.add_(gradient);
+  } else {
+    entry.late = gradient.detach().clone(at::MemoryFormat::Contiguous);
+  }
+  count_arrival(i);
+  return true;
+}
+
 void Gradients::arrived(std::size_t i) {
   Entry& entry = entries_[i];
-  require_layout(entry);
+  require_layout(entry, entry.grad());
   if (entry.slot.defined() && !entry.grad().is_same(entry.slot)) {
     entry.slot.copy_(entry.grad());
     entry.grad() = entry.slot;
   }
   entry.arrived = entry.grad().unsafeGetTensorImpl();
-  if (!expecting_last_ || buckets_.empty()) {
-    return;
-  }
-  if (entry.is_last) {
-    refuse("parameter ", entry.parameter.name,
-           " got two gradients in one backward pass (a nested backward?), the second too late");
-  }
-  entry.is_last = true;
-  arrivals_.push_back(i);
-  if (entry.slot.defined()) {
+  count_arrival(i);
+  const bool was_expected = entry.arrivals <= entry.most_arrivals;
+  if (expecting_last_ && entry.slot.defined() && was_expected) {
     progress_.arrived(entry.bucket);
     start_complete();
   }
 }
 
-void Gradients::expect_last(const Totals& mine) {
-  mine_ = mine;
+void Gradients::count_arrival(std::size_t i) {
+  Entry& entry = entries_[i];
+  ++entry.arrivals;
+  if (!expecting_last_) {
+    return;
+  }
+  if (entry.is_last) std::erase(arrivals_, i);
+  entry.is_last = true;
+  arrivals_.push_back(i);
+}
+
+void Gradients::backward_ended() {
+  for (Entry& entry : entries_) {
+    entry.most_arrivals = std::max(entry.most_arrivals, entry.arrivals);
+    entry.arrivals = 0;
+  }
+}
+
+void Gradients::expect_last() {
   expecting_last_ = true;
   for (const Entry& entry : entries_) {
     if (entry.slot.defined() && entry.parameter.tensor.requires_grad()) {
-      progress_.expect(entry.bucket);
+      progress_.expect(entry.bucket, entry.most_arrivals);
     }
   }
+  // Only then is it known which gradients are missing or late.
+  if (!buckets_.empty()) progress_.expect(buckets_.size() - 1);
   start_complete();
 }
 
-void Gradients::start_rest(const Totals& mine) {
+void Gradients::start_rest(const OwnTotals& mine) {
   mine_ = mine;
   progress_.expect_no_more();
   start_complete();
@@ -91,18 +130,28 @@ void Gradients::start(Bucket& bucket) {
   ++started_;
 }
 
-// A loss that is on the device is added there, because the host does not know it yet.
+// The host does not know a loss that is on the device, so the bits are taken apart there.
 void Gradients::write_totals(Bucket& bucket) const {
-  bucket.write_extra(std::array<float, kTotals>{static_cast<float>(mine_.weight),
-                                                static_cast<float>(mine_.weighted_loss),
-                                                static_cast<float>(mine_.stops)});
+  std::vector<bool> lacks;
+  for (const Entry& entry : entries_) lacks.push_back(!entry.has_arrived());
+  bucket.write_extra(totals_.written(
+      comm_.rank(),
+      {.weight = mine_.weight,
+       .weighted_loss = mine_.weighted_loss,
+       .fingerprint = mine_.fingerprint,
+       .stops = mine_.stops,
+       .has_late_gradients =
+           std::ranges::any_of(entries_, [](const Entry& entry) { return entry.late.defined(); }),
+       .is_from_backward = mine_.is_from_backward},
+      lacks));
   if (mine_.loss_on_device.defined()) {
-    float* const loss = reinterpret_cast<float*>(bucket.extra().data) + 1;
-    at::for_blob(loss, {})
+    float* const loss =
+        reinterpret_cast<float*>(bucket.extra().data) + totals_.loss_of(comm_.rank());
+    at::for_blob(loss, {WindowTotals::kPartsOfANumber})
         .options(at::dtype(at::kFloat).device(device_))
         .target_device(device_)
         .make_tensor()
-        .add_(mine_.loss_on_device);
+        .copy_(mine_.loss_on_device.add(mine_.weighted_loss).reshape({1}).view(at::kShort));
   }
 }
 
@@ -118,22 +167,44 @@ std::string Gradients::name_of(const Bucket& bucket) const {
 }
 
 // On a device this is the one time in a window that the host waits for it.
-void Gradients::read_totals(Totals& all) {
+Totals Gradients::read_totals() {
   const std::vector<ConstView> sums = on_device_ ? all_sums() : std::vector<ConstView>();
   if (!buckets_.empty()) {
-    std::array<double, kTotals> totals{};
-    norm_ = arithmetic_.read(totals, buckets_.back().extra(), sums);
-    all.weight = totals[0];
-    all.weighted_loss = totals[1];
-    all.stops = totals[2];
-  } else if (mine_.loss_on_device.defined()) {
+    std::vector<double> elements(totals_.elements());
+    norm_ = arithmetic_.read(elements, buckets_.back().extra(), sums);
+    return totals_of(elements);
+  }
+  Totals all{.weight = mine_.weight, .weighted_loss = mine_.weighted_loss, .stops = mine_.stops};
+  for (Entry& entry : entries_) entry.is_unused = !entry.has_arrived();
+  if (mine_.loss_on_device.defined()) {
     double loss = 0;
     norm_ = arithmetic_.read({&loss, 1}, elements_of(mine_.loss_on_device), sums);
     all.weighted_loss += loss;
   } else {
     norm_ = arithmetic_.read({}, {}, sums);
   }
-  all.loss_on_device.reset();
+  return all;
+}
+
+Totals Gradients::totals_of(std::span<const double> sums) {
+  const std::vector<bool> unused = totals_.lacking_everywhere(sums);
+  for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i].is_unused = unused[i];
+  const std::vector<RankTotals> ranks = totals_.of_ranks(sums);
+  Totals all;
+  some_rank_has_late_ones_ = false;
+  for (const RankTotals& one : ranks) {
+    all.weight += one.weight;
+    all.weighted_loss += one.weighted_loss;
+    all.stops = all.stops || one.stops;
+    if (one.is_from_backward != ranks[0].is_from_backward) {
+      all.fingerprints = Totals::Fingerprints::incomparable;
+    } else if (one.fingerprint != ranks[0].fingerprint &&
+               all.fingerprints == Totals::Fingerprints::equal) {
+      all.fingerprints = Totals::Fingerprints::different;
+    }
+    if (one.has_late_gradients) some_rank_has_late_ones_ = true;
+  }
+  return all;
 }
 
 // Returns the elements of all sums, as they are before finish() writes them over the gradients.
@@ -156,7 +227,7 @@ bool Gradients::are_all_finite() const {
 void Gradients::sum_sparse_ones() {
   std::vector<SparseGradient> mine;
   for (Entry& entry : entries_) {
-    if (!entry.is_sparse) {
+    if (!entry.is_sparse || entry.is_unused) {
       continue;
     }
     if (entry.grad().defined()) {
@@ -184,29 +255,51 @@ std::vector<at::Tensor> Gradients::outside_buckets() const {
   return all;
 }
 
+// Returns the sums, undefined for a parameter without late gradients.
+std::vector<at::Tensor> Gradients::sum_late_ones() {
+  std::vector<at::Tensor> sums(entries_.size());
+  if (!some_rank_has_late_ones_) {
+    return sums;
+  }
+  std::vector<std::int32_t> ranks;  // those that have a late gradient of each parameter
+  for (const Entry& entry : entries_) ranks.push_back(entry.late.defined() ? 1 : 0);
+  all_reduce(comm_, view(ranks), {.name = "ranks with late gradients"});
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (ranks[i] == 0) continue;
+    const auto& [name, parameter] = entries_[i].parameter;
+    const at::Tensor& mine = entries_[i].late;
+    sums[i] = mine.defined() ? mine : at::zeros(parameter.sizes(), parameter.options());
+    all_reduce(comm_, sums[i], {.name = "late gradient of " + name});
+  }
+  return sums;
+}
+
 Totals Gradients::finish() {
-  Totals all = mine_;
   for (Bucket& bucket : buckets_) {
     bucket.wait();
   }
-  read_totals(all);
+  Totals all = read_totals();
   require_untouched_in_flight();
   sum_sparse_ones();
-  all.finite = !options_.check_finite || are_all_finite();
+  const std::vector<at::Tensor> late = sum_late_ones();
+  all.finite = !options_.check_finite || (are_all_finite() && std::ranges::all_of(late, is_finite));
   for (Bucket& bucket : buckets_) {
     bucket.finish(all.finite && all.weight > 0);
   }
-  for (Entry& entry : entries_) {
-    if (entry.is_frozen()) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
+    if (entry.is_frozen() || entry.is_unused) {
       entry.grad().reset();
     } else if (entry.slot.defined()) {
+      if (late[i].defined()) entry.slot.add_(late[i]);
       entry.grad() = entry.slot;
-    } else if (!entry.grad().defined()) {
-      const at::Tensor& parameter = entry.parameter.tensor;
-      entry.grad() = entry.is_sparse ? no_rows(parameter) : at::zeros_like(parameter);
     }
   }
-  if (norm_) remember_norm(*norm_);
+  if (some_rank_has_late_ones_) {
+    norm_.reset();
+  } else if (norm_) {
+    remember_norm(*norm_);
+  }
   return all;
 }
 

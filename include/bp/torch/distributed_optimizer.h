@@ -20,9 +20,16 @@
 // its last gradient of the window's last micro-batch has arrived, while backward continues. Weight,
 // loss and stop flag travel in the last bucket, so a window costs exactly bucket_count()
 // collectives. Only sparse_gradients, buffers, clip_grad_norm() on a device and the first window,
-// in which the ranks agree on the order, cost more.
+// in which the ranks agree on the order, cost more. So does a window in which a parameter gets more
+// gradients in one backward pass than ever before (from backward passes inside it, as of a
+// checkpoint): one collective for each such parameter, and one.
 //
-// All ranks' parameters stay equal bit for bit, also with a narrow `wire`.
+// All ranks' parameters stay equal bit for bit, also with a narrow `wire`, if all ranks begin with
+// the same ones, and the program changes parameters and the wrapped optimizer's options only alike
+// on all ranks. A difference is a `mismatch` of the reduce() or step() of the next window that all
+// ranks or none have filled, and names the option or the parameter. (It is not found for options
+// other than the learning rate of an optimizer that is not LibTorch's own, and for parameters that
+// are written behind LibTorch's back.)
 //
 // Devices: all parameters must lie on the CPU, or all on one device of LibTorch, such as cuda:0. A
 // mix throws invalid_argument. The kind of device must be the same on all ranks, because a CPU and
@@ -36,8 +43,10 @@
 // With loss scaling, or with f16 on the wire, an infinity or a NaN in any rank's gradient skips the
 // step on all ranks.
 //
-// A parameter without a gradient in a window counts as zero; a warning names such parameters once.
-// A parameter that is frozen (requires_grad_(false) on all ranks, between windows) stays unchanged.
+// A parameter for which no rank has a gradient in a window has none in step(), which leaves it as
+// it is; a warning names such parameters once. A rank without a gradient of which others have one
+// counts as zero. A parameter that is frozen (requires_grad_(false) on all ranks, between windows)
+// stays unchanged. Type, shape and device of a parameter must stay as they were at construction.
 // Between a window's first backward() and its step(), the gradients belong to the optimizer:
 // zero_grad() throws.
 //
@@ -135,11 +144,13 @@ class DistributedOptimizer {
   void broadcast_parameters(int root = 0);
 
   // Runs backward from `loss`, a scalar that is the mean over the micro-batch, and adds the
-  // gradient times `weight` to the window. Only this optimizer's parameters get a gradient. The
-  // loss may also depend on parameters of another optimizer, whose gradients stay unchanged, and on
-  // other leaves, which get none. Weight 0 (filler) runs no backward. `retain_graph` keeps the
-  // graph for another backward. Throws invalid_argument if the window already has its
-  // micro_batches.
+  // gradient times `weight` to the window. Functions in the graph may run a backward pass
+  // themselves. The loss may also depend on parameters of another DistributedOptimizer, whose
+  // gradients stay unchanged, and on other leaves, which get the gradient of the loss times
+  // weight / nominal_weight() * loss_scale(). Weight 0 (filler) runs no backward. `retain_graph`
+  // keeps the graph for another backward. Throws invalid_argument if the window already has its
+  // micro_batches, if that factor is outside the range of the loss's type, and if a parameter has
+  // changed its type, shape or device.
   void backward(const at::Tensor& loss, double weight, bool retain_graph = false);
   // Does nothing, since gradients are empty between windows: for loops that were written for a
   // plain optimizer. Throws invalid_argument inside a window.
@@ -155,7 +166,8 @@ class DistributedOptimizer {
   // Reduces the gradient unless that has been done, runs the wrapped optimizer's step() and empties
   // the window. Returns false, without running that step, if the weights of all ranks sum to 0 or
   // the window overflowed; the window is emptied all the same. Blocks until the reduction is
-  // complete.
+  // complete. If it throws because of another rank or of the communicator, the wrapped optimizer
+  // has not stepped on this rank; it may have on another one.
   bool step();
   // Runs the step of an optimizer that evaluates the loss itself, such as LBFGS. `closure`
   // evaluates it once: it computes this rank's losses and calls backward(loss, weight) for each, as
@@ -169,8 +181,8 @@ class DistributedOptimizer {
   bool step(const std::function<void()>& closure);
 
   // The weighted mean loss, the sum of the weights, and whether any rank asked to stop, over all
-  // ranks and micro-batches of the window. Valid from reduce() to the next window's first
-  // backward().
+  // ranks and micro-batches of the window. Weights and losses are added as doubles, in the order of
+  // ranks. Valid from reduce() to the next window's first backward().
   struct Window {
     double loss = 0;
     double weight = 0;
@@ -204,6 +216,8 @@ class DistributedOptimizer {
   [[nodiscard]] std::size_t bucket_count() const;
   // Returns the number of collectives started since construction, without broadcasts.
   [[nodiscard]] std::uint64_t collectives() const;
+  // For options, state and saving. Its step() uses the gradient of this rank alone before reduce(),
+  // which the next window reports as a mismatch.
   [[nodiscard]] torch::optim::Optimizer& optimizer();
 
  private:

@@ -262,6 +262,36 @@ TEST_F(Misuse, ThawingAParameterFrozenAtConstruction) {
             "and is not reduced: make the optimizer first, freeze afterwards");
 }
 
+TEST_F(Misuse, ParameterOfAnotherTypeOrShape) {
+  const std::string advice =
+      " when the optimizer was made: change the model first, and make the optimizer afterwards";
+  const auto optimizer = make(model.named_parameters());
+  const auto convert = [&](at::ScalarType type) {
+    for (const at::Tensor& one : model.parameters()) one.set_data(one.detach().to(type));
+  };
+  convert(at::kDouble);
+  EXPECT_EQ(text_of([&] { backward(*optimizer); }),
+            "DistributedOptimizer: parameter layer0.weight is Double [16, 8] on cpu and was Float "
+            "[16, 8] on cpu" +
+                advice);
+  convert(at::kFloat);
+  backward(*optimizer);
+  model.parameter(1).set_data(at::zeros({2}));
+  EXPECT_EQ(text_of([&] { optimizer->step(); }),
+            "DistributedOptimizer: parameter layer0.bias is Float [2] on cpu and was Float [16] on "
+            "cpu" +
+                advice);
+}
+
+TEST_F(Misuse, WeightFarFromTheNominalOne) {
+  const auto optimizer = make(model.named_parameters(), {.nominal_weight = 2e-300});
+  EXPECT_EQ(
+      text_of([&] { optimizer->backward(model.loss(rows), 1e-40); }),
+      "DistributedOptimizer: backward() with weight 1e-40 multiplies the loss by 5e+259, since the "
+      "nominal weight of a window is 2e-300, and that is out of the range of Float: set "
+      "nominal_weight to about the weight of a window over all ranks");
+}
+
 TEST_F(Misuse, SparseGradient) {
   const at::Tensor weight = at::zeros({5, 3}).requires_grad_();
   DistributedOptimizer optimizer(world, {{"words", weight}},

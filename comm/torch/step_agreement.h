@@ -1,0 +1,65 @@
+// What must be the same on all ranks for their parameters to stay equal, beside the gradients: the
+// options of the wrapped optimizer, and what the program itself has done to the parameters. Each
+// window carries a fingerprint of it. Only if fingerprints differ do the ranks exchange the texts.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <torch/optim/optimizer.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bp/communicator.h"
+#include "comm/torch/parameters.h"
+#include "comm/torch/wrapped_options.h"
+
+namespace bp {
+
+class StepAgreement {
+ public:
+  // All but `sparse` must outlive this object. `sparse`: the names of parameters with sparse
+  // gradients. Their optimizer may put off the updates of rows, on each rank of other ones.
+  StepAgreement(Communicator& comm,
+                const std::vector<Parameter>& parameters,
+                const std::vector<std::string>& sparse,
+                const torch::optim::Optimizer& optimizer);
+
+  // Returns the fingerprint of the options, and of the parameters that the program has written
+  // since the last confirmed(). It reads only those.
+  [[nodiscard]] std::uint64_t fingerprint();
+  // The last fingerprint was the same on all ranks, or all ranks have the same parameters again.
+  void confirmed() { written_.assign(written_.size(), std::nullopt); }
+  // Runs `write`, which writes the parameters on all ranks alike.
+  template <class Write>
+  void run_write(const Write& write) {
+    notice_writes();
+    write();
+    for (std::size_t i = 0; i < marks_.size(); ++i) marks_[i] = mark_of(i);
+  }
+  // While suspended, the fingerprint is 0, because rank 0 alone decides about options and
+  // parameters.
+  void suspend(bool on) { suspended_ = on; }
+
+  // The fingerprints of the ranks differ. Throws a mismatch on all ranks which names the first
+  // difference. Collective.
+  void refuse_difference();
+
+ private:
+  void notice_writes();
+  // Returns a number that most writes to parameter i change, at little cost.
+  [[nodiscard]] std::uint64_t mark_of(std::size_t i) const;
+
+  Communicator& comm_;
+  const std::vector<Parameter>& parameters_;
+  WrappedOptions options_;
+  std::vector<bool> is_sparse_;       // by parameter
+  std::vector<std::uint64_t> marks_;  // of the parameters when they were last looked at
+  // Those that the program has written, each with a number made of its bits.
+  std::vector<std::optional<std::uint64_t>> written_;
+  bool suspended_ = false;
+};
+
+}  // namespace bp
