@@ -31,6 +31,7 @@ class ProcessMark {
 // Keeps what a forked process must not destroy until the process ends.
 template <class Owner>
 void keep_undestroyed(Owner owner) {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static auto* const kKept = new std::deque<Owner>();
   kKept->push_back(std::move(owner));
 }

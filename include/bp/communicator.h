@@ -179,7 +179,8 @@ class Communicator {
   [[nodiscard]] std::vector<RecordedOperation> recent() const;
 
   // Returns a communicator of the ranks that gave the same `color`, in the order of their ranks
-  // here. Collective: every rank of this communicator must call it.
+  // here. Collective: every rank of this communicator must call it. In shared memory it takes 1 MiB
+  // a rank, which later groups use once all its ranks have destroyed it.
   [[nodiscard]] Communicator split(int color);
 
   // Returns memory on `device` that collectives use in place. Throws `io` where no shared memory is
