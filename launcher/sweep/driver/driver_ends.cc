@@ -157,7 +157,8 @@ void Driver::fail_or_restart(int trial, int exit_code) {
   if (record.state == TrialState::skipped) return;
   if (!again) {
     listener_.say(concat("trial ", trial, " failed (", shown(record.parameters),
-                         "): ", record.reason, "; see ", folder_of(trial), "/stderr"));
+                         "): ", record.reason, failure.said.empty() ? "" : ": " + failure.said,
+                         "; see ", folder_of(trial), "/stderr"));
   } else if (lost) {
     // Its ranks on a lost host end once their agent counts the sweep as lost.
     wait_until(trial, lost_host_ends(settings_.bprun.lost_after));

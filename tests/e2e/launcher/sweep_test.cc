@@ -19,6 +19,7 @@ namespace bp::test {
 namespace {
 
 using nlohmann::json;
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -61,12 +62,13 @@ TEST_F(SweepTest, AMetricThatNoTrialReportedIsMissed) {
 
 TEST_F(SweepTest, AFailureIsExplainedAndCanBeRetried) {
   const auto sweep = [this] {
-    return start("parameters: {i: [1, 2]}\n", "[ $1 = 2 ] || [ -e $D/fixed ] || exit 3", {});
+    return start("parameters: {i: [1, 2]}\n",
+                 "[ $1 = 2 ] || [ -e $D/fixed ] || { echo p: 1 is too few >&2; exit 3; }", {});
   };
   BprunProcess first = sweep();
   EXPECT_EQ(first.finish(), 1);
   EXPECT_THAT(first.err(), HasSubstr("bprun sweep: trial 0 failed (i=1): rank 0 on localhost "));
-  EXPECT_THAT(first.err(), HasSubstr("exited with code 3"));
+  EXPECT_THAT(first.err(), ContainsRegex("exited with code 3 [^\n]*: p: 1 is too few; see "));
   EXPECT_THAT(first.err(), HasSubstr("2 of 2 trials ended (1 failed)"));
   EXPECT_EQ(status()["failed"][0]["exit_code"], 3);
   scratch_.write("fixed", "");
