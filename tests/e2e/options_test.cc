@@ -82,7 +82,7 @@ class OptionEffects : public bp::test::FolderSuite<OptionEffects> {
     bp::test::write_documents(documents);
     std::ofstream two(path("two.txt"));  // sentences in a line
     for (int document = 0; document < 20; ++document) {
-      for (const char* word : {"one", "five"}) two << word << " two three. six " << word << ".\n";
+      for (const char* word : {"One", "Five"}) two << word << " two three. Six " << word << ".\n";
       two << '\n';
     }
     const char* const kSpecial = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
