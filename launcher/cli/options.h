@@ -33,6 +33,7 @@ struct Options {
   bool share_gpus = false;
   bool probe = true;  // hosts must reach each other before ranks start
   bool quiet = false;
+  bool stderr_counts = true;  // a loss of the ranks' stderr is one of output; not for a trial's log
   bool forward_stdin = true;  // to rank 0; else it reads the end of its stdin at once
   int store_port = 0;
   PrefixStyle prefix = PrefixStyle::rank;

