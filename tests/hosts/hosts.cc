@@ -55,7 +55,8 @@ Hosts::Hosts(const std::vector<std::string>& names, const std::vector<std::strin
   request.argv.insert(request.argv.end(), options.begin(), options.end());
   request.argv.insert(request.argv.end(), names.begin(), names.end());
   request.argv.insert(request.argv.end(), {"--", "sh", "-c", "echo $BP_HOSTS; exec cat"});
-  request.environment = launcher::own_environment();
+  // bash warns of a locale that is not installed before it runs the script.
+  request.environment = launcher::merged_environment(launcher::own_environment(), {"LC_ALL=C"});
   request.standard_input = in.read.get();
   request.standard_output = out.write.get();
   request.standard_error = out.write.get();

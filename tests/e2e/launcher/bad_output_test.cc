@@ -57,7 +57,9 @@ TEST(LostOutput, OfACommandIsAnErrorOfItsOwn) {
             "bprun sweep: cannot write to standard output: Bad file descriptor\n");
   const Scratch folder;
   const std::string limit = concat("ulimit -f 1; exec \"$@\" >", folder.path(), "/help");
-  BprunProcess limited({.arguments = {"--help"}, .before = {"/bin/bash", "-c", limit, "bash"}});
+  BprunProcess limited({.arguments = {"--help"},
+                        .environment = {"LC_ALL=C"},  // bash warns of one that is not installed
+                        .before = {"/bin/bash", "-c", limit, "bash"}});
   EXPECT_EQ(limited.finish(), 74);
   EXPECT_EQ(limited.err(), "bprun: cannot write to standard output: File too large\n");
 }

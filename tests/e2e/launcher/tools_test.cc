@@ -230,7 +230,9 @@ std::string completed(const std::string& words, int last) {
   const std::string script =
       concat("source <(", kBinDir, "/bprun --completion bash); COMP_WORDS=(", words,
              "); COMP_CWORD=", last, "; _bprun; echo \"${COMPREPLY[*]}\"");
-  BprunProcess bash({{"--prefix", "none", "bash", "-c", script}});
+  // bash warns of a locale that is not installed.
+  BprunProcess bash(
+      {.arguments = {"--prefix", "none", "bash", "-c", script}, .environment = {"LC_ALL=C"}});
   EXPECT_EQ(bash.finish(), 0);
   EXPECT_EQ(bash.err(), "");
   return bash.out();
