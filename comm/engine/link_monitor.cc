@@ -1,6 +1,7 @@
 #include "comm/engine/link_monitor.h"
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace bp::gloo_plugin {
 
