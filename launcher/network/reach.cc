@@ -120,9 +120,11 @@ std::optional<Failure> failure_of_pairs(const std::vector<ProbedHost>& hosts,
                                         const ProbeMatrix& problems) {
   std::vector<std::string> lines;
   std::string hint;
+  bool misses_launcher = false;
   for (std::size_t from = 0; from < hosts.size(); ++from) {
     for (std::size_t to = 0; to < hosts.size(); ++to) {
       if (asks(hosts, from, to) && !reaches(problems, from, to)) {
+        misses_launcher = misses_launcher || !hosts[to].asks;
         lines.push_back(line_of(hosts, problems, from, to));
         hint = hint.empty()
                    ? hint_for_problem(problems[from][to].empty() ? "" : problems[from][to][0])
@@ -133,6 +135,8 @@ std::optional<Failure> failure_of_pairs(const std::vector<ProbedHost>& hosts,
   if (lines.empty()) {
     return std::nullopt;
   }
+  // Hosts of a cloud do not reach a laptop behind NAT, and need not if bprun runs on one of them.
+  if (misses_launcher) hint += ", or run bprun on one of the hosts";
   Failure failure{.exit_code = kExitTemporary, .headline = lines.front(), .hint = hint};
   failure.more = matrix_text(hosts, problems);
   const std::size_t shown = std::min(lines.size(), kMostLines);

@@ -107,6 +107,7 @@ TEST(Reach, ShowsTheWholeMatrixWhereAHostIsNotReached) {
                   "b          yes        -          yes", "c          yes        yes        -"));
   EXPECT_THAT(reach.failure->hint, HasSubstr("a firewall between them drops connections"));
   EXPECT_THAT(reach.failure->hint, HasSubstr("--interface 10.0.0.0/8"));
+  EXPECT_THAT(reach.failure->hint, testing::Not(HasSubstr("run bprun on one of the hosts")));
   EXPECT_THAT(reach.failure->hosts, ElementsAre("b"));
 }
 
@@ -137,7 +138,9 @@ TEST(Reach, NamesAHostAndNotTheLauncher) {
   ThreeHosts three;
   three.hosts[2].asks = false;
   three.problems[0][2] = {"no answer within 3.0 s", "no answer within 3.0 s"};
-  EXPECT_THAT(choose_addresses(three.hosts, three.problems).failure->hosts, ElementsAre("a"));
+  const Failure failure = *choose_addresses(three.hosts, three.problems).failure;
+  EXPECT_THAT(failure.hosts, ElementsAre("a"));
+  EXPECT_THAT(failure.hint, HasSubstr(", or run bprun on one of the hosts"));
 }
 
 // The problems that one round finds with the addresses of one peer.
