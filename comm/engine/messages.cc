@@ -305,7 +305,8 @@ void Messages::post_transfers(MessageWork& work, const MessageRoute& route) {
   } while (begin < route.bytes);
 }
 
-// Posts a packet without a message. A lost connection is noted, and thrown by what needs it.
+// Posts a packet without a message. A peer that has ended needs none, and what it sent before may
+// still wait for its dispatch: on_lost() comes after that.
 void Messages::post_control(int peer, PacketHeader::Kind kind) {
   const int to = setup_.transport_rank(peer);
   PacketHeader header;
@@ -314,8 +315,7 @@ void Messages::post_control(int peer, PacketHeader::Kind kind) {
   at(peer).window.acknowledge_in(header);
   try {
     messenger_->keep(to, messenger_->post(to, {header, {}}));
-  } catch (const TransportFailure& why) {
-    at(peer).lost = why.what();
+  } catch (const TransportFailure&) {
   }
 }
 
