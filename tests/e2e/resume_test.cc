@@ -77,13 +77,16 @@ std::string Resume::folder_;
 Ended Resume::whole_;
 
 TEST_F(Resume, AStoppedRunIsResumedByTheCommandItPrints) {
-  const std::string placing = concat(kUneven, " --output out --env BP_MINE=1 --grace 20s");
-  const Ended stopped = interrupted(bprun(placing, "--run stopped --resume never"), "stopped",
-                                    "step.:30,", "kill -TERM $pid");
+  const auto with_variable = [](const std::string& variable, const std::string& options) {
+    return bprun(concat(kUneven, " --output out --env ", variable, " --grace 20s"), options);
+  };
+  const Ended stopped = interrupted(with_variable("BP_MINE=1", "--run stopped --resume never"),
+                                    "stopped", "step.:30,", "kill -TERM $pid");
   ASSERT_EQ(stopped.code, 75) << stopped.output;
-  const std::string command = line_after(stopped.output, "resume with: ");
-  EXPECT_EQ(command, bprun(placing, "--run stopped --resume auto"))
-      << "the command must have all of bprun's options";
+  const std::string printed = line_after(stopped.output, "resume with: ");
+  EXPECT_EQ(printed, with_variable("BP_MINE", "--run stopped --resume auto"))
+      << "the command must have all of bprun's options, and no value of a variable";
+  const std::string command = "BP_MINE=1 " + printed;
   const Ended resumed = in_folder(command);
   ASSERT_EQ(resumed.code, 0) << resumed.output;
   EXPECT_THAT(resumed.output, HasSubstr("resuming from stopped/checkpoints/step-"));

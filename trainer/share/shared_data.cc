@@ -1,6 +1,7 @@
 #include "trainer/share/shared_data.h"
 
 #include <chrono>
+#include <filesystem>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -101,7 +102,12 @@ std::string prepare_everywhere(Communicator& world, const Options& options, cons
   }
   barrier(world, patient);
   if (options.stage) {
-    broadcast_object(world, made.path, {.name = "path of the store"});
+    // A host without the data cannot tell which name its store gets.
+    std::string name = std::filesystem::path(made.path).filename();
+    broadcast_object(world, name, {.name = "name of the store"});
+    const std::string usual =
+        options.data_is_store ? options.data : store_path(prepare_options(options));
+    made.path = std::filesystem::path(usual).replace_filename(name);
     stage_store(world, made.path, say);
   } else {
     made.path = of_leader(world, made.path);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -132,8 +133,8 @@ TEST(Gpus, AreListedWithTheirProcesses) {
       HasSubstr(
           "   0  NVIDIA A                      load  97 %    12.0 GiB of 80.0 GiB used  pid "));
   EXPECT_THAT(bprun.out(),
-              ContainsRegex(concat("pid ", ::getpid(),
-                                   " \\([^,]+, launcher_tools, 1.0 GiB\\), "
+              ContainsRegex(concat("pid ", ::getpid(), " \\([^,]+, ", program_invocation_short_name,
+                                   ", 1.0 GiB\\), "
                                    "pid 999999999 \\(of another container, 1.0 GiB\\)\n")));
   EXPECT_THAT(bprun.out(), HasSubstr("80.0 GiB used  free\n"));
 }

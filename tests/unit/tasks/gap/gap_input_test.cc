@@ -81,6 +81,7 @@ TEST_F(GapInputs, ARowIsASample) {
 
 TEST_F(GapInputs, OnlyTheHeadSegmentHasTokenTypes) {
   PrepareOptions with = options(kFirst, {"--gap-head", "segment"});
+  with.store = with.source + ".sqlite";  // else each head has a store of its own
   const Sample sample = store_of(with).load(Split::train, 0);
   EXPECT_EQ(sample.arrays.at(4).integers, (Integers{0, 2, 0, 3, 0, 1, 0, 0}));
   with.task = input_with("gap", {"--gap-head", "concat"});

@@ -101,7 +101,8 @@ TEST_F(TokensInput, AWordWithABlankStaysOneWord) {
 
 TEST_F(TokensInput, TheColumnsCanBeChosen) {
   const std::string file = "1 a x O\n2 b x B-X\n";
-  const PrepareOptions with = options("t.ner", file, {"--word-column", "2", "--tag-column", "4"});
+  PrepareOptions with = options("t.ner", file, {"--word-column", "2", "--tag-column", "4"});
+  with.store = with.source + ".sqlite";  // else other columns get a store of their own
   const SampleStore store = store_of(with);
   EXPECT_EQ(store.text(1, Split::train), "a b");
   PrepareOptions other = with;
@@ -112,6 +113,7 @@ TEST_F(TokensInput, TheColumnsCanBeChosen) {
 
 TEST_F(TokensInput, TheEncodingOfItsFilesMatters) {
   PrepareOptions with = options("t.conll", "\xC3\xA9 B-X\na O\n");
+  with.store = with.source + ".sqlite";  // else another encoding gets a store of its own
   (void)store_of(with);
   with.encoding = "latin1";
   expect_input_error(2, "encoding latin1 here", "--rebuild", [&] { (void)store_of(with); });
