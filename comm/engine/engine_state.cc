@@ -69,7 +69,8 @@ bool EngineState::warn_of_dead_links(const std::string& doing) {
 std::string EngineState::dead_link(int member) {
   if (!setup_.job) return "";
   std::string text = look_at_links();
-  return text.empty() ? setup_.job->store().find(links_key(member)).value_or("") : text;
+  if (!text.empty() || member < 0) return text;
+  return setup_.job->store().find(links_key(member)).value_or("");
 }
 
 Error EngineState::stopped(const std::string& where) const {

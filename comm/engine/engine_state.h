@@ -51,6 +51,7 @@ class EngineState {
   // waited in, for how long. Returns whether something is wrong.
   bool warn_of_dead_links(const std::string& doing);
   // Returns what this rank or `member` knows to be wrong with its connections; or an empty text.
+  // `member`: -1 asks this rank only.
   [[nodiscard]] std::string dead_link(int member);
   // Returns what to throw in an operation that was in progress when the communicator failed.
   // `where`: "in barrier".

@@ -82,7 +82,7 @@ TEST(Doctor, RefusesUnknownOptions) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // Every library delays the start of a job twice, in bprun and in its agent. Loading libhwy, which
 // the kernels of bp::comm need, takes 4 ms.
-TEST(Start, LoadsNoLibraryThatOnlyRanksNeed) {
+TEST(Tools, LoadNoLibraryThatOnlyRanksNeed) {
   BprunProcess bprun({.arguments = {}, .environment = {"LD_TRACE_LOADED_OBJECTS=1"}});
   EXPECT_EQ(bprun.finish(), 0);
   EXPECT_THAT(bprun.out(), HasSubstr("libcrypto.so"));
