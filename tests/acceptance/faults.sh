@@ -68,7 +68,7 @@ faults() {
   local status=0
   tests/hosts/faults build >"$work/faults.log" 2>&1 || status=$?
   ((status)) && grep -v '^PASS' "$work/faults.log" | tail -20
-  verdict faults "$status" "$(grep -c '^PASS' "$work/faults.log") of $(grep -c '^| `' docs/faults.md) faults have the text, the code and the time of docs/faults.md"
+  verdict faults "$status" "$(grep -c '^PASS' "$work/faults.log") of $(grep -c '^| `[a-z0-9_]*` ' docs/faults.md) faults have the text, the code and the time of docs/faults.md"
 }
 
 # Ends jobs with an all_reduce over slow links, links that lose packets and long ones.
