@@ -224,7 +224,7 @@ TEST_F(BertTrain, MistakesHaveOneLineAHintAndTheirExitCode) {
       {"data.csv --text words", 2, "words"},
       {"nothing.csv", 66, "nothing.csv"},
       {"empty.csv", 65, "empty.csv"},
-      {"same.csv", 65, "all samples have the same label, 'a'"},
+      {"same.csv", 65, "all rows have the same label, 'a'"},
       {"quote.csv", 65, "quote"},
       {"latin.csv", 65, "UTF-8"},
       {"eval nothing data.csv", 66, "no model in nothing"},

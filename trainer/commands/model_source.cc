@@ -169,6 +169,9 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
                                  const SampleStore& store,
                                  const Say& say) {
   check_samples(store, source, *options.task);
+  if (const Obstacle none = options.task->nothing_to_learn(store.names()); !none.what.empty()) {
+    throw InputError(65, none.what, none.hint);
+  }
   BertConfig config = source.config;
   if (options.dropout >= 0) {
     config.hidden_dropout = options.dropout;

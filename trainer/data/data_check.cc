@@ -4,20 +4,17 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/data/divide_rows.h"
 #include "trainer/data/input_error.h"
-#include "trainer/data/kept_rows.h"
 #include "trainer/data/make_vocabulary.h"
-#include "trainer/data/row_set.h"
 #include "trainer/data/source_rows.h"
-#include "trainer/data/split.h"
-#include "trainer/data/strata.h"
+#include "trainer/data/survey.h"
+#include "trainer/data/task_data.h"
 #include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
@@ -30,103 +27,87 @@ std::string temporary_folder() {
   return error ? "/tmp" : folder.string();
 }
 
-class DataCheck {
+class NoSamples : public SampleSink {
  public:
-  DataCheck(const Plan& plan, std::size_t most_in_memory)
-      : plan_(plan),
-        task_(plan.options.task->make_check(plan)),
-        texts_(temporary_folder(), most_in_memory) {}
+  void add(std::span<const std::int32_t> /*token_ids*/,
+           std::span<const ArrayView> /*arrays*/) override {}
+};
 
-  DataFindings run(const Say& progress) {
-    progress(concat("reading ", plan_.sources.front().name));
-    for (std::size_t i = 0; i < plan_.sources.size(); ++i) read(i);
-    choose_rows();
-    if (!plan_.file_split.remark.empty()) progress(plan_.file_split.remark);
-    const auto trains = [this](std::int64_t row) {
-      return kept_.place(0, row) > 0 && split_of(0, row) == Split::train;
-    };
-    const Vocabulary vocabulary = make_vocabulary(plan_, trains, progress);
+// Reads the kept rows as the preparation does after the survey.
+class SecondReading {
+ public:
+  SecondReading(const Plan& plan, const Vocabulary& vocabulary, DataFindings& found)
+      : plan_(plan), tokenizer_(vocabulary, plan.options.lower_case), found_(found) {
     found_.vocabulary = static_cast<std::int64_t>(vocabulary.tokens.size());
-    Tokenizer tokenizer(vocabulary, plan_.options.lower_case);
-    for (std::size_t i = 0; i < plan_.sources.size(); ++i) measure(i, tokenizer);
-    found_.repeats = texts_.findings(
-        [this](std::size_t source, std::int64_t row) { return split_of(source, row); });
-    found_.task = task_->of_all();
-    found_.obstacle = task_->obstacle();
-    for (const FileFindings& file : found_.files) {
-      if (file.rows == 0) found_.obstacle = {concat(file.path, " has no rows"), "see --header"};
+  }
+
+  // Finds the splits and the lengths of the rows, and the first one of which no samples can be
+  // made.
+  void run(const ChosenRows& chosen, const std::vector<std::string>& names) {
+    const TaskData& task = *plan_.options.task;
+    const auto maker = task.make_maker(plan_.options, names, tokenizer_.another());
+    for (std::size_t i = 0; i < plan_.sources.size(); ++i) {
+      RowsFound& empty = found_.files[i].empty;
+      for (SourceRows rows(plan_, plan_.sources[i]); rows.next();) {
+        const std::int64_t place = chosen.kept().place(i, rows.number());
+        if (place == 0) continue;
+        ++found_.rows[static_cast<std::size_t>(chosen.split_of(i, place))];
+        if (add_length(rows.text()) == 0 && empty.count++ == 0) empty.first = rows.place();
+        if (found_.obstacle.what.empty()) try_to_make(*maker, rows);
+      }
     }
-    return std::move(found_);
+    if (found_.obstacle.what.empty()) found_.obstacle = task.nothing_to_learn(names);
   }
 
  private:
-  // `row` is one of the kept ones.
-  [[nodiscard]] Split split_of(std::size_t source, std::int64_t row) const {
-    return splits_ ? splits_->of(kept_.place(source, row)) : plan_.sources[source].split;
-  }
-
-  // Finds which rows are kept, and which repeat others.
-  void read(std::size_t index) {
-    FileFindings& file = found_.files.emplace_back();
-    file.path = plan_.sources[index].name;
-    texts_.begin_source();
-    for (SourceRows rows(plan_, plan_.sources[index]); rows.next(); ++file.rows) {
-      const RowVerdict verdict = task_->add(rows, index);
-      if (plan_.options.stratify && index == 0) strata_.add(verdict.stratum);
-      if (verdict.kept) {
-        texts_.add(rows.text());
-      } else {
-        texts_.leave_out();
-        left_out_.insert(all_rows_ + file.rows);
-      }
-    }
-    all_rows_ += file.rows;
-    file.task = task_->of_source(index);
-  }
-
-  void choose_rows() {
-    std::vector<std::int64_t> rows;
-    for (const FileFindings& file : found_.files) rows.push_back(file.rows);
-    kept_ = KeptRows(std::move(rows), std::move(left_out_));
-    splits_ = divide_rows(plan_, kept_, strata_);
-  }
-
-  // Finds the splits and the lengths of the kept rows.
-  void measure(std::size_t index, Tokenizer& tokenizer) {
-    FileFindings& file = found_.files[index];
-    for (SourceRows rows(plan_, plan_.sources[index]); rows.next();) {
-      if (kept_.place(index, rows.number()) == 0) continue;
-      ++found_.rows[static_cast<std::size_t>(split_of(index, rows.number()))];
-      add_length(rows.text(), tokenizer);
-      if (ids_.empty()) file.empty.add([&] { return rows.place(); });
+  void try_to_make(SampleMaker& maker, const SourceRows& rows) {
+    NoSamples nowhere;
+    try {
+      maker.make(rows.fields(), nowhere);
+    } catch (const InputError& error) {
+      found_.obstacle = {concat(rows.place(), ": ", error.what()), error.hint()};
     }
   }
 
-  void add_length(std::string_view text, Tokenizer& tokenizer) {
+  std::size_t add_length(std::string_view text) {
     ids_.clear();
-    tokenizer.encode(text, ids_);
+    tokenizer_.encode(text, ids_);
     ++found_.lengths[static_cast<std::int64_t>(ids_.size())];
     found_.tokens += static_cast<std::int64_t>(ids_.size());
-    found_.unknown_tokens += std::ranges::count(ids_, tokenizer.unknown_id());
+    found_.unknown_tokens += std::ranges::count(ids_, tokenizer_.unknown_id());
+    return ids_.size();
   }
 
   const Plan& plan_;
-  std::optional<RowSplits> splits_;
-  std::unique_ptr<RowCheck> task_;
-  TextRows texts_;
-  RowSet left_out_;  // of all sources
-  std::int64_t all_rows_ = 0;
-  KeptRows kept_;
-  Strata strata_;  // of the first source's rows
+  Tokenizer tokenizer_;
+  DataFindings& found_;
   std::vector<std::int32_t> ids_;
-  DataFindings found_;
 };
+
+DataFindings check(const Plan& plan, TextRows texts, const Say& progress) {
+  progress(concat("reading ", plan.sources.front().name));
+  Survey known = survey(plan, std::move(texts), true);
+  DataFindings found{.task = known.of_all, .obstacle = known.obstacle};
+  for (std::size_t i = 0; i < plan.sources.size(); ++i) {
+    found.files.push_back({.path = plan.sources[i].name,
+                           .rows = known.rows[i],
+                           .task = std::move(known.of_sources[i])});
+  }
+  const ChosenRows chosen(plan, known);
+  if (!plan.file_split.remark.empty()) progress(plan.file_split.remark);
+  const Vocabulary vocabulary = make_vocabulary(
+      plan, [&](std::int64_t row) { return chosen.trains(row); }, progress);
+  SecondReading(plan, vocabulary, found).run(chosen, known.names);
+  found.repeats.repeated = chosen.repeats();
+  if (!plan.options.dedupe) found.repeats = chosen.repeats_in(*known.texts);
+  return found;
+}
 
 }  // namespace
 
 DataFindings check_data(const Plan& plan, const Say& progress, std::size_t most_in_memory) {
   try {
-    return DataCheck(plan, most_in_memory).run(progress);
+    return check(plan, TextRows(temporary_folder(), most_in_memory), progress);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::io) throw;
     throw InputError(70, error.what(), "set TMPDIR to a folder on a disk with more space");

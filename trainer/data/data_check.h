@@ -8,11 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "trainer/data/findings.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/repeated_texts.h"
-#include "trainer/data/rows_found.h"
 #include "trainer/data/say.h"
-#include "trainer/data/task_data.h"
 
 namespace bp::trainer {
 
@@ -20,7 +19,7 @@ struct FileFindings {
   std::string path = {};
   std::int64_t rows = 0;
   RowsFound empty = {};                   // texts without a token
-  std::vector<RowCheck::Line> task = {};  // what the task finds
+  std::vector<Findings::Line> task = {};  // what the task finds
 };
 
 struct DataFindings {
@@ -31,8 +30,8 @@ struct DataFindings {
   std::int64_t tokens = 0;
   std::array<std::int64_t, 3> rows = {};  // of each split, indexed by split
   TextRows::Findings repeats = {};
-  std::vector<RowCheck::Line> task = {};  // what the task finds in all files
-  Obstacle obstacle = {};
+  std::vector<Findings::Line> task = {};  // what the task finds in all files
+  Obstacle obstacle = {};                 // the first thing that training refuses
 };
 
 // Reads all files of the plan twice, and once more if it has no vocabulary, which is then trained

@@ -21,7 +21,6 @@ class KeptRows {
   [[nodiscard]] std::int64_t place(std::size_t source, std::int64_t row) const;
   // Returns the number of kept rows of each source.
   [[nodiscard]] const std::vector<std::int64_t>& counts() const { return counts_; }
-  [[nodiscard]] std::int64_t dropped() const { return dropped_.size(); }
 
  private:
   std::vector<std::int64_t> first_rows_;  // of each source, numbered across all sources

@@ -17,14 +17,12 @@
 #include "bp/error.h"
 #include "trainer/data/block_pipeline.h"
 #include "trainer/data/disk_space.h"
-#include "trainer/data/divide_rows.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/kept_row_reader.h"
 #include "trainer/data/leftover.h"
 #include "trainer/data/make_vocabulary.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/row_block.h"
-#include "trainer/data/row_set.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
 
@@ -64,6 +62,10 @@ std::string remark_for(const Plan& plan, std::string remark) {
   return remark.replace(at, kRebuild.size(), another_place(plan));
 }
 
+Survey survey_all(const Plan& plan) {
+  return survey(plan, TextRows(fs::path(plan.store).parent_path().string()), false);
+}
+
 }  // namespace
 
 Preparation::Preparation(const Plan& plan, Lease& lease, const Say& progress)
@@ -99,7 +101,7 @@ void Preparation::make() {
     writer_ = begin();
   } else {
     Survey known = survey_again();
-    choose_rows(known);
+    chosen_.emplace(plan_, known);
   }
   const StoreSettings& settings = writer_->settings();
   all_rows_ = std::accumulate(settings.source_rows.begin(), settings.source_rows.end(), all_rows_);
@@ -118,48 +120,32 @@ void Preparation::say(const std::string& text) {
 std::unique_ptr<StoreWriter> Preparation::begin() {
   say(concat("reading ", plan_.sources.front().name,
              separator_text(plan_.sources.front().layout())));
-  Survey found = survey(plan_);
-  choose_rows(found);
+  Survey found = survey_all(plan_);
+  chosen_.emplace(plan_, found);
   say_remarks(found);
-  const auto trains = [this](std::int64_t row) {
-    const std::int64_t place = kept_.place(0, row);
-    return place > 0 && split_of(0, place) == Split::train;
-  };
-  const Vocabulary vocabulary =
-      make_vocabulary(plan_, trains, [this](const std::string& text) { say(text); });
-  return std::make_unique<StoreWriter>(part_, StoreSettings{.task = plan_.options.task->name(),
-                                                            .schema = plan_.options.task->schema(),
-                                                            .names = found.names,
-                                                            .vocabulary = vocabulary.tokens,
-                                                            .lower_case = plan_.options.lower_case,
-                                                            .max_length = plan_.options.max_length,
-                                                            .fingerprint = plan_.fingerprint,
-                                                            .source_rows = kept_.counts()});
+  const Vocabulary vocabulary = make_vocabulary(
+      plan_, [this](std::int64_t row) { return chosen_->trains(row); },
+      [this](const std::string& text) { say(text); });
+  return std::make_unique<StoreWriter>(part_,
+                                       StoreSettings{.task = plan_.options.task->name(),
+                                                     .schema = plan_.options.task->schema(),
+                                                     .names = found.names,
+                                                     .vocabulary = vocabulary.tokens,
+                                                     .lower_case = plan_.options.lower_case,
+                                                     .max_length = plan_.options.max_length,
+                                                     .fingerprint = plan_.fingerprint,
+                                                     .source_rows = chosen_->kept().counts()});
 }
 
 // For a leftover, the store records the number of kept rows but not which they are.
 Survey Preparation::survey_again() const {
   const PrepareOptions& options = plan_.options;
   if (options.dedupe || options.stratify || options.task->leaves_out_rows()) {
-    return survey(plan_);
+    return survey_all(plan_);
   }
   Survey known;
   known.rows = writer_->settings().source_rows;
   return known;
-}
-
-void Preparation::choose_rows(Survey& found) {
-  RowSet dropped = found.left_out;
-  if (plan_.options.dedupe) dropped.insert(found.texts->repeats());
-  kept_ = KeptRows(found.rows, std::move(dropped));
-  for (std::size_t source = 0; source < plan_.sources.size(); ++source) {
-    if (kept_.counts()[source] == 0) {
-      throw InputError(65, concat("--dedupe leaves no row of ", plan_.sources[source].name),
-                       "all its texts are in a dev or test file too: leave out --dedupe, or "
-                       "name other files");
-    }
-  }
-  splits_ = divide_rows(plan_, kept_, found.strata);
 }
 
 // Tells the user about problems of the data, with the options that help.
@@ -167,15 +153,11 @@ void Preparation::say_remarks(Survey& found) {
   if (!plan_.file_split.remark.empty()) say(plan_.file_split.remark);
   for (const std::string& remark : found.remarks) say(remark_for(plan_, remark));
   if (plan_.options.dedupe) {
-    const std::int64_t repeats = kept_.dropped() - found.left_out.size();
-    say(concat("--dedupe leaves out ", with_commas(repeats), " of ", with_commas(found.all_rows),
-               " rows, whose texts other rows have too"));
+    say(concat("--dedupe leaves out ", with_commas(chosen_->repeats()), " of ",
+               with_commas(found.all_rows), " rows, whose texts other rows have too"));
     return;
   }
-  const TextRows::Findings repeats =
-      found.texts->findings([this](std::size_t source, std::int64_t row) {
-        return split_of(source, kept_.place(source, row));
-      });
+  const TextRows::Findings repeats = chosen_->repeats_in(*found.texts);
   if (repeats.dev_in_train + repeats.test_in_train > 0) {
     say(remark_for(
         plan_,
@@ -184,10 +166,6 @@ void Preparation::say_remarks(Survey& found) {
                " of test's are in train too, which makes scores too good; --dedupe --rebuild "
                "keeps each text once")));
   }
-}
-
-Split Preparation::split_of(std::size_t source, std::int64_t place) const {
-  return splits_ ? splits_->of(place) : plan_.sources[source].split;
 }
 
 // Several threads read and encode; this one writes.
@@ -199,7 +177,7 @@ void Preparation::write_rows() {
   };
   const PipelineLimits limits{.workers = encoding_threads(plan_.options)};
   const std::string& last = plan_.sources.back().files.back().path;
-  KeptRowReader reader(plan_, kept_, writer_->texts());
+  KeptRowReader reader(plan_, chosen_->kept(), writer_->texts());
   std::vector<RowEncoder> encoders = make_encoders(limits.workers);
   BlockPipeline<Block>(
       {.read = [&](Block& block) { return reader.read(block.rows); },
@@ -224,7 +202,9 @@ std::vector<RowEncoder> Preparation::make_encoders(std::size_t count) const {
   for (std::size_t i = 0; i < count; ++i) {
     encoders.emplace_back(
         plan_, plan_.options.task->make_maker(plan_.options, settings.names, tokenizer.another()),
-        [this](std::size_t source, std::int64_t place) { return split_of(source, place); });
+        [this](std::size_t source, std::int64_t place) {
+          return chosen_->split_of(source, place);
+        });
   }
   return encoders;
 }

@@ -8,12 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "trainer/data/kept_rows.h"
 #include "trainer/data/lease.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/row_encoder.h"
 #include "trainer/data/say.h"
-#include "trainer/data/split.h"
 #include "trainer/data/store_writer.h"
 #include "trainer/data/survey.h"
 #include "trainer/text/tokenizer.h"
@@ -36,10 +34,7 @@ class Preparation {
   void make();
   [[nodiscard]] std::unique_ptr<StoreWriter> begin();
   [[nodiscard]] Survey survey_again() const;
-  void choose_rows(Survey& found);
   void say_remarks(Survey& found);
-  // `place` is the row's number among the kept rows of the source.
-  [[nodiscard]] Split split_of(std::size_t source, std::int64_t place) const;
   void write_rows();
   [[nodiscard]] std::vector<RowEncoder> make_encoders(std::size_t count) const;
   void report();
@@ -53,8 +48,7 @@ class Preparation {
   const Say& progress_;
   std::string part_;
   std::unique_ptr<StoreWriter> writer_;
-  KeptRows kept_;
-  std::optional<RowSplits> splits_;
+  std::optional<ChosenRows> chosen_;
   std::int64_t all_rows_ = 0;
   Clock::time_point next_report_;
 };

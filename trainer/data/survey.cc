@@ -1,24 +1,25 @@
 #include "trainer/data/survey.h"
 
-#include <cstddef>
-#include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "base/text.h"
+#include "trainer/data/divide_rows.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/source_rows.h"
 
 namespace bp::trainer {
 
-Survey survey(const Plan& plan) {
+Survey survey(const Plan& plan, TextRows texts, bool lists) {
   Survey survey;
-  survey.texts.emplace(std::filesystem::path(plan.store).parent_path().string());
-  const std::unique_ptr<RowSurvey> task = plan.options.task->make_survey(plan);
+  survey.texts.emplace(std::move(texts));
+  Findings found(lists);
+  const std::unique_ptr<RowFinder> finder = plan.options.task->make_finder(plan, found);
   for (std::size_t i = 0; i < plan.sources.size(); ++i) {
     std::int64_t rows = 0;
     survey.texts->begin_source();
     for (SourceRows reader(plan, plan.sources[i]); reader.next(); ++rows) {
-      const RowVerdict verdict = task->add(reader, i);
+      const RowVerdict verdict = finder->add(reader, i);
       if (plan.options.stratify && i == 0) survey.strata.add(verdict.stratum);
       if (verdict.kept) {
         survey.texts->add(reader.text());
@@ -27,17 +28,47 @@ Survey survey(const Plan& plan) {
         survey.left_out.insert(survey.all_rows + rows);
       }
     }
-    if (rows == 0) {
-      throw InputError(65, concat(plan.sources[i].name, " has a header but no rows"),
-                       "see --header, if its first line is a row");
+    if (rows > 0) {
+      finder->end_source(i, rows);
+    } else {
+      found.add(i, {.text = concat(plan.sources[i].name, " has a header but no rows"),
+                    .hint = "see --header, if its first line is a row"});
     }
-    task->end_source(i, rows);
     survey.rows.push_back(rows);
     survey.all_rows += rows;
+    if (lists) survey.of_sources.push_back(found.complete(i, finder->of_source(i)));
   }
-  survey.names = task->names();
-  survey.remarks = task->remarks();
+  survey.names = finder->names();
+  survey.remarks = finder->remarks();
+  if (lists) survey.of_all = finder->of_all();
+  survey.obstacle = found.obstacle();
   return survey;
+}
+
+ChosenRows::ChosenRows(const Plan& plan, Survey& survey) : plan_(plan) {
+  RowSet dropped = survey.left_out;
+  if (plan.options.dedupe) dropped.insert(survey.texts->repeats());
+  repeats_ = dropped.size() - survey.left_out.size();
+  kept_ = KeptRows(survey.rows, std::move(dropped));
+  for (std::size_t source = 0; source < plan.sources.size() && plan.options.dedupe; ++source) {
+    if (kept_.counts()[source] == 0 && survey.rows[source] > 0) {
+      throw InputError(65, concat("--dedupe leaves no row of ", plan.sources[source].name),
+                       "all its texts are in a dev or test file too: leave out --dedupe, or "
+                       "name other files");
+    }
+  }
+  splits_ = divide_rows(plan, kept_, survey.strata);
+}
+
+bool ChosenRows::trains(std::int64_t row) const {
+  const std::int64_t place = kept_.place(0, row);
+  return place > 0 && split_of(0, place) == Split::train;
+}
+
+TextRows::Findings ChosenRows::repeats_in(TextRows& texts) const {
+  return texts.findings([this](std::size_t source, std::int64_t row) {
+    return split_of(source, kept_.place(source, row));
+  });
 }
 
 }  // namespace bp::trainer

@@ -10,4 +10,8 @@ std::unique_ptr<RowReader> TaskData::open(const std::string& /*path*/,
   BP_CHECK(false, "a task without a format of its own");
 }
 
+std::unique_ptr<RowFinder> TaskData::make_finder(const Plan& /*plan*/, Findings& /*found*/) const {
+  return std::make_unique<RowFinder>();
+}
+
 }  // namespace bp::trainer

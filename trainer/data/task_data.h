@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "trainer/data/batch.h"
+#include "trainer/data/findings.h"
 #include "trainer/data/json_field.h"
 #include "trainer/data/sample_schema.h"
 #include "trainer/data/sample_store.h"
@@ -51,21 +52,28 @@ struct RowVerdict {
   std::string_view stratum = {};  // its class, for --stratify; valid until the next row
 };
 
-// The first reading of all rows, in the order of the sources. It finds what can be wrong with them
-// before anything is written.
-class RowSurvey {
+// Reads all rows once, in the order of the sources, and finds what can be wrong with them before
+// anything is written. It adds what it finds to the Findings that it was made with. By default it
+// has nothing to say.
+class RowFinder {
  public:
-  virtual ~RowSurvey() = default;
-  // Takes the current row of the source with this number. Throws InputError (65) if a store cannot
-  // have it.
-  [[nodiscard]] virtual RowVerdict add(const SourceRows& rows, std::size_t source) = 0;
-  // Called after the last row of a source. Throws InputError (65) if its rows cannot be right, or
-  // none of them is kept. `rows`: all of them.
-  virtual void end_source(std::size_t source, std::int64_t rows) = 0;
+  virtual ~RowFinder() = default;
+  // Takes the current row of the source with this number.
+  [[nodiscard]] virtual RowVerdict add(const SourceRows& /*rows*/, std::size_t /*source*/) {
+    return {};
+  }
+  // Called after the last row of a source that has rows. `rows`: how many.
+  virtual void end_source(std::size_t /*source*/, std::int64_t /*rows*/) {}
   // Of all rows: the names for the store, and remarks for the user, one line each with the option
   // that helps.
-  [[nodiscard]] virtual std::vector<std::string> names() const = 0;
-  [[nodiscard]] virtual std::vector<std::string> remarks() const = 0;
+  [[nodiscard]] virtual std::vector<std::string> names() const { return {}; }
+  [[nodiscard]] virtual std::vector<std::string> remarks() const { return {}; }
+  // Return what `bert_train check` prints about one source, and about all of them. Only if the
+  // findings are listed.
+  [[nodiscard]] virtual std::vector<Findings::Line> of_source(std::size_t /*source*/) const {
+    return {};
+  }
+  [[nodiscard]] virtual std::vector<Findings::Line> of_all() const { return {}; }
 };
 
 // Takes the samples of one row.
@@ -80,30 +88,9 @@ class SampleSink {
 class SampleMaker {
  public:
   virtual ~SampleMaker() = default;
-  // Makes the samples of a row that the survey has accepted: one, or several if it is folded.
+  // Makes the samples of a row that the finder has accepted: one, or several if it is folded.
   // Throws InputError (65), without the row's place, for one that only the tokens show to be wrong.
   virtual void make(Fields fields, SampleSink& sink) = 0;
-};
-
-// Why bert_train would refuse to train, and what helps; both are empty if it would not.
-struct Obstacle {
-  std::string what = {};
-  std::string hint = {};
-};
-
-// The task's part of what `bert_train check` finds.
-class RowCheck {
- public:
-  // A line of the findings: what it counts, and the result.
-  using Line = std::pair<std::string, std::string>;
-
-  virtual ~RowCheck() = default;
-  // Takes the current row of the source with this number; the rows come in order.
-  [[nodiscard]] virtual RowVerdict add(const SourceRows& rows, std::size_t source) = 0;
-  // Return the lines about one source, and about all of them.
-  [[nodiscard]] virtual std::vector<Line> of_source(std::size_t source) const = 0;
-  [[nodiscard]] virtual std::vector<Line> of_all() const = 0;
-  [[nodiscard]] virtual Obstacle obstacle() const = 0;
 };
 
 // Threads: any number of threads may use it at once.
@@ -131,7 +118,7 @@ class TaskData {
   [[nodiscard]] virtual Fingerprint fingerprint() const = 0;
   // Returns whether rows have classes, which RowVerdict names.
   [[nodiscard]] virtual bool has_strata() const { return false; }
-  // Returns whether a survey may leave rows out.
+  // Returns whether a finder may leave rows out.
   [[nodiscard]] virtual bool leaves_out_rows() const { return false; }
 
   // The text of a row: the store keeps it, a vocabulary is trained on it, and rows with the same
@@ -143,10 +130,15 @@ class TaskData {
   // Returns what the names are, for the terminal: "labels bad, good"; empty if there are none.
   [[nodiscard]] virtual std::string describe(const std::vector<std::string>& names) const = 0;
 
-  // `plan` must outlive the results.
-  [[nodiscard]] virtual std::unique_ptr<RowSurvey> make_survey(const Plan& plan) const = 0;
-  [[nodiscard]] virtual std::unique_ptr<RowCheck> make_check(const Plan& plan) const = 0;
-  // `names`: those of the survey.
+  // Returns why a model can learn nothing from rows with these names.
+  [[nodiscard]] virtual Obstacle nothing_to_learn(const std::vector<std::string>& /*names*/) const {
+    return {};
+  }
+
+  // Both arguments must outlive the result.
+  [[nodiscard]] virtual std::unique_ptr<RowFinder> make_finder(const Plan& plan,
+                                                               Findings& found) const;
+  // `names`: those of the finder.
   [[nodiscard]] virtual std::unique_ptr<SampleMaker> make_maker(
       const PrepareOptions& options,
       const std::vector<std::string>& names,

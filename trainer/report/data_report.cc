@@ -20,7 +20,7 @@ std::string line(const std::string& name, const std::string& text) {
   return concat(name, std::string(width < kNameWidth ? kNameWidth - width : 1, ' '), text, '\n');
 }
 
-std::string task_lines(const std::vector<RowCheck::Line>& lines) {
+std::string task_lines(const std::vector<Findings::Line>& lines) {
   std::string text;
   for (const auto& [name, result] : lines) text += line(name, result);
   return text;

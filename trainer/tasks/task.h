@@ -92,7 +92,7 @@ class Task {
   // invalid.
   virtual void check(const BertConfig& config) const = 0;
   // Completes the configuration of a model that is to be trained on the store. Throws InputError
-  // (65) if the store has nothing to learn.
+  // (65) if the store was not made for such a model.
   virtual void configure(BertConfig& config, const SampleStore& store) const = 0;
   // Returns what a model with this configuration predicts: "2 labels".
   [[nodiscard]] virtual std::string describe(const BertConfig& config) const = 0;

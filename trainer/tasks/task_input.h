@@ -30,7 +30,7 @@ class TaskInput : public TaskData {
   // kind of file needs it before its schema is asked for.
   virtual void use_data(const std::string& /*path*/) {}
 
-  // Says that rows are to be scored by a model with this configuration: the survey then refuses an
+  // Says that rows are to be scored by a model with this configuration: the finder then refuses an
   // answer that the model cannot give. Returns the names that a store of such rows has.
   virtual std::vector<std::string> score_by(const BertConfig& config) = 0;
 

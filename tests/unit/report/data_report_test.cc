@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "tests/support/classify_data.h"
 #include "tests/support/scratch.h"
+#include "tests/support/task_input.h"
 #include "tests/unit/data/full_disk.h"
 #include "tests/unit/data/input_refusal.h"
 
@@ -122,7 +125,55 @@ TEST_F(DataReport, NamesWhatWouldKeepFromTraining) {
   EXPECT_EQ(obstacle("a,yes\nb,yes\n"), "all rows have the same label, 'yes'");
 }
 
-// Training refuses it, too.
+// What is wrong is found in one place, so `check` ends with what training refuses first.
+TEST_F(DataReport, EndsWithWhatTrainingRefuses) {
+  std::string free_text;
+  for (int row = 0; row < 1500; ++row) free_text += concat("a,label ", row, '\n');
+  struct Case {
+    std::shared_ptr<const TaskInput> task;
+    std::string train;
+    std::string test;
+    std::string place;
+  };
+  const std::string in_train = scratch_.path("x.csv");
+  const std::string in_test = scratch_.path("y.csv");
+  const std::vector<Case> cases = {
+      {classify(), free_text, "", in_train},
+      {classify(), "a,yes\nb,\nc,\n", "", in_train + ", row 2 (line 3)"},
+      {classify(), "a,yes\nb,no\n", "a,no\nb,ja\nc,ja\n", in_test + ", row 2 (line 3)"},
+      {classify({"--labels", "a,b"}), "a,c\nb,\n", "", in_train + ", row 1 (line 2)"},
+      {classify({"--round-labels"}), "a,1\nb,x\n", "", in_train + ", row 2 (line 3)"},
+      {classify({"--multi-label"}), "a,\nb,\n", "", in_train},
+      {classify({"--labels", "c,d", "--unknown-labels", "skip"}), "a,e\n", "", in_train},
+      {classify(), "", "", in_train},
+      {classify(), "a,yes\nb,no\n", "", in_test},
+      {input_with("regress", {"--target", "label"}), "a,1\nb,\nc,x\n", "",
+       in_train + ", row 2 (line 3)"},
+      {input_with("regress", {"--target", "label"}), "a,1\nb,1\n", "", in_train},
+      {input_with("tokens", {"--words", "text", "--tags", "label"}), "a b,O B-X\na,NN\nb,O O\n", "",
+       in_train + ", row 2 (line 3)"},
+      {input_with("tokens", {"--words", "text", "--tags", "label"}), "a b,O B-X\n", "a,B-Y\n",
+       in_test + ", row 1 (line 2)"},
+  };
+  for (const Case& c : cases) {
+    PrepareOptions options;
+    options.task = c.task;
+    options.source = scratch_.write("x.csv", "text,label\n" + c.train);
+    options.header = HeaderMode::yes;
+    if (!c.test.empty() || c.place == in_test) {
+      options.test_source = scratch_.write("y.csv", "text,label\n" + c.test);
+    }
+    options.vocabulary = scratch_.write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\nc\n");
+    options.rebuild = true;
+    const std::string refused =
+        test::input_refusal([&] { (void)prepare(options, [](const std::string&) {}); });
+    const Obstacle found = check(make_plan(options)).obstacle;
+    EXPECT_THAT(refused,
+                AllOf(StartsWith("65: "), HasSubstr(c.place), EndsWith(" | " + found.hint)));
+    EXPECT_THAT(found.what, HasSubstr(c.place)) << refused;
+  }
+}
+
 TEST_F(DataReport, AColumnOfFreeTextIsNoLabel) {
   std::string rows;
   for (int row = 0; row < 1500; ++row) rows += concat("a,label ", row, '\n');

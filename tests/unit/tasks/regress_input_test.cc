@@ -72,14 +72,15 @@ TEST_F(RegressInputTest, CheckSaysWhatTheNumbersAre) {
               ElementsAre(Pair("targets", "1 to 10"), Pair("  half of them", "between 2 and 4"),
                           Pair("  median", "3")));
   EXPECT_EQ(good.files[2].task[0],
-            RowCheck::Line("  without a target",
+            Findings::Line("  without a target",
                            concat("1, the first: ", scratch_.path("t.csv"), ", row 2 (line 3)")));
   EXPECT_EQ(good.obstacle.what, "");
   EXPECT_THAT(check("a,1\nb,x\nb,y\n").obstacle.what,
               testing::StartsWith("2 rows with a target that is not a number, the first: "));
   EXPECT_THAT(check("a,1\nb,2\nb,\n").obstacle.what,
               testing::StartsWith("1 row without a target, the first: "));
-  EXPECT_EQ(check("a,1\nb,1.0\n").obstacle.what, "all targets are 1");
+  const DataFindings same = check("a,1\nb,1.0\n");
+  EXPECT_EQ(same.obstacle.what, concat("all targets of ", same.files[0].path, " are 1"));
 }
 
 }  // namespace

@@ -15,9 +15,8 @@
 #include "trainer/data/numbers.h"
 #include "trainer/data/prepare.h"
 #include "trainer/data/token_windows.h"
-#include "trainer/tasks/classify/class_check.h"
 #include "trainer/tasks/classify/class_config.h"
-#include "trainer/tasks/classify/class_survey.h"
+#include "trainer/tasks/classify/class_finder.h"
 #include "trainer/tasks/classify/label_map.h"
 #include "trainer/tasks/classify/label_naming.h"
 #include "trainer/tasks/classify/label_separators.h"
@@ -189,11 +188,12 @@ class ClassInput : public TaskInput {
   [[nodiscard]] bool has_strata() const override { return true; }
   [[nodiscard]] bool leaves_out_rows() const override { return options_.skip_unknown; }
 
-  [[nodiscard]] std::unique_ptr<RowSurvey> make_survey(const Plan& plan) const override {
-    return make_class_survey(plan, options_);
+  [[nodiscard]] Obstacle nothing_to_learn(const std::vector<std::string>& names) const override {
+    return no_labels_to_learn(names, options_);
   }
-  [[nodiscard]] std::unique_ptr<RowCheck> make_check(const Plan& plan) const override {
-    return make_class_check(plan, options_);
+  [[nodiscard]] std::unique_ptr<RowFinder> make_finder(const Plan& plan,
+                                                       Findings& found) const override {
+    return make_class_finder(plan, options_, found);
   }
   [[nodiscard]] std::unique_ptr<SampleMaker> make_maker(const PrepareOptions& prepare,
                                                         const std::vector<std::string>& names,

@@ -52,10 +52,6 @@ class ClassifyTask : public Task {
   void check(const BertConfig& config) const override { (void)class_config_of(config); }
   void configure(BertConfig& config, const SampleStore& store) const override {
     const bool several = options_.multi_label;
-    if (store.names().size() < 2 && !several) {
-      throw InputError(65, concat("all samples have the same label, '", store.names().front(), "'"),
-                       "there is nothing to learn; is --label the right column?");
-    }
     const ClassConfig old = class_config_of(config);
     ClassConfig own{.labels = store.names(),
                     .dropout = old.dropout,

@@ -5,95 +5,55 @@
 #include <utility>
 
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
+#include "trainer/data/plan.h"
 #include "trainer/data/prepare.h"
-#include "trainer/data/rows_found.h"
 #include "trainer/data/shown_names.h"
 #include "trainer/data/source_rows.h"
 #include "trainer/data/token_windows.h"
-#include "trainer/report/shown_text.h"
 #include "trainer/tasks/inputs.h"
 
 namespace bp::trainer {
 namespace {
 
-class CustomSurvey : public RowSurvey {
+class CustomFinder : public RowFinder {
  public:
-  CustomSurvey(const CustomInput& input, const Plan& plan) : input_(input), plan_(plan) {}
+  CustomFinder(const CustomInput& input, const Plan& plan, Findings& found)
+      : input_(input), plan_(plan), found_(found) {}
 
   [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
-    const SourceFiles& file = plan_.sources[source];
-    std::vector<double> answers;
+    const auto names = [&] { return shown_names(input_.task()->answers()); };
     try {
-      answers = input_.read_answers(rows.fields());
+      if (!input_.read_answers(rows.fields()).empty()) return {};
     } catch (const std::exception& error) {
-      throw InputError(65, concat(rows.place(), ": ", error.what()),
-                       "`check` lists what is wrong with a file");
+      found_.add(source, rows,
+                 {.kind = kWrong,
+                  .text = error.what(),
+                  .hint = concat("do the options name the columns of ", names(), "?"),
+                  .explains = true});
+      return {};
     }
-    if (answers.empty() && file.split != Split::test) {
-      throw InputError(65, concat(rows.place(), ": has no ", shown_names(input_.task()->answers())),
-                       "remove the row; only a file for --test may have such rows");
-    }
+    const bool fatal = plan_.sources[source].split != Split::test;
+    if (!fatal && !found_.lists()) return {};
+    found_.add(source, rows,
+               {.kind = kMissing,
+                .text = concat("has no ", names()),
+                .hint = "remove the row; only a file for --test may have such rows",
+                .fatal = fatal});
     return {};
   }
-  void end_source(std::size_t /*source*/, std::int64_t /*rows*/) override {}
-  [[nodiscard]] std::vector<std::string> names() const override { return {}; }
-  [[nodiscard]] std::vector<std::string> remarks() const override { return {}; }
 
- private:
-  const CustomInput& input_;
-  const Plan& plan_;
-};
-
-class CustomCheck : public RowCheck {
- public:
-  CustomCheck(const CustomInput& input, const Plan& plan)
-      : input_(input), plan_(plan), files_(plan.sources.size()) {}
-
-  [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
-    const auto place = [&] { return rows.place(); };
-    File& file = files_[source];
-    try {
-      if (input_.read_answers(rows.fields()).empty()) file.missing.add(place);
-    } catch (const std::exception& error) {
-      if (file.wrong.count == 0) file.why = error.what();
-      file.wrong.add(place);
-    }
-    return {};
-  }
-  [[nodiscard]] std::vector<Line> of_source(std::size_t source) const override {
-    return {{"  without answers", files_[source].missing.text()},
-            {"  with a wrong answer", files_[source].wrong.text()}};
-  }
-  [[nodiscard]] std::vector<Line> of_all() const override { return {}; }
-  [[nodiscard]] Obstacle obstacle() const override {
-    for (std::size_t i = 0; i < files_.size(); ++i) {
-      const File& file = files_[i];
-      if (file.wrong.count > 0) {
-        return {concat(counted(file.wrong.count, "row"),
-                       " with a wrong answer, the first: ", file.wrong.first, ": ", file.why),
-                concat("do the options name the columns of ", shown_names(input_.task()->answers()),
-                       "?")};
-      }
-      if (file.missing.count > 0 && plan_.sources[i].split != Split::test) {
-        return {concat(counted(file.missing.count, "row"),
-                       " without answers, the first: ", file.missing.first),
-                "remove them; only a file for --test may have such rows"};
-      }
-    }
-    return {};
+  [[nodiscard]] std::vector<Findings::Line> of_source(std::size_t source) const override {
+    return {found_.line(source, kMissing), found_.line(source, kWrong)};
   }
 
  private:
-  struct File {
-    RowsFound missing;
-    RowsFound wrong;
-    std::string why;  // of the first wrong one
-  };
+  static constexpr const char* kMissing = "without answers";
+  static constexpr const char* kWrong = "with a wrong answer";
+
   const CustomInput& input_;
   const Plan& plan_;
-  std::vector<File> files_;
+  Findings& found_;
 };
 
 class CustomMaker : public SampleMaker {
@@ -166,11 +126,8 @@ std::vector<double> CustomInput::read_answers(Fields fields) const {
   throw std::invalid_argument(concat("has only some of ", shown_names(answers_)));
 }
 
-std::unique_ptr<RowSurvey> CustomInput::make_survey(const Plan& plan) const {
-  return std::make_unique<CustomSurvey>(*this, plan);
-}
-std::unique_ptr<RowCheck> CustomInput::make_check(const Plan& plan) const {
-  return std::make_unique<CustomCheck>(*this, plan);
+std::unique_ptr<RowFinder> CustomInput::make_finder(const Plan& plan, Findings& found) const {
+  return std::make_unique<CustomFinder>(*this, plan, found);
 }
 std::unique_ptr<SampleMaker> CustomInput::make_maker(const PrepareOptions& prepare,
                                                      const std::vector<std::string>& /*names*/,

@@ -36,8 +36,8 @@ class CustomInput : public TaskInput {
     return "";
   }
 
-  [[nodiscard]] std::unique_ptr<RowSurvey> make_survey(const Plan& plan) const override;
-  [[nodiscard]] std::unique_ptr<RowCheck> make_check(const Plan& plan) const override;
+  [[nodiscard]] std::unique_ptr<RowFinder> make_finder(const Plan& plan,
+                                                       Findings& found) const override;
   [[nodiscard]] std::unique_ptr<SampleMaker> make_maker(const PrepareOptions& prepare,
                                                         const std::vector<std::string>& names,
                                                         Tokenizer tokenizer) const override;

@@ -1,14 +1,19 @@
 #include "trainer/tasks/gap/gap_input.h"
 
+#include <array>
 #include <cstdint>
 #include <iterator>
 #include <span>
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/numbers.h"
+#include "trainer/data/plan.h"
 #include "trainer/data/prepare.h"
 #include "trainer/data/sample_schema.h"
-#include "trainer/tasks/gap/gap_check.h"
+#include "trainer/data/source_rows.h"
 #include "trainer/tasks/gap/gap_row.h"
 #include "trainer/tasks/inputs.h"
 #include "trainer/tasks/label_config.h"
@@ -17,6 +22,68 @@ namespace bp::trainer {
 namespace {
 
 constexpr std::size_t kTextField = 1;
+constexpr std::size_t kPronounField = 2;
+
+// Refuses a row whose mentions or answer are wrong, and one without an answer, except in a test
+// file.
+class GapFinder : public RowFinder {
+ public:
+  GapFinder(const Plan& plan, Findings& found)
+      : plan_(plan), found_(found), counts_(plan.sources.size()) {}
+
+  [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
+    int label = 0;
+    try {
+      label = check_gap_row(rows.fields());
+    } catch (const InputError& error) {
+      found_.add(source, rows,
+                 {.kind = "with a wrong value",
+                  .text = error.what(),
+                  .hint = error.hint(),
+                  .explains = true});
+      return {};
+    }
+    Counts& counts = counts_[source];
+    ++counts.genders.at(static_cast<std::size_t>(gender_of(rows.fields()[kPronounField])));
+    if (label >= 0) {
+      ++counts.answers.at(static_cast<std::size_t>(label));
+      return {};
+    }
+    found_.add(source, rows,
+               {.kind = kUnanswered,
+                .text = "has no answer",
+                .hint = "A-coref and B-coref say the answer, TRUE or FALSE; only a file to test or "
+                        "to score may leave both empty",
+                .fatal = plan_.sources[source].split != Split::test});
+    return {};
+  }
+
+  [[nodiscard]] std::vector<std::string> names() const override { return gap_answers(); }
+
+  [[nodiscard]] std::vector<Findings::Line> of_source(std::size_t source) const override {
+    const Counts& counts = counts_[source];
+    std::vector<Findings::Line> lines;
+    for (std::size_t i = 0; i < gap_answers().size(); ++i) {
+      lines.emplace_back("  " + gap_answers()[i], with_commas(counts.answers.at(i)));
+    }
+    lines.push_back(found_.line(source, kUnanswered));
+    lines.emplace_back("  pronouns", concat(with_commas(counts.genders[1]), " masculine, ",
+                                            with_commas(counts.genders[2]), " feminine, ",
+                                            with_commas(counts.genders[0]), " others"));
+    return lines;
+  }
+
+ private:
+  static constexpr const char* kUnanswered = "without an answer";
+  struct Counts {
+    std::array<std::int64_t, 3> answers{};
+    std::array<std::int64_t, 3> genders{};
+  };
+
+  const Plan& plan_;
+  Findings& found_;
+  std::vector<Counts> counts_;
+};
 
 class GapMaker : public SampleMaker {
  public:
@@ -98,12 +165,8 @@ std::string GapInput::describe(const std::vector<std::string>& names) const {
   return "answers " + shown_labels(names);
 }
 
-std::unique_ptr<RowSurvey> GapInput::make_survey(const Plan& plan) const {
-  return make_gap_survey(plan);
-}
-
-std::unique_ptr<RowCheck> GapInput::make_check(const Plan& plan) const {
-  return make_gap_check(plan);
+std::unique_ptr<RowFinder> GapInput::make_finder(const Plan& plan, Findings& found) const {
+  return std::make_unique<GapFinder>(plan, found);
 }
 
 std::unique_ptr<SampleMaker> GapInput::make_maker(const PrepareOptions& prepare,

@@ -32,8 +32,8 @@ class GapInput : public TaskInput {
   [[nodiscard]] Fingerprint fingerprint() const override;
   [[nodiscard]] std::string_view text(Fields fields, std::string& buffer) const override;
   [[nodiscard]] std::string describe(const std::vector<std::string>& names) const override;
-  [[nodiscard]] std::unique_ptr<RowSurvey> make_survey(const Plan& plan) const override;
-  [[nodiscard]] std::unique_ptr<RowCheck> make_check(const Plan& plan) const override;
+  [[nodiscard]] std::unique_ptr<RowFinder> make_finder(const Plan& plan,
+                                                       Findings& found) const override;
   [[nodiscard]] std::unique_ptr<SampleMaker> make_maker(const PrepareOptions& prepare,
                                                         const std::vector<std::string>& names,
                                                         Tokenizer tokenizer) const override;

@@ -22,27 +22,6 @@
 namespace bp::trainer {
 namespace {
 
-// Any text will do.
-class PretrainSurvey : public RowSurvey {
- public:
-  [[nodiscard]] RowVerdict add(const SourceRows& /*rows*/, std::size_t /*source*/) override {
-    return {};
-  }
-  void end_source(std::size_t /*source*/, std::int64_t /*rows*/) override {}
-  [[nodiscard]] std::vector<std::string> names() const override { return {}; }
-  [[nodiscard]] std::vector<std::string> remarks() const override { return {}; }
-};
-
-class PretrainCheck : public RowCheck {
- public:
-  [[nodiscard]] RowVerdict add(const SourceRows& /*rows*/, std::size_t /*source*/) override {
-    return {};
-  }
-  [[nodiscard]] std::vector<Line> of_source(std::size_t /*source*/) const override { return {}; }
-  [[nodiscard]] std::vector<Line> of_all() const override { return {}; }
-  [[nodiscard]] Obstacle obstacle() const override { return {}; }
-};
-
 class PretrainMaker : public SampleMaker {
  public:
   PretrainMaker(const PrepareOptions& prepare, Tokenizer tokenizer)
@@ -129,12 +108,6 @@ class PretrainInput : public TaskInput {
     return "";
   }
 
-  [[nodiscard]] std::unique_ptr<RowSurvey> make_survey(const Plan& /*plan*/) const override {
-    return std::make_unique<PretrainSurvey>();
-  }
-  [[nodiscard]] std::unique_ptr<RowCheck> make_check(const Plan& /*plan*/) const override {
-    return std::make_unique<PretrainCheck>();
-  }
   [[nodiscard]] std::unique_ptr<SampleMaker> make_maker(const PrepareOptions& prepare,
                                                         const std::vector<std::string>& /*names*/,
                                                         Tokenizer tokenizer) const override {

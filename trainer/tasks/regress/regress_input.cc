@@ -1,21 +1,96 @@
 #include "trainer/tasks/regress/regress_input.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "trainer/data/numbers.h"
+#include "trainer/data/plan.h"
 #include "trainer/data/prepare.h"
+#include "trainer/data/source_rows.h"
 #include "trainer/data/token_windows.h"
+#include "trainer/report/shown_text.h"
 #include "trainer/tasks/inputs.h"
-#include "trainer/tasks/regress/regress_survey.h"
 #include "trainer/tasks/regress/scored_numbers.h"
 #include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {
 namespace {
+
+// Refuses a target that is not a number, and a row without one, except in a test file.
+class RegressFinder : public RowFinder {
+ public:
+  RegressFinder(const Plan& plan, Findings& found) : plan_(plan), found_(found) {}
+
+  [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
+    const std::string_view written = rows.fields().back();
+    const std::optional<double> target = written_number(written);
+    if (without_blanks(written).empty()) {
+      const bool fatal = plan_.sources[source].split != Split::test;
+      if (!fatal && !found_.lists()) return {};
+      found_.add(source, rows,
+                 {.kind = kMissing,
+                  .text = "has no target",
+                  .hint = concat(rows.layout()->answer_name(),
+                                 " is empty there; remove the row or give its number"),
+                  .fatal = fatal});
+    } else if (!target) {
+      found_.add(source, rows,
+                 {.kind = kWrong,
+                  .text = concat("target '", written, "' is not a number"),
+                  .hint = concat("is ", rows.layout()->answer_name(),
+                                 " the right one? --target names another; --task classify learns "
+                                 "labels"),
+                  .rows = "row with a target that is not a number"});
+    } else if (source == 0) {
+      least_ = std::min(least_, *target);
+      most_ = std::max(most_, *target);
+      if (found_.lists()) targets_.push_back(*target);
+    }
+    return {};
+  }
+
+  void end_source(std::size_t source, std::int64_t /*rows*/) override {
+    const SourceFiles& file = plan_.sources[source];
+    if (file.split != Split::train || least_ != most_) return;
+    found_.add(source, {.text = concat("all targets of ", file.name, " are ", brief(least_)),
+                        .hint = "there is nothing to learn; is --target the right column?"});
+  }
+
+  [[nodiscard]] std::vector<Findings::Line> of_source(std::size_t source) const override {
+    return {found_.line(source, kMissing), found_.line(source, kWrong)};
+  }
+
+  [[nodiscard]] std::vector<Findings::Line> of_all() const override {
+    if (targets_.empty()) return {};
+    std::vector<double> sorted = targets_;
+    std::ranges::sort(sorted);
+    const auto at = [&](double share) {
+      return brief(
+          sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))]);
+    };
+    return {{"targets", concat(at(0), " to ", at(1))},
+            {"  half of them", concat("between ", at(0.25), " and ", at(0.75))},
+            {"  median", at(0.5)}};
+  }
+
+ private:
+  static constexpr const char* kMissing = "without a target";
+  static constexpr const char* kWrong = "target is no number";
+
+  const Plan& plan_;
+  Findings& found_;
+  // Of the first source.
+  double least_ = std::numeric_limits<double>::infinity();
+  double most_ = -std::numeric_limits<double>::infinity();
+  std::vector<double> targets_;
+};
 
 // Gives each window of a text the target of its row.
 class RegressMaker : public SampleMaker {
@@ -66,11 +141,9 @@ class RegressInput : public TaskInput {
     return "";
   }
 
-  [[nodiscard]] std::unique_ptr<RowSurvey> make_survey(const Plan& plan) const override {
-    return make_regress_survey(plan);
-  }
-  [[nodiscard]] std::unique_ptr<RowCheck> make_check(const Plan& plan) const override {
-    return make_regress_check(plan);
+  [[nodiscard]] std::unique_ptr<RowFinder> make_finder(const Plan& plan,
+                                                       Findings& found) const override {
+    return std::make_unique<RegressFinder>(plan, found);
   }
   [[nodiscard]] std::unique_ptr<SampleMaker> make_maker(const PrepareOptions& prepare,
                                                         const std::vector<std::string>& /*names*/,

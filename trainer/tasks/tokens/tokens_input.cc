@@ -12,8 +12,7 @@
 #include "trainer/tasks/label_config.h"
 #include "trainer/tasks/task_input.h"
 #include "trainer/tasks/tokens/conll_rows.h"
-#include "trainer/tasks/tokens/tag_check.h"
-#include "trainer/tasks/tokens/tag_survey.h"
+#include "trainer/tasks/tokens/tag_finder.h"
 #include "trainer/tasks/tokens/token_options.h"
 #include "trainer/tasks/tokens/word_list.h"
 
@@ -102,11 +101,12 @@ class TokensInput : public TaskInput {
     return print;
   }
 
-  [[nodiscard]] std::unique_ptr<RowSurvey> make_survey(const Plan& plan) const override {
-    return make_tag_survey(plan, options_);
+  [[nodiscard]] Obstacle nothing_to_learn(const std::vector<std::string>& names) const override {
+    return no_tags_to_learn(names);
   }
-  [[nodiscard]] std::unique_ptr<RowCheck> make_check(const Plan& plan) const override {
-    return make_tag_check(plan);
+  [[nodiscard]] std::unique_ptr<RowFinder> make_finder(const Plan& plan,
+                                                       Findings& found) const override {
+    return make_tag_finder(plan, options_, found);
   }
   [[nodiscard]] std::unique_ptr<SampleMaker> make_maker(const PrepareOptions& prepare,
                                                         const std::vector<std::string>& names,

@@ -12,10 +12,6 @@
 namespace bp::trainer {
 namespace {
 
-constexpr const char* kColumnHint =
-    "there is nothing to learn; is the column of the tags the right one? see --tag-column and "
-    "--tags";
-
 std::unique_ptr<Head> make_head(const BertConfig& config, Parameters& parameters) {
   const LabelConfig own = label_config_of(config);
   const HeadMaker maker =
@@ -48,9 +44,6 @@ class TokensTask : public Task {
 
   void check(const BertConfig& config) const override { (void)label_config_of(config); }
   void configure(BertConfig& config, const SampleStore& store) const override {
-    if (store.names().size() < 2) {
-      throw InputError(65, "all words have the tag O", kColumnHint);
-    }
     config.head =
         label_keys({store.names(), label_config_of(config).dropout}, "BertForTokenClassification");
   }

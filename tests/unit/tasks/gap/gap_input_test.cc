@@ -122,6 +122,8 @@ TEST_F(GapInputs, NamesTheRowThatIsWrong) {
                  "g.tsv, row 2: dev-1: it has 8 tokens with [CLS] and [SEP]; at most 7 are allowed",
                  "raise --max-length");
   EXPECT_THAT(scratch_.names(), Not(Contains(HasSubstr("long.sqlite"))));
+  EXPECT_THAT(check_data(make_plan(with), [](const std::string&) {}).obstacle.what,
+              HasSubstr("g.tsv, row 2 (line 3): dev-1: it has 8 tokens with [CLS] and [SEP]"));
 }
 
 TEST_F(GapInputs, TheColumnsHaveFixedNames) {
@@ -143,8 +145,9 @@ TEST_F(GapInputs, CheckCountsAnswersAndPronouns) {
                           Pair("  pronouns", "1 masculine, 1 feminine, 0 others")));
   EXPECT_THAT(found.files.at(1).task, Contains(Pair("  without an answer", HasSubstr("1, the "))));
   EXPECT_EQ(found.obstacle.what, "");
-  with.source = scratch_.write("w.tsv", kHeader + second("", "") + second("1", "0"));
-  EXPECT_THAT(check().obstacle.what, HasSubstr("w.tsv, row 2 (line 3): dev-2: B-coref is '0'"));
+  with.source = scratch_.write("w.tsv", kHeader + second("1", "0") + second("", ""));
+  EXPECT_THAT(check().obstacle.what, HasSubstr("w.tsv, row 1 (line 2): dev-2: B-coref is '0'"));
+  EXPECT_THAT(check().files.at(0).task, Contains(Pair("  with a wrong value", HasSubstr("1, "))));
   with.source = scratch_.write("n.tsv", kHeader + second("", ""));
   EXPECT_THAT(check().obstacle.what, HasSubstr("1 row without an answer, the first: "));
 }
