@@ -9,7 +9,7 @@
 #include "trainer/data/stop_signals.h"
 #include "trainer/gpu/use_gpu.h"
 #include "trainer/share/evaluation_data.h"
-#include "trainer/tasks/write_predictions.h"
+#include "trainer/tasks/scorer.h"
 #include "trainer/train/evaluate.h"
 #include "trainer/train/precision_difference.h"
 
@@ -41,7 +41,7 @@ int run_evaluate(Communicator& world, const Options& options) {
     const auto blocks = first_blocks(*options.task, store, split, kCompared);
     say(text_of(difference_from_fp32(*model, blocks), precision));
   }
-  const auto scorer = source.task->make_scorer(store, split, model->config());
+  const auto scorer = source.task->make_scorer(store.names(), model->config(), {&store, split});
   if (!evaluate(world, *model, *options.task, store, split, *scorer)) {
     say(concat("stopped on request while scoring ", name, "; nothing was written"));
     return stop_exit_code();

@@ -38,21 +38,21 @@ class Prediction {
   // `precision`: the model's. If it is not fp32, the first samples are compared with fp32.
   Prediction(Bert& model,
              Precision precision,
-             std::unique_ptr<Predictor> predictor,
+             std::unique_ptr<Scorer> rows,
              SampleSchema schema,
              CompleteBatch complete,
              const Options& options)
       : model_(model),
         precision_(precision),
-        predictor_(std::move(predictor)),
+        rows_(std::move(rows)),
         schema_(std::move(schema)),
         complete_(std::move(complete)),
         competition_(options.out_format == OutFormat::kaggle),
         lines_(options.out_format == OutFormat::jsonl ? PredictionFormat::jsonl
                                                       : PredictionFormat::csv,
-               predictor_->columns()),
+               rows_->columns()),
         output_(options.out) {
-    output_.put(competition_ ? predictor_->competition_header() : lines_.header());
+    output_.put(competition_ ? rows_->competition_header() : lines_.header());
   }
 
   // Computes the samples and writes their rows.
@@ -64,14 +64,14 @@ class Prediction {
     }
     const std::vector<at::Tensor> outputs = forward_blocks(model_, blocks);
     kept_.clear();
-    for (std::size_t b = 0; b < blocks.size(); ++b) predictor_->keep(blocks[b], outputs[b], kept_);
+    for (std::size_t b = 0; b < blocks.size(); ++b) rows_->keep(blocks[b], outputs[b], kept_);
     std::span<const float> rest = kept_;
     for (const Sample& sample : samples) {
-      const std::size_t own = predictor_->kept_of(sample);
+      const std::size_t own = rows_->kept_of(sample);
       if (competition_) {
-        output_.put(predictor_->competition_line(sample, rest.first(own)));
+        output_.put(rows_->competition_line(sample, rest.first(own)));
       } else {
-        predictor_->set_fields(sample, rest.first(own), fields_);
+        rows_->set_fields(sample, rest.first(own), fields_);
         output_.put(lines_.line({sample.sample_id, sample.text_id, fields_}));
       }
       rest = rest.subspan(own);
@@ -82,7 +82,7 @@ class Prediction {
 
   // Writes a row without a prediction.
   void skip(std::int64_t sample, std::int64_t row) {
-    fields_.assign(predictor_->columns().size(), "");
+    fields_.assign(rows_->columns().size(), "");
     if (!competition_) output_.put(lines_.line({sample, row, fields_}));  // its row has no ID
     output_.flush();
     ++count_;
@@ -94,7 +94,7 @@ class Prediction {
  private:
   Bert& model_;
   const Precision precision_;
-  std::unique_ptr<Predictor> predictor_;
+  std::unique_ptr<Scorer> rows_;
   SampleSchema schema_;
   CompleteBatch complete_;
   const bool competition_;
@@ -195,14 +195,14 @@ int run_predict(Communicator& world, const Options& options) {
   } else {
     vocabulary = vocabulary_of(source, reading);
   }
-  auto predictor = source.task->make_predictor(names, model->config());
-  if (options.out_format == OutFormat::kaggle && predictor->competition_header().empty()) {
+  auto rows = source.task->make_scorer(names, model->config(), {});
+  if (options.out_format == OutFormat::kaggle && rows->competition_header().empty()) {
     throw InputError(2,
                      concat("--out-format kaggle: the task ", source.task_name,
                             " has no file for a competition"),
                      "choose csv or jsonl");
   }
-  Prediction prediction(*model, precision, std::move(predictor),
+  Prediction prediction(*model, precision, std::move(rows),
                         store ? store->schema() : options.task->schema(),
                         options.task->completion(vocabulary.tokens), options);
   if (store) {

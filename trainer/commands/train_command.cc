@@ -352,7 +352,7 @@ class Run {
       return true;
     }
     add_to_database(RunState::finished,
-                    scorer ? scorer->predictor().columns() : std::vector<PredictionColumn>());
+                    scorer ? scorer->columns() : std::vector<PredictionColumn>());
     print_line("model   " + folder_->file("model"));
     print_line("report  " + folder_->file("report.html"));
     return true;
@@ -381,7 +381,7 @@ class Run {
 
   // Returns null if a rank was asked to stop.
   std::unique_ptr<Scorer> score(Split split) {
-    auto scorer = task().make_scorer(*store_, split, model_->config());
+    auto scorer = task().make_scorer(store_->names(), model_->config(), {&*store_, split});
     if (!evaluate(world_, *model_, *options_.task, *store_, split, *scorer)) return nullptr;
     return scorer;
   }

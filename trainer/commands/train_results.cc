@@ -14,7 +14,7 @@
 #include "trainer/report/report.h"
 #include "trainer/report/sessions.h"
 #include "trainer/runs/runs_database.h"
-#include "trainer/tasks/write_predictions.h"
+#include "trainer/tasks/scorer.h"
 
 namespace bp::trainer {
 namespace {

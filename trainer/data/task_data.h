@@ -115,7 +115,7 @@ class TaskData {
   // Throws InputError as the reader of its rows does.
   [[nodiscard]] virtual FileSplit split_in(const std::string& /*path*/) const { return {}; }
   // Returns what decides the samples besides the options of all tasks.
-  [[nodiscard]] virtual Fingerprint fingerprint() const = 0;
+  [[nodiscard]] virtual Fingerprint fingerprint() const { return {}; }
   // Returns whether rows have classes, which RowVerdict names.
   [[nodiscard]] virtual bool has_strata() const { return false; }
   // Returns whether a finder may leave rows out.
@@ -128,7 +128,9 @@ class TaskData {
   }
 
   // Returns what the names are, for the terminal: "labels bad, good"; empty if there are none.
-  [[nodiscard]] virtual std::string describe(const std::vector<std::string>& names) const = 0;
+  [[nodiscard]] virtual std::string describe(const std::vector<std::string>& /*names*/) const {
+    return "";
+  }
 
   // Returns why a model can learn nothing from rows with these names.
   [[nodiscard]] virtual Obstacle nothing_to_learn(const std::vector<std::string>& /*names*/) const {

@@ -2,67 +2,21 @@
 // what a model of the task predicts.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "trainer/data/batch.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
 #include "trainer/report/evaluation_summary.h"
-#include "trainer/report/pr_curve.h"
 #include "trainer/report/report.h"
-#include "trainer/tasks/predictor.h"
 #include "trainer/tasks/regularization.h"
+#include "trainer/tasks/scorer.h"
 
 namespace bp::trainer {
 
 class Bert;
-
-// A file with results, in the run's folder.
-struct ResultFile {
-  std::string name = {};  // "classes.csv"
-  std::string content = {};
-  bool mentioned = false;  // the terminal names the file, because it does not show its content
-};
-
-// Adds up the results of one split on one rank. After evaluate(), which adds up the ranks', each
-// rank's object has the results of the whole split.
-class Scorer {
- public:
-  virtual ~Scorer() = default;
-
-  // Adds a block of samples with the head's outputs for it. Called once for each block of this
-  // rank's share of the split, in the store's order.
-  virtual void add(const Batch& block, const at::Tensor& outputs) = 0;
-  // The counts that ranks sum in place. They are integers, so that the result is the same for any
-  // number and order of ranks.
-  [[nodiscard]] virtual std::span<std::int64_t> counts() = 0;
-  // What is kept of each sample for predictor(), in the store's order. evaluate() replaces it by
-  // that of all ranks.
-  [[nodiscard]] std::vector<float>& kept() { return kept_; }
-  [[nodiscard]] const std::vector<float>& kept() const { return kept_; }
-  [[nodiscard]] virtual const Predictor& predictor() const = 0;
-
-  // Of the whole split. All scores are NaN if no sample had a true answer to compare with.
-  [[nodiscard]] virtual EvaluationSummary summary() const = 0;
-  // Returns the lines for the terminal. `name`: what was scored, as the terminal calls it ("test");
-  // `predictions`: the file that holds them, or empty.
-  [[nodiscard]] virtual std::vector<std::string> lines(const std::string& name,
-                                                       const std::string& predictions) const = 0;
-  // Return the sections of report.html, and the files besides predictions.csv; nothing if no sample
-  // had a true answer.
-  [[nodiscard]] virtual std::string sections() const = 0;
-  [[nodiscard]] virtual std::vector<ResultFile> files() const = 0;
-  // Returns the PR curve of each class, for tasks and results that have classes.
-  [[nodiscard]] virtual std::vector<PrCurve> pr_curves() const { return {}; }
-
- private:
-  std::vector<float> kept_;
-};
 
 // Threads: any number of threads may use it at once.
 class Task {
@@ -90,7 +44,7 @@ class Task {
 
   // Throws invalid_argument, without a file's name, if the head's part of a configuration is
   // invalid.
-  virtual void check(const BertConfig& config) const = 0;
+  virtual void check(const BertConfig& /*config*/) const {}
   // Completes the configuration of a model that is to be trained on the store. Throws InputError
   // (65) if the store was not made for such a model.
   virtual void configure(BertConfig& config, const SampleStore& store) const = 0;
@@ -114,16 +68,12 @@ class Task {
   // Throws InputError (65), naming the model, if a model with this configuration cannot be scored.
   virtual void require_trained(const BertConfig& config, const std::string& model) const = 0;
 
-  // Returns what makes rows of this model's outputs for samples of a store with these names. Throws
-  // InputError (65) if the model cannot predict them.
-  [[nodiscard]] virtual std::unique_ptr<Predictor> make_predictor(
-      const std::vector<std::string>& names, const BertConfig& config) const = 0;
-
-  // Returns a Scorer without samples for a split of the store and a model with this configuration;
-  // both must outlive it. Throws InputError (65) if the model cannot score this store.
-  [[nodiscard]] virtual std::unique_ptr<Scorer> make_scorer(const SampleStore& store,
-                                                            Split split,
-                                                            const BertConfig& config) const = 0;
+  // Returns a Scorer without samples for a model with this configuration. `names`: those of the
+  // store, or of the samples that it makes rows of. Throws InputError (65) if the model cannot
+  // score them.
+  [[nodiscard]] virtual std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& names,
+                                                            const BertConfig& config,
+                                                            const StoredSplit& scored) const = 0;
 };
 
 }  // namespace bp::trainer

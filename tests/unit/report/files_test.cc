@@ -11,6 +11,7 @@
 #include <string>
 
 #include "bp/error.h"
+#include "tests/support/labelled_rows.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/report/metrics.h"
 #include "trainer/report/predictions.h"
@@ -231,7 +232,7 @@ TEST_F(Files, ASummarySaysWhyTheRunEndedAndWhichWeightsItKept) {
 
 TEST_F(Files, ScoresWithoutASingleLabelAreNull) {
   RunSummary summary;
-  summary.test = summary_of(scores_of(Tally(2)), {});
+  summary.test = summary_of(scores_of(Counts{{0, 0}, {0, 0}}), {});
   EXPECT_THAT(to_json(summary), HasSubstr(R"("test": {
     "loss": null,
     "accuracy": null,

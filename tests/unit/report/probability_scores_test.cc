@@ -14,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/labelled_rows.h"
 #include "tests/support/places.h"
 #include "trainer/tasks/classify/rank_area.h"
 #include "trainer/tasks/classify/scores.h"
@@ -56,19 +57,20 @@ TEST(ProbabilityScores, EqualScikitLearn) {
     } else {
       EXPECT_NEAR(scores.roc_auc, expected["roc_auc"].get<double>(), 1e-14) << cases;
     }
-    Tally tally(static_cast<int>(given.classes));
+    Counts counts(given.classes, std::vector<int>(given.classes));
     for (std::size_t i = 0; i < given.labels.size(); ++i) {
-      tally.add({.label = given.labels[i], .prediction = most_probable_of(given.of(i))});
+      const auto prediction = static_cast<std::size_t>(most_probable_of(given.of(i)));
+      ++counts[static_cast<std::size_t>(given.labels[i])][prediction];
     }
-    EXPECT_NEAR(scores_of(tally).kappa, expected["kappa"].get<double>(), 1e-14) << cases;
-    for (const auto& [macro, own] : {std::pair{"macro", scores_of(tally).macro},
-                                     {"macro_of_all", scores_of(tally).macro_of_all}}) {
+    const Scores classes = scores_of(counts);
+    EXPECT_NEAR(classes.kappa, expected["kappa"].get<double>(), 1e-14) << cases;
+    for (const auto& [macro, own] :
+         {std::pair{"macro", classes.macro}, {"macro_of_all", classes.macro_of_all}}) {
       EXPECT_NEAR(own.precision, expected[macro][0].get<double>(), 1e-14) << cases << macro;
       EXPECT_NEAR(own.recall, expected[macro][1].get<double>(), 1e-14) << cases << macro;
       EXPECT_NEAR(own.f1, expected[macro][2].get<double>(), 1e-14) << cases << macro;
     }
-    EXPECT_NEAR(scores_of(tally).weighted.f1, expected["f1_weighted"].get<double>(), 1e-14)
-        << cases;
+    EXPECT_NEAR(classes.weighted.f1, expected["f1_weighted"].get<double>(), 1e-14) << cases;
   }
   EXPECT_EQ(cases, 60);
   EXPECT_GT(without_area, 3);
@@ -121,11 +123,9 @@ TEST(RocAuc, CountsPairsWhateverTheirOrder) {
 
 TEST(Scores, AreListedInTheOrderOfTheDocumentation) {
   const std::vector<float> shares = {0.5F, 0.2F, 0.3F, 0.1F, 0.8F, 0.1F};
-  Tally tally(3);
-  tally.add({.label = 0, .prediction = 0, .loss = 0.7});
-  tally.add({.label = 2, .prediction = 1, .loss = 2.3});
-  const EvaluationSummary summary = summary_of(
-      scores_of(tally), probability_scores({.shares = shares, .classes = 3, .labels = {0, 2}}));
+  const EvaluationSummary summary =
+      summary_of(scores_of(Counts{{1, 0, 0}, {0, 0, 0}, {0, 1, 0}}),
+                 probability_scores({.shares = shares, .classes = 3, .labels = {0, 2}}));
   std::vector<std::string> keys;
   for (const auto& [key, value] : summary.scores) keys.push_back(key);
   EXPECT_THAT(keys, ElementsAre("loss", "accuracy", "mcc", "kappa", "f1_macro", "f1_weighted",

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "sample_report.h"
 #include "trainer/report/chart.h"
-#include "trainer/tasks/classify/worst_rows.h"
+#include "trainer/tasks/classify/row_scorer.h"
 
 namespace bp::trainer {
 namespace {
@@ -104,15 +104,32 @@ TEST(Report, OfAnUnfinishedRunLeavesOutMissingParts) {
   EXPECT_THAT(page, Not(HasSubstr("nan")));
 }
 
-TEST(WorstRows, KeepTheLeastProbableInAnyOrder) {
-  WorstRows worst(2);
-  worst.add({.sample_id = 5, .probability = 0.2});
-  worst.add({.sample_id = 7, .probability = 0.1});
-  worst.add({.sample_id = 3, .probability = 0.2});
-  worst.add({.sample_id = 9, .probability = 0.9});
-  ASSERT_EQ(worst.rows().size(), 2U);
-  EXPECT_EQ(worst.rows()[0].sample_id, 7);
-  EXPECT_EQ(worst.rows()[1].sample_id, 3);
+TEST(RowScorer, NamesTheRowsWithTheHighestLosses) {
+  std::vector<float> shares;
+  LabelledRows rows{.labels = {"a", "b"}};
+  for (std::size_t i = 0; i < kMostErrorRows + 4; ++i) {
+    const float first[] = {0.25F, 0.125F, 0.25F, 1};
+    const float share = i < 4 ? first[i] : 0.75F;
+    shares.insert(shares.end(), {share, 1 - share});
+    const int answer = 0;
+    rows.answers.add(std::span(&answer, 1));
+    rows.predictions.add(std::span(&answer, 1));
+  }
+  rows.shares = shares;
+  const RowScorer scorer(rows, LossSum(false));
+  const std::vector<ErrorRow> worst =
+      scorer
+          .errors(
+              "test", 0,
+              [](std::size_t row) { return ErrorRow{.sample_id = static_cast<std::int64_t>(row)}; })
+          .rows;
+  ASSERT_EQ(worst.size(), kMostErrorRows);
+  EXPECT_EQ(worst[0].sample_id, 1);
+  EXPECT_EQ(worst[0].facts, "probability of the true label 0.125, loss 2.08");
+  EXPECT_EQ(worst[1].sample_id, 0) << "of equal ones, the first";
+  EXPECT_EQ(worst[2].sample_id, 2);
+  EXPECT_EQ(worst[3].sample_id, 4);
+  EXPECT_EQ(worst.back().sample_id, 20);
 }
 
 TEST(Chart, TicksAreRound) {

@@ -1,10 +1,15 @@
 #include "sample_report.h"
 
 #include <cmath>
+#include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/text.h"
+#include "tests/support/labelled_rows.h"
 #include "trainer/report/lengths_section.h"
+#include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/analysis.h"
 #include "trainer/tasks/classify/sections.h"
 
@@ -44,17 +49,8 @@ Metrics sample_metrics() {
   return metrics;
 }
 
-ClassDetail sample_evaluation() {
-  ClassDetail detail{
-      .split = "test", .labels = {"negative", "neutral <&>", "positive"}, .tally = Tally(3)};
-  const int counts[3][3] = {{612, 31, 12}, {44, 540, 38}, {9, 27, 508}};
-  for (int i = 0; i < 3; ++i) {
-    for (int j = 0; j < 3; ++j) {
-      for (int n = 0; n < counts[i][j]; ++n) {
-        detail.tally.add({.label = i, .prediction = j, .loss = i == j ? 0.1 : 2});
-      }
-    }
-  }
+ErrorRows sample_errors() {
+  const std::string names[] = {"negative", "neutral <&>", "positive"};
   const std::string texts[] = {
       "It was \"not\" bad at all & I would <b>buy</b> it again.",
       "</script><script>alert('out')</script>",
@@ -62,17 +58,28 @@ ClassDetail sample_evaluation() {
       std::string(900, 'w') + " a word wider than any screen",
       "\xE2\x80\x9E\xC3\x9C"
       "berraschend gut\xE2\x80\x9C, \xE6\x9C\xAC\xE5\xBD\x93\xE3\x81\xAB\xE8\x89\xAF\xE3\x81\x84"};
-  WorstRows worst;
+  ErrorRows errors{.split = "test", .order = "the highest loss"};
   for (int k = 0; k < 5; ++k) {
-    worst.add({.sample_id = 9000 + k,
-               .text_id = 100 + k,
-               .label = k % 3,
-               .prediction = (k + 1) % 3,
-               .probability = 0.001 * (k + 1),
-               .text = texts[k]});
+    const double share = 0.001 * (k + 1);
+    errors.rows.push_back({.text = texts[k],
+                           .answer = names[k % 3],
+                           .prediction = names[(k + 1) % 3],
+                           .facts = concat("probability of the true label ", brief(share),
+                                           ", loss ", fixed(-std::log(share), 2)),
+                           .text_id = 100 + k,
+                           .sample_id = 9000 + k});
   }
-  detail.worst = worst.rows();
-  return detail;
+  return errors;
+}
+
+std::string sample_sections(const Counts& counts, std::vector<std::string> labels) {
+  const Tally tally = tally_of(counts);
+  return class_sections({"test", std::move(labels), scores_of(counts), sample_errors()}, &tally);
+}
+
+std::string sample_evaluation() {
+  return sample_sections({{612, 31, 12}, {44, 540, 38}, {9, 27, 508}},
+                         {"negative", "neutral <&>", "positive"});
 }
 
 std::string sample_analysis() {
@@ -115,7 +122,7 @@ Report sample_report() {
   report.metrics = sample_metrics();
   report.main_score = "accuracy";
   report.tiles = {{"Accuracy", "91.2 %", "test"}, {"Log loss", "0.306", "test"}};
-  report.results = class_sections(sample_evaluation()) + sample_analysis() +
+  report.results = sample_evaluation() + sample_analysis() +
                    lengths_section({{"train", {12, 9, 48, 128}}, {"test", {7}}});
   report.sessions = {{.begun = "2026-11-24T03:02:00Z", .version = "0.1.0", .machine = "2 cores"},
                      {.from_step = 700,
@@ -136,16 +143,18 @@ Report sample_report() {
 
 Report sample_report_of(int classes) {
   Report report = sample_report();
-  ClassDetail detail{.split = "test", .tally = Tally(classes)};
+  const auto size = static_cast<std::size_t>(classes);
+  Counts counts(size, std::vector<int>(size));
+  std::vector<std::string> labels;
   for (int i = 0; i < classes; ++i) {
-    detail.labels.push_back("a topic of number " + std::to_string(i));
+    labels.push_back("a topic of number " + std::to_string(i));
     for (int n = 0; n < 40; ++n) {
       const bool wrong = n < i % 7;
-      detail.tally.add({.label = i, .prediction = wrong ? (i * 13 + n) % classes : i, .loss = 1});
+      const int prediction = wrong ? (i * 13 + n) % classes : i;
+      ++counts[static_cast<std::size_t>(i)][static_cast<std::size_t>(prediction)];
     }
   }
-  detail.worst = sample_evaluation().worst;
-  report.results = class_sections(detail);
+  report.results = sample_sections(counts, labels);
   return report;
 }
 

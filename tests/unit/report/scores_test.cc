@@ -18,6 +18,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "tests/support/labelled_rows.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/confusions.h"
 #include "trainer/tasks/classify/tables.h"
@@ -25,32 +26,18 @@
 namespace bp::trainer {
 namespace {
 
-using Counts = std::vector<std::vector<int>>;  // [true, predicted]
-
-Tally tally_of(const Counts& counts) {
-  Tally tally(static_cast<int>(counts.size()));
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    for (std::size_t j = 0; j < counts.size(); ++j) {
-      for (int n = 0; n < counts[i][j]; ++n) {
-        tally.add({.label = static_cast<int>(i), .prediction = static_cast<int>(j)});
-      }
-    }
-  }
-  return tally;
-}
-
 const Counts kFour = {{13, 2, 0, 5}, {1, 40, 3, 0}, {0, 7, 9, 1}, {2, 0, 0, 17}};
 const Counts kTwo = {{781, 131}, {77, 832}};
 const Counts kNeverSeen = {{5, 0, 0}, {3, 0, 0}, {0, 0, 0}};
 
 TEST(Scores, EqualScikitLearn) {
-  const Scores four = scores_of(tally_of(kFour));
+  const Scores four = scores_of(kFour);
   EXPECT_DOUBLE_EQ(four.mcc, 0.6992855967695292);
   EXPECT_DOUBLE_EQ(four.kappa, 0.6949004794421036);
   EXPECT_DOUBLE_EQ(four.accuracy, 0.79);
   EXPECT_DOUBLE_EQ(four.macro.f1, 0.7531626851704716);
   EXPECT_DOUBLE_EQ(four.weighted.f1, 0.7822658332891926);
-  const Scores two = scores_of(tally_of(kTwo));
+  const Scores two = scores_of(kTwo);
   EXPECT_DOUBLE_EQ(two.mcc, 0.7729361097049824);
   EXPECT_DOUBLE_EQ(two.kappa, 0.7715757898126739);
   EXPECT_DOUBLE_EQ(two.accuracy, 0.885777045579352);
@@ -59,7 +46,7 @@ TEST(Scores, EqualScikitLearn) {
 }
 
 TEST(Scores, AreZeroWhereScikitLearnReturnsZero) {
-  const Scores scores = scores_of(tally_of(kNeverSeen));
+  const Scores scores = scores_of(kNeverSeen);
   EXPECT_DOUBLE_EQ(scores.mcc, 0);  // only one class is predicted, so there is no correlation
   EXPECT_DOUBLE_EQ(scores.kappa, 0);
   EXPECT_DOUBLE_EQ(scores.macro.f1, 0.38461538461538464) << "of the two classes that occur";
@@ -68,14 +55,14 @@ TEST(Scores, AreZeroWhereScikitLearnReturnsZero) {
   EXPECT_DOUBLE_EQ(scores.weighted.f1, 0.4807692307692308);
   EXPECT_DOUBLE_EQ(scores.classes[2].recall, 0);
 
-  const Scores none = scores_of(Tally(2));
+  const Scores none = scores_of(Counts{{0, 0}, {0, 0}});
   EXPECT_EQ(none.samples, 0);
   EXPECT_DOUBLE_EQ(none.accuracy, 0);
   EXPECT_DOUBLE_EQ(none.loss, 0);
 }
 
 TEST(Tables, ClassificationEqualsScikitLearnsByteForByte) {
-  EXPECT_EQ(classification_table(scores_of(tally_of(kFour)), {"w", "x", "y", "z"}),
+  EXPECT_EQ(classification_table(scores_of(kFour), {"w", "x", "y", "z"}),
             "              precision    recall  f1-score   support\n"
             "\n"
             "           w      0.812     0.650     0.722        20\n"
@@ -86,7 +73,7 @@ TEST(Tables, ClassificationEqualsScikitLearnsByteForByte) {
             "    accuracy                          0.790       100\n"
             "   macro avg      0.779     0.746     0.753       100\n"
             "weighted avg      0.790     0.790     0.782       100\n");
-  EXPECT_EQ(classification_table(scores_of(tally_of(kNeverSeen)),
+  EXPECT_EQ(classification_table(scores_of(kNeverSeen),
                                  {"a", "b\xC3\xA9", "a label longer than the rest"}),
             "                              precision    recall  f1-score   support\n"
             "\n"
@@ -102,18 +89,17 @@ TEST(Tables, ClassificationEqualsScikitLearnsByteForByte) {
 
 // A class that is predicted counts, and so does one that occurs and is never predicted.
 TEST(Scores, ClassesThatNeitherOccurNorArePredictedAreNotInTheMean) {
-  const Scores all_right = scores_of(tally_of({{0, 0}, {0, 25}}));
+  const Scores all_right = scores_of(Counts{{0, 0}, {0, 25}});
   EXPECT_EQ(all_right.macro.f1, 1);
   EXPECT_EQ(all_right.macro.precision, 1);
   EXPECT_EQ(all_right.macro.recall, 1);
   EXPECT_EQ(all_right.macro_of_all.f1, 0.5);
   EXPECT_EQ(score_line("test", all_right),
             "test: accuracy 1.0000, F1 1.0000 (mean of 1 of 2 classes), loss 0.0000, 25 samples");
-  const Scores never_true = scores_of(tally_of({{0, 0, 0}, {2, 2, 0}, {0, 0, 0}}));
+  const Scores never_true = scores_of(Counts{{0, 0, 0}, {2, 2, 0}, {0, 0, 0}});
   EXPECT_EQ(never_true.counted, 2U);
   EXPECT_DOUBLE_EQ(never_true.macro.f1, 1.0 / 3) << "of 2/3 and 0";
-  EXPECT_THAT(score_line("test", scores_of(tally_of(kFour))),
-              testing::HasSubstr("(mean of classes)"));
+  EXPECT_THAT(score_line("test", scores_of(kFour)), testing::HasSubstr("(mean of classes)"));
 }
 
 TEST(Tables, ConfusionHasSums) {
@@ -125,15 +111,15 @@ TEST(Tables, ConfusionHasSums) {
 }
 
 // Predictions confuse label i with label i + 1: 3 times in 10 if i is even, once if it is odd.
-Tally tally_of_many(int classes) {
-  Tally tally(classes);
-  for (int i = 0; i < classes; ++i) {
-    for (int n = 0; n < 10; ++n) {
-      const bool wrong = n < (i % 2 == 0 ? 3 : 1);
-      tally.add({.label = i, .prediction = wrong ? (i + 1) % classes : i});
-    }
+Counts counts_of_many(int classes) {
+  const auto size = static_cast<std::size_t>(classes);
+  Counts counts(size, std::vector<int>(size));
+  for (std::size_t i = 0; i < size; ++i) {
+    const int wrong = i % 2 == 0 ? 3 : 1;
+    counts[i][i] = 10 - wrong;
+    counts[i][(i + 1) % size] = wrong;
   }
-  return tally;
+  return counts;
 }
 
 std::vector<std::string> many_labels(int classes) {
@@ -152,21 +138,21 @@ std::size_t longest_line(const std::string& text) {
 TEST(Tables, OfTenLabelsTheMatrixFitsATerminal) {
   std::vector<std::string> digits;
   for (int i = 0; i < 10; ++i) digits.push_back(concat(i));
-  const std::string table = confusion_table(tally_of_many(10), digits);
+  const std::string table = confusion_table(tally_of(counts_of_many(10)), digits);
   EXPECT_THAT(table, testing::StartsWith("true \\ predicted"));
   EXPECT_LE(longest_line(table), 75U);
 }
 
 TEST(Tables, LabelsThatAreEqualWhenCutAreShownInAList) {
   EXPECT_THAT(
-      confusion_table(tally_of_many(6), many_labels(6)),
+      confusion_table(tally_of(counts_of_many(6)), many_labels(6)),
       testing::StartsWith("                true             predicted  samples  of true\n"));
 }
 
 TEST(Tables, OfManyLabelsAPageIsShown) {
   for (const int classes : {21, 100, 1000}) {
-    const Tally tally = tally_of_many(classes);
-    const std::string confusions = confusion_table(tally, many_labels(classes));
+    const Counts counts = counts_of_many(classes);
+    const std::string confusions = confusion_table(tally_of(counts), many_labels(classes));
     EXPECT_THAT(confusions, testing::StartsWith(
                                 "                true             predicted  samples  of true\n"
                                 " a topic of number 0   a topic of number 1        3    30.0%\n"));
@@ -174,7 +160,7 @@ TEST(Tables, OfManyLabelsAPageIsShown) {
                 testing::EndsWith(concat("and ", classes == 1000 ? "980" : concat(classes - 20),
                                          " less frequent confusions\n")));
     EXPECT_LE(longest_line(confusions), 75U);
-    const std::string scores = classification_table(scores_of(tally), many_labels(classes));
+    const std::string scores = classification_table(scores_of(counts), many_labels(classes));
     EXPECT_THAT(scores, testing::HasSubstr(concat("(the 20 of ",
                                                   classes == 1000 ? "1,000" : concat(classes),
                                                   " labels with the lowest f1-score)\n")));
@@ -199,13 +185,13 @@ TEST(Confusions, AreCountedAndGrouped) {
   EXPECT_THAT(grouped_matrix(tally, {1, 2}),
               testing::ElementsAre(testing::ElementsAre(40, 3, 1), testing::ElementsAre(7, 9, 1),
                                    testing::ElementsAre(2, 0, 37)));
-  EXPECT_THAT(lowest_scores(scores_of(tally).classes, 2), testing::ElementsAre(2, 0));
-  EXPECT_THAT(lowest_scores(scores_of(tally_of(kNeverSeen)).classes, 2), testing::ElementsAre(1, 0))
+  EXPECT_THAT(lowest_scores(scores_of(kFour).classes, 2), testing::ElementsAre(2, 0));
+  EXPECT_THAT(lowest_scores(scores_of(kNeverSeen).classes, 2), testing::ElementsAre(1, 0))
       << "a class without samples must be left out";
 }
 
 TEST(Confusions, AreWholeAsCsv) {
-  EXPECT_EQ(classes_csv(scores_of(tally_of(kNeverSeen)).classes, {"a", "b, c", "d"}),
+  EXPECT_EQ(classes_csv(scores_of(kNeverSeen).classes, {"a", "b, c", "d"}),
             "label,precision,recall,f1,samples,predictions\n"
             "a,0.625000,1.000000,0.769231,5,8\n"
             "\"b, c\",0.000000,0.000000,0.000000,3,0\n"
@@ -215,40 +201,42 @@ TEST(Confusions, AreWholeAsCsv) {
 }
 
 // The sums are integers, so that any grouping of the samples over ranks gives the same bits.
-TEST(Tally, SumsOverRanksAreExact) {
+TEST(LossSum, SumsOverRanksAreExact) {
   constexpr int kSamples = 1000;
-  Tally whole(3);
-  std::vector<Tally> parts(7, Tally(3));
-  for (int i = 0; i < kSamples; ++i) {
-    const Tally::Result result{
-        .label = i % 3, .prediction = i % 2, .loss = std::sqrt(1.0 + i) / 3.0};
-    whole.add(result);
-    parts[static_cast<std::size_t>(i * i % 7)].add(result);
-  }
-  Tally sum(3);
-  for (Tally& part : parts) {
-    for (std::size_t k = 0; k < sum.values().size(); ++k) {
-      sum.values()[k] += part.values()[k];
+  for (const bool exact : {false, true}) {
+    LossSum whole(exact);
+    std::vector<LossSum> parts(7, LossSum(exact));
+    for (int i = 0; i < kSamples; ++i) {
+      const double loss = std::sqrt(1.0 + i) / 3.0;
+      whole.add(loss);
+      parts[static_cast<std::size_t>(i * i % 7)].add(loss);
     }
+    LossSum sum(exact);
+    for (LossSum& part : parts) {
+      for (std::size_t k = 0; k < sum.values().size(); ++k) {
+        sum.values()[k] += part.values()[k];
+      }
+    }
+    if (!exact) {
+      EXPECT_THAT(sum.values(), testing::ElementsAreArray(whole.values()));
+    }
+    EXPECT_EQ(sum.mean(kSamples), whole.mean(kSamples));
   }
-  EXPECT_THAT(sum.values(), testing::ElementsAreArray(whole.values()));
-  EXPECT_EQ(sum.mean_loss(), whole.mean_loss());
-  EXPECT_EQ(sum.samples(), kSamples);
 }
 
-TEST(Tally, MeanLossIsExactToANanoNat) {
-  Tally tally(2);
-  tally.add({.label = 0, .prediction = 0, .loss = 0.123456789});
-  tally.add({.label = 1, .prediction = 0, .loss = 2.0});
-  EXPECT_NEAR(tally.mean_loss(), 1.0617283945, 1e-9);
+TEST(LossSum, IsExactToANanoNat) {
+  LossSum losses(false);
+  losses.add(0.123456789);
+  losses.add(2.0);
+  EXPECT_NEAR(losses.mean(2), 1.0617283945, 1e-9);
 }
 
-TEST(Tally, BoundsInfiniteLossAndKeepsNaN) {
-  Tally tally(2);
-  tally.add({.loss = std::numeric_limits<double>::infinity()});
-  EXPECT_DOUBLE_EQ(tally.mean_loss(), Tally::kLargestLoss);
-  tally.add({.loss = std::nan("")});
-  EXPECT_TRUE(std::isnan(tally.mean_loss()));
+TEST(LossSum, BoundsInfiniteLossAndKeepsNaN) {
+  LossSum losses(false);
+  losses.add(std::numeric_limits<double>::infinity());
+  EXPECT_DOUBLE_EQ(losses.mean(1), LossSum::kLargestLoss);
+  losses.add(std::nan(""));
+  EXPECT_TRUE(std::isnan(losses.mean(2)));
 }
 
 TEST(Tally, RefusesInvalidClasses) {

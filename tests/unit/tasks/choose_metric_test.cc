@@ -5,8 +5,8 @@
 
 #include <cmath>
 
+#include "tests/support/labelled_rows.h"
 #include "tests/unit/data/input_refusal.h"
-#include "trainer/tasks/classify/label_scores.h"
 #include "trainer/tasks/classify/scores.h"
 
 namespace bp::trainer {
@@ -24,19 +24,16 @@ TEST(ChooseMetric, TakesTheFirstOrTheNamedOne) {
 }
 
 TEST(ChooseMetric, EveryScoreOfAClassifierIsInItsSummary) {
-  Tally tally(2);
-  tally.add({0, 1, 0.5});
-  const EvaluationSummary summary = summary_of(scores_of(tally), {.roc_auc = 0.5});
-  EXPECT_EQ(class_metrics().size(), summary.scores.size());
-  EXPECT_EQ(class_metrics().front().key, "accuracy");
-  for (const MainScore& metric : class_metrics()) {
+  const EvaluationSummary summary = summary_of(scores_of(Counts{{0, 1}, {0, 0}}), {.roc_auc = 0.5});
+  EXPECT_EQ(class_metrics(false).size(), summary.scores.size());
+  EXPECT_EQ(class_metrics(false).front().key, "accuracy");
+  for (const MainScore& metric : class_metrics(false)) {
     EXPECT_FALSE(std::isnan(summary.at(metric.key))) << metric.key;
   }
-  LabelTally labels(2);
-  labels.add({{true, false}, {true, true}, 0.5});
-  const EvaluationSummary several = summary_of(scores_of(labels));
-  EXPECT_EQ(label_metrics().size(), several.scores.size());
-  for (const MainScore& metric : label_metrics()) {
+  const LabelledRows rows = rows_of({"a", "b"}, {{true, false}}, {{true, true}});
+  const EvaluationSummary several = summary_of(scores_of(rows, LossSum(true)));
+  EXPECT_EQ(class_metrics(true).size(), several.scores.size());
+  for (const MainScore& metric : class_metrics(true)) {
     EXPECT_FALSE(std::isnan(several.at(metric.key))) << metric.key;
   }
 }

@@ -21,7 +21,6 @@
 #include "trainer/tasks/classify/classifier_head.h"
 #include "trainer/tasks/classify/classify_task.h"
 #include "trainer/tasks/tasks.h"
-#include "trainer/tasks/write_predictions.h"
 #include "trainer/train/forward_blocks.h"
 #include "trainer/train/precision_difference.h"
 
@@ -45,10 +44,11 @@ class Evaluate : public test::SmallData {
       shape.initializer_range = 0.5;
       Bert model(shape, make_classifier_head, Precision::bf16, 1);
       model.evaluate_as_trained(as_trained);
-      ClassScorer scorer(store, Split::train, {store.names(), map_labels(store.names(), shape)});
+      ClassScorer scorer({.labels = store.names(), .label_map = map_labels(store.names(), shape)},
+                         {&store, Split::train});
       EXPECT_TRUE(evaluate(world, model, *classify(), store, Split::train, scorer));
-      EXPECT_EQ(scorer.tally().samples(), samples);
-      EXPECT_GT(scorer.tally().mean_loss(), 0.0);
+      EXPECT_EQ(scorer.scored().scores().samples, samples);
+      EXPECT_GT(scorer.scored().scores().loss, 0.0);
       const std::lock_guard lock(mutex);
       results.push_back(std::move(scorer.kept()));
     });
@@ -120,17 +120,22 @@ TEST_F(Evaluate, PredictionsHaveEverySampleOnceInOrder) {
   bp::test::run_ranks(1, [&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
     const Bert model(config(store, 0.1), make_classifier_head, Precision::fp32, 1);
-    const auto scorer = make_task(*classify())->make_scorer(store, Split::test, model.config());
+    const auto scorer =
+        make_task(*classify())->make_scorer(store.names(), model.config(), {&store, Split::test});
     EXPECT_TRUE(evaluate(world, model, *classify(), store, Split::test, *scorer));
     write_predictions(path("predictions.csv"), store, Split::test, *scorer);
     std::ifstream in(path("predictions.csv"));
     const std::string text((std::istreambuf_iterator<char>(in)), {});
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 16);
     EXPECT_TRUE(text.starts_with("sample_id,text_id,label,prediction,p_no,p_yes\n"));
-    const auto worst = dynamic_cast<ClassScorer&>(*scorer).worst_rows();
+    const auto& classes = dynamic_cast<ClassScorer&>(*scorer);
+    const std::vector<ErrorRow> worst = classes.errors(classes.scored()).rows;
     ASSERT_EQ(worst.size(), 15U) << "all of the split, which has fewer than 20";
     EXPECT_THAT(worst[0].text, HasSubstr("good"));
-    EXPECT_LE(worst[0].probability, worst[14].probability);
+    const auto loss = [](const ErrorRow& row) {
+      return std::stod(row.facts.substr(row.facts.find("loss ") + 5));
+    };
+    EXPECT_GE(loss(worst[0]), loss(worst[14]));
   });
 }
 

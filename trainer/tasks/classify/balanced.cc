@@ -7,33 +7,27 @@
 
 namespace bp::trainer {
 
-std::vector<double> balanced_classes(const SampleStore& store) {
+std::vector<double> balanced_weights(const SampleStore& store, bool several) {
   std::vector<double> counts(store.names().size());
-  for (const std::int64_t label : store.integers(Split::train, kLabelArray)) {
-    if (label >= 0) ++counts[static_cast<std::size_t>(label)];
-  }
   double all = 0;
-  for (const double count : counts) all += count;
-  std::vector<double> weights;
-  for (const double count : counts) {
-    weights.push_back(count == 0 ? 1 : all / (static_cast<double>(counts.size()) * count));
-  }
-  return weights;
-}
-
-std::vector<double> balanced_answers(const SampleStore& store) {
-  std::vector<double> counts(store.names().size());
-  const std::int64_t samples = store.size(Split::train);
-  for (std::int64_t i = 0; i < samples; ++i) {
-    const Sample sample = store.load(Split::train, i);
-    for (const std::int64_t label : sample.arrays[kLabelArray].integers) {
-      ++counts[static_cast<std::size_t>(label)];
+  const auto count = [&](std::int64_t label) {
+    if (label >= 0) ++counts[static_cast<std::size_t>(label)];
+  };
+  if (several) {
+    all = static_cast<double>(store.size(Split::train));
+    for (std::int64_t i = 0; i < store.size(Split::train); ++i) {
+      const Sample sample = store.load(Split::train, i);
+      for (const std::int64_t label : sample.arrays[kLabelArray].integers) count(label);
     }
+  } else {
+    for (const std::int64_t label : store.integers(Split::train, kLabelArray)) count(label);
+    for (const double of_label : counts) all += of_label;
   }
   std::vector<double> weights;
-  for (const double count : counts) {
-    const double others = static_cast<double>(samples) - count;
-    weights.push_back(count == 0 || others == 0 ? 1 : others / count);
+  for (const double own : counts) {
+    const double others = all - own;
+    const double weight = several ? others / own : all / (static_cast<double>(counts.size()) * own);
+    weights.push_back(own == 0 || (several && others == 0) ? 1 : weight);
   }
   return weights;
 }

@@ -2,125 +2,181 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
-#include "base/text.h"
-#include "trainer/data/numbers.h"
-#include "trainer/report/shown_text.h"
+#include "trainer/tasks/classify/analysis.h"
 #include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/confusions.h"
-#include "trainer/tasks/classify/scores.h"
-#include "trainer/tasks/classify/sections.h"
-#include "trainer/tasks/classify/tables.h"
 #include "trainer/tasks/softmax.h"
-#include "trainer/tasks/unscored_line.h"
 
 namespace bp::trainer {
+namespace {
 
-ClassScorer::ClassScorer(const SampleStore& store, Split split, ClassPredictor predictor)
-    : store_(store),
-      split_(split),
-      predictor_(std::move(predictor)),
-      tally_(static_cast<int>(predictor_.labels().size())) {}
+// Returns -log of the probability of the answer: log(1 + e^-x) for yes and log(1 + e^x) for no.
+double answer_loss(double logit, bool answer) {
+  const double x = answer ? -logit : logit;
+  return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+}
 
-void ClassScorer::add(const Batch& block, const at::Tensor& outputs) {
-  const std::size_t classes = labels().size();
-  const std::size_t before = kept().size();
-  predictor_.keep(block, outputs, kept());
+// Returns the mean over the labels.
+double mean_answer_loss(std::span<const float> logits, std::span<const int> answers) {
+  double loss = 0;
+  for (std::size_t k = 0; k < logits.size(); ++k) {
+    const bool yes = std::ranges::binary_search(answers, static_cast<int>(k));
+    loss += answer_loss(double{logits[k]}, yes);
+  }
+  return loss / static_cast<double>(logits.size());
+}
+
+}  // namespace
+
+ClassScorer::ClassScorer(const Options& options, const StoredSplit& scored)
+    : Scorer(scored),
+      form_{.labels = options.labels, .several = options.several, .separator = options.separator},
+      label_map_(options.label_map),
+      threshold_(options.threshold),
+      losses_(options.several) {}
+
+std::vector<int> ClassScorer::answers_of(std::span<const std::int64_t> stored) const {
+  std::vector<int> answers;
+  for (const std::int64_t label : stored) {
+    if (label >= 0) answers.push_back(label_map_[static_cast<std::size_t>(label)]);
+  }
+  std::ranges::sort(answers);
+  return answers;
+}
+
+std::vector<int> ClassScorer::predictions_of(std::span<const float> shares) const {
+  if (!form_.several) {
+    return {static_cast<int>(std::ranges::max_element(shares) - shares.begin())};
+  }
+  std::vector<int> predictions;
+  for (std::size_t k = 0; k < shares.size(); ++k) {
+    if (shares[k] >= threshold_) predictions.push_back(static_cast<int>(k));
+  }
+  return predictions;
+}
+
+std::vector<PredictionColumn> ClassScorer::columns() const {
+  std::vector<PredictionColumn> columns = {{"label"}, {"prediction"}};
+  for (const std::string& label : form_.labels) columns.push_back({"p_" + label, true});
+  return columns;
+}
+
+void ClassScorer::keep(const Batch& block,
+                       const at::Tensor& outputs,
+                       std::vector<float>& kept) const {
+  const std::size_t labels = form_.labels.size();
   const auto* logits = outputs.const_data_ptr<float>();
-  const std::vector<std::int64_t>& true_labels = block.arrays[kLabelArray].integers;
-  for (std::size_t row = 0; row < true_labels.size(); ++row) {
-    const int label = predictor_.class_of(true_labels[row]);
-    if (label < 0) continue;
-    const double loss =
-        cross_entropy(std::span(logits + row * classes, classes), static_cast<std::size_t>(label));
-    const auto shares = std::span(kept()).subspan(before + row * classes, classes);
-    tally_.add({label, most_probable(shares), loss});
+  for (std::int32_t row = 0; row < block.rows; ++row, logits += labels) {
+    const std::span own(logits, labels);
+    if (!form_.several) {
+      append_probabilities(own, kept);
+      continue;
+    }
+    for (const float logit : own) {
+      kept.push_back(static_cast<float>(1 / (1 + std::exp(-double{logit}))));
+    }
   }
 }
 
-EvaluationSummary ClassScorer::summary() const {
-  return summary_of(scores_of(tally_), probability_scores(probabilities()));
+void ClassScorer::set_fields(const Sample& sample,
+                             std::span<const float> kept,
+                             std::vector<std::string>& fields) const {
+  fields = {form_.names(answers_of(sample.arrays[kLabelArray].integers)),
+            form_.names(predictions_of(kept))};
+  for (const float share : kept) fields.push_back(probability_text(double{share}));
 }
 
-ClassProbabilities ClassScorer::probabilities() const {
-  ClassProbabilities given{.shares = kept(), .classes = labels().size()};
-  const std::vector<std::int64_t> stored = store_.integers(split_, kLabelArray);
-  for (const std::int64_t label : stored) given.labels.push_back(predictor_.class_of(label));
-  return given;
-}
-
-void ClassScorer::for_each(const std::function<void(const Scored&)>& body) const {
-  const std::size_t classes = labels().size();
-  for (std::int64_t i = 0; i < store_.size(split_); ++i) {
-    const Sample sample = store_.load(split_, i);
-    const auto own = std::span(kept()).subspan(static_cast<std::size_t>(i) * classes, classes);
-    body({sample, predictor_.class_of(sample.arrays[kLabelArray].integers.front()),
-          most_probable(own), own});
+void ClassScorer::count(const Batch& block,
+                        const at::Tensor& outputs,
+                        std::span<const float> /*kept*/) {
+  const std::size_t labels = form_.labels.size();
+  const auto* logits = outputs.const_data_ptr<float>();
+  const BatchArray& array = block.arrays[kLabelArray];
+  for (std::size_t row = 0; row < static_cast<std::size_t>(block.rows); ++row, logits += labels) {
+    const auto stored = form_.several ? std::span(array.integers)
+                                            .subspan(row * static_cast<std::size_t>(array.width),
+                                                     static_cast<std::size_t>(array.sizes[row]))
+                                      : std::span(array.integers).subspan(row, 1);
+    const std::vector<int> answers = answers_of(stored);
+    const std::span own(logits, labels);
+    if (form_.several) {
+      losses_.add(mean_answer_loss(own, answers));
+    } else if (!answers.empty()) {
+      losses_.add(cross_entropy(own, static_cast<std::size_t>(answers.front())));
+    }
   }
 }
 
-std::vector<WorstRow> ClassScorer::worst_rows() const {
-  WorstRows worst;
-  for_each([&](const Scored& scored) {
-    if (scored.label < 0) return;
-    worst.add({scored.sample.sample_id, scored.sample.text_id, scored.label, scored.prediction,
-               double{scored.probabilities[static_cast<std::size_t>(scored.label)]}});
-  });
-  for (WorstRow& row : worst.rows()) row.text = store_.text(row.text_id, split_);
-  return worst.rows();
+RowScorer ClassScorer::scored() const {
+  LabelledRows rows = form_;
+  rows.shares = kept();
+  if (form_.several) {
+    for (std::int64_t i = 0; i < store().size(split()); ++i) {
+      rows.answers.add(answers_of(store().load(split(), i).arrays[kLabelArray].integers));
+    }
+  } else {
+    for (const std::int64_t label : store().integers(split(), kLabelArray)) {
+      rows.answers.add(answers_of(std::span(&label, 1)));
+    }
+  }
+  for (std::size_t row = 0; row < rows.answers.size(); ++row) {
+    rows.predictions.add(predictions_of(rows.shares_of(row)));
+  }
+  rows.lengths = store().lengths(split());
+  return {std::move(rows), losses_};
 }
 
 std::vector<std::string> ClassScorer::lines(const std::string& name,
                                             const std::string& predictions) const {
-  const Scores scores = scores_of(tally_);
-  if (scores.samples == 0) {
-    return {unscored_line({name, "labels", store_.size(split_), predictions})};
-  }
-  return {score_line(name, scores), probability_line(scores, probability_scores(probabilities())),
-          confusion_table(tally_, labels()), classification_table(scores, labels())};
+  const RowScorer all = scored();
+  return all.known() ? all.lines(name) : unscored(name + ": no labels", predictions);
+}
+
+ErrorRows ClassScorer::errors(const RowScorer& scored) const {
+  return scored.errors(name_of(split()), 0, [this](std::size_t row) {
+    const Sample sample = store().load(split(), static_cast<std::int64_t>(row));
+    return ErrorRow{.text = store().text(sample.text_id, split()),
+                    .text_id = sample.text_id,
+                    .sample_id = sample.sample_id};
+  });
 }
 
 std::string ClassScorer::sections() const {
-  if (tally_.samples() == 0) return "";
-  const AnalysedSplit analysed{name_of(split_), labels(), probabilities(), store_.lengths(split_)};
-  return concat(class_sections({name_of(split_), labels(), tally_, worst_rows()}),
-                analysis_sections(analysed), label_counts_section(labels(), label_counts()));
+  const RowScorer all = scored();
+  if (!all.known()) return "";
+  return all.sections(name_of(split()), errors(all)) + (form_.several ? "" : label_counts());
 }
 
-std::vector<LabelCounts> ClassScorer::label_counts() const {
+std::string ClassScorer::label_counts() const {
   std::vector<LabelCounts> splits;
-  for (const Split split : {Split::train, Split::dev, Split::test}) {
-    LabelCounts counted{.split = name_of(split), .counts = {}};
-    counted.counts.resize(labels().size());
-    const std::vector<std::int64_t> stored = store_.integers(split, kLabelArray);
-    for (const std::int64_t label : stored) {
-      const int own = predictor_.class_of(label);
-      if (own >= 0) ++counted.counts[static_cast<std::size_t>(own)];
-    }
-    if (!stored.empty()) splits.push_back(std::move(counted));
+  for (const Split counted : {Split::train, Split::dev, Split::test}) {
+    LabelCounts counts{.split = name_of(counted), .counts = {}};
+    counts.counts.resize(form_.labels.size());
+    const std::vector<std::int64_t> stored = store().integers(counted, kLabelArray);
+    for (const int label : answers_of(stored)) ++counts.counts[static_cast<std::size_t>(label)];
+    if (!stored.empty()) splits.push_back(std::move(counts));
   }
-  return splits;
+  return label_counts_section(form_.labels, splits);
 }
 
 std::vector<PrCurve> ClassScorer::pr_curves() const {
-  if (tally_.samples() == 0 || labels().size() > kMostInMatrix) return {};
-  const ClassProbabilities given = probabilities();
-  std::vector<PrCurve> curves;
-  for (std::size_t k = 0; k < labels().size(); ++k) {
-    curves.push_back(pr_curve(given, k));
-    curves.back().name = labels()[k];
-  }
-  return curves;
+  const RowScorer all = scored();
+  return all.known() ? all.pr_curves() : std::vector<PrCurve>();
 }
 
 // The terminal and the report show these only for few labels.
 std::vector<ResultFile> ClassScorer::files() const {
-  if (tally_.samples() == 0) return {};
-  const bool many = labels().size() > kMostInMatrix;
-  return {{"classes.csv", classes_csv(scores_of(tally_).classes, labels()), many},
-          {"confusion.csv", confusion_csv(tally_, labels()), many}};
+  const RowScorer all = scored();
+  if (!all.known()) return {};
+  const bool many = form_.labels.size() > kMostInMatrix;
+  std::vector<ResultFile> files = {{"classes.csv", all.classes_file(), many}};
+  if (!form_.several) files.push_back({"confusion.csv", all.confusion_file(), many});
+  return files;
 }
 
 }  // namespace bp::trainer

@@ -1,58 +1,64 @@
-// Scores a classifier on a split: probabilities of each sample, a confusion matrix, and what is
-// shown of them.
+// The predictions of a classifier: a label or several, and the probability of each. Scores them on
+// a split.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "trainer/tasks/classify/analysis.h"
-#include "trainer/tasks/classify/class_predictor.h"
-#include "trainer/tasks/classify/probability_scores.h"
+#include "trainer/tasks/classify/labelled_rows.h"
+#include "trainer/tasks/classify/row_scorer.h"
 #include "trainer/tasks/classify/tally.h"
-#include "trainer/tasks/classify/worst_rows.h"
-#include "trainer/tasks/task.h"
+#include "trainer/tasks/scorer.h"
 
 namespace bp::trainer {
 
 class ClassScorer : public Scorer {
  public:
-  ClassScorer(const SampleStore& store, Split split, ClassPredictor predictor);
+  struct Options {
+    std::vector<std::string> labels = {};  // the model's
+    std::vector<int> label_map = {};       // the model's place of each of the samples' labels
+    bool several = false;                  // a sample has any number of labels
+    double threshold = 0.5;                // then labels of this probability or more are predicted
+    char separator = '|';                  // and this is between those of a row
+  };
+  explicit ClassScorer(const Options& options, const StoredSplit& scored = {});
 
-  // outputs: logits, [rows, labels].
-  void add(const Batch& block, const at::Tensor& outputs) override;
-  [[nodiscard]] std::span<std::int64_t> counts() override { return tally_.values(); }
-  [[nodiscard]] const Predictor& predictor() const override { return predictor_; }
+  // label, prediction, and the probability of each label.
+  [[nodiscard]] std::vector<PredictionColumn> columns() const override;
+  // outputs: logits, [rows, labels]. Keeps probabilities.
+  void keep(const Batch& block, const at::Tensor& outputs, std::vector<float>& kept) const override;
+  [[nodiscard]] std::size_t kept_of(const Sample& /*sample*/) const override {
+    return form_.labels.size();
+  }
+  void set_fields(const Sample& sample,
+                  std::span<const float> kept,
+                  std::vector<std::string>& fields) const override;
 
-  [[nodiscard]] EvaluationSummary summary() const override;
+  [[nodiscard]] std::span<std::int64_t> counts() override { return losses_.values(); }
+  [[nodiscard]] EvaluationSummary summary() const override { return scored().summary(); }
   [[nodiscard]] std::vector<std::string> lines(const std::string& name,
                                                const std::string& predictions) const override;
   [[nodiscard]] std::string sections() const override;
   [[nodiscard]] std::vector<ResultFile> files() const override;
   [[nodiscard]] std::vector<PrCurve> pr_curves() const override;
 
-  [[nodiscard]] const Tally& tally() const { return tally_; }
-  [[nodiscard]] std::vector<WorstRow> worst_rows() const;
+  // All rows of the split.
+  [[nodiscard]] RowScorer scored() const;
+  [[nodiscard]] ErrorRows errors(const RowScorer& scored) const;
 
  private:
-  struct Scored {
-    const Sample& sample;
-    int label = -1;  // the true class; -1: the sample has none
-    int prediction = 0;
-    std::span<const float> probabilities;
-  };
-  [[nodiscard]] std::vector<LabelCounts> label_counts() const;
-  [[nodiscard]] ClassProbabilities probabilities() const;  // in the store's order
-  // In the store's order.
-  void for_each(const std::function<void(const Scored&)>& body) const;
-  [[nodiscard]] const std::vector<std::string>& labels() const { return predictor_.labels(); }
+  void count(const Batch& block, const at::Tensor& outputs, std::span<const float> kept) override;
+  // Return the model's labels: of a sample with these ones, and that these probabilities predict.
+  [[nodiscard]] std::vector<int> answers_of(std::span<const std::int64_t> stored) const;
+  [[nodiscard]] std::vector<int> predictions_of(std::span<const float> shares) const;
+  [[nodiscard]] std::string label_counts() const;
 
-  const SampleStore& store_;
-  Split split_;
-  ClassPredictor predictor_;
-  Tally tally_;
+  LabelledRows form_;  // without rows
+  std::vector<int> label_map_;
+  double threshold_;
+  LossSum losses_;
 };
 
 }  // namespace bp::trainer

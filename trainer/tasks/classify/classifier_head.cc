@@ -16,7 +16,6 @@
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/class_loss.h"
-#include "trainer/tasks/classify/multi_label_loss.h"
 
 namespace bp::trainer {
 namespace {

@@ -10,8 +10,6 @@
 #include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/class_scorer.h"
 #include "trainer/tasks/classify/classifier_head.h"
-#include "trainer/tasks/classify/label_scorer.h"
-#include "trainer/tasks/classify/label_scores.h"
 #include "trainer/tasks/classify/scores.h"
 #include "trainer/tasks/label_config.h"
 #include "trainer/tasks/tasks.h"
@@ -28,7 +26,7 @@ class ClassifyTask : public Task {
   [[nodiscard]] Regularization regularization() const override { return options_.regularization; }
   [[nodiscard]] std::string peft_type() const override { return "SEQ_CLS"; }
   [[nodiscard]] std::vector<MainScore> metrics() const override {
-    return options_.multi_label ? label_metrics() : class_metrics();
+    return class_metrics(options_.multi_label);
   }
   [[nodiscard]] std::vector<std::string> result_files() const override {
     return {"classes.csv", "confusion.csv"};
@@ -58,9 +56,7 @@ class ClassifyTask : public Task {
                     .multi_label = several,
                     .threshold = old.threshold};
     if (options_.threshold >= 0) own.threshold = options_.threshold;
-    if (options_.loss.balanced) {
-      own.weights = several ? balanced_answers(store) : balanced_classes(store);
-    }
+    if (options_.loss.balanced) own.weights = balanced_weights(store, several);
     config.head = head_of(own);
   }
 
@@ -99,34 +95,21 @@ class ClassifyTask : public Task {
                      "only a model for classification can be scored");
   }
 
-  [[nodiscard]] std::unique_ptr<Predictor> make_predictor(const std::vector<std::string>& names,
-                                                          const BertConfig& config) const override {
-    if (class_config_of(config).multi_label) {
-      return std::make_unique<LabelPredictor>(label_predictor(names, config));
-    }
-    return std::make_unique<ClassPredictor>(class_predictor(names, config));
-  }
-  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const SampleStore& store,
-                                                    Split split,
-                                                    const BertConfig& config) const override {
-    if (class_config_of(config).multi_label) {
-      return std::make_unique<LabelScorer>(store, split, label_predictor(store.names(), config));
-    }
-    return std::make_unique<ClassScorer>(store, split, class_predictor(store.names(), config));
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& names,
+                                                    const BertConfig& config,
+                                                    const StoredSplit& scored) const override {
+    const ClassConfig own = class_config_of(config);
+    const double threshold = options_.threshold >= 0 ? options_.threshold : own.threshold;
+    return std::make_unique<ClassScorer>(
+        ClassScorer::Options{.labels = own.labels,
+                             .label_map = map_labels(names, config),
+                             .several = own.multi_label,
+                             .threshold = threshold,
+                             .separator = options_.label_separator},
+        scored);
   }
 
  private:
-  static ClassPredictor class_predictor(const std::vector<std::string>& names,
-                                        const BertConfig& config) {
-    return {class_config_of(config).labels, map_labels(names, config)};
-  }
-  [[nodiscard]] LabelPredictor label_predictor(const std::vector<std::string>& names,
-                                               const BertConfig& config) const {
-    const ClassConfig own = class_config_of(config);
-    const double threshold = options_.threshold >= 0 ? options_.threshold : own.threshold;
-    return {own.labels, map_labels(names, config), {threshold, options_.label_separator}};
-  }
-
   ClassOptions options_;
 };
 

@@ -1,28 +1,23 @@
 #include "trainer/tasks/classify/scored_labels.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/numbers.h"
 #include "trainer/report/csv_rows.h"
 #include "trainer/report/error_rows.h"
 #include "trainer/report/setting.h"
-#include "trainer/report/shown_text.h"
-#include "trainer/tasks/classify/analysis.h"
-#include "trainer/tasks/classify/label_scores.h"
-#include "trainer/tasks/classify/label_sections.h"
 #include "trainer/tasks/classify/label_separators.h"
-#include "trainer/tasks/classify/predicted_rows.h"
-#include "trainer/tasks/classify/probability_scores.h"
-#include "trainer/tasks/classify/scores.h"
-#include "trainer/tasks/classify/sections.h"
-#include "trainer/tasks/classify/tables.h"
+#include "trainer/tasks/classify/labelled_rows.h"
+#include "trainer/tasks/classify/row_scorer.h"
+#include "trainer/tasks/classify/tally.h"
 
 namespace bp::trainer {
 namespace {
@@ -30,124 +25,121 @@ namespace {
 // A probability that is written as 0.000000 is below this.
 constexpr double kLeastShare = 5e-7;
 
-double loss_of_share(float share) { return -std::log(std::max(double{share}, kLeastShare)); }
+// The rows as the file has them.
+struct WrittenRows {
+  std::vector<std::string> labels = {};  // the model's, from the columns p_LABEL
+  std::vector<std::int64_t> sample_ids = {};
+  std::vector<std::int64_t> text_ids = {};
+  std::vector<std::string> answers = {};  // empty: the row has none
+  std::vector<std::string> predictions = {};
+  std::vector<float> shares = {};  // [rows, labels]
+};
+
+float share_in(const CsvRows& rows, const std::string& field) {
+  const std::optional<double> share = number_of(field);
+  if (!share || *share < 0 || *share > 1) {
+    rows.refuse(concat("'", field, "' is not a probability"));
+  }
+  return static_cast<float>(*share);
+}
+
+// Reads the rows behind the header, which is the current row.
+WrittenRows read_rows(CsvRows& rows) {
+  const std::vector<std::string> header = rows.fields();
+  const std::size_t label = column_of(header, "label");
+  const std::size_t prediction = column_of(header, "prediction");
+  const std::size_t sample_id = column_of(header, "sample_id");
+  const std::size_t text_id = column_of(header, "text_id");
+  for (const std::size_t column : {label, prediction, sample_id, text_id}) {
+    if (column == header.size()) {
+      rows.refuse("it lacks one of the columns sample_id, text_id, label and prediction");
+    }
+  }
+  WrittenRows read;
+  const std::size_t first = prediction + 1;
+  for (std::size_t i = first; i < header.size(); ++i) {
+    if (!header[i].starts_with("p_")) rows.refuse(concat("'", header[i], "' is not p_LABEL"));
+    read.labels.push_back(header[i].substr(2));
+  }
+  if (read.labels.empty()) rows.refuse("it has no column of probabilities (p_LABEL)");
+  while (rows.next()) {
+    const std::vector<std::string>& fields = rows.fields();
+    read.sample_ids.push_back(rows.id(sample_id));
+    read.text_ids.push_back(rows.id(text_id));
+    read.answers.push_back(fields[label]);
+    read.predictions.push_back(fields[prediction]);
+    for (std::size_t i = first; i < fields.size(); ++i) {
+      read.shares.push_back(share_in(rows, fields[i]));
+    }
+  }
+  return read;
+}
 
 using Index = std::unordered_map<std::string, int>;
 
-Index index_of(const std::vector<std::string>& labels) {
-  Index index;
-  for (const std::string& label : labels) index.emplace(label, static_cast<int>(index.size()));
-  return index;
-}
-
-int class_in(const Index& index, const std::string& label) {
-  const auto found = index.find(label);
-  return found == index.end() ? -1 : found->second;
-}
-
-// Returns whether each row has one label of the model at most, and one prediction.
-bool has_single_labels(const PredictedRows& rows, const Index& index) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!rows.answers[i].empty() && class_in(index, rows.answers[i]) < 0) return false;
-    if (class_in(index, rows.predictions[i]) < 0) return false;
-  }
-  return true;
-}
-
-ScoredFile score_classes(const FileToScore& file, const PredictedRows& rows, const Index& index) {
-  const std::size_t classes = rows.labels.size();
-  ClassProbabilities given{.shares = rows.shares, .classes = classes};
-  ClassDetail detail{
-      .split = file.name, .labels = rows.labels, .tally = Tally(static_cast<int>(classes))};
-  WorstRows worst;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const int label = class_in(index, rows.answers[i]);
-    const int prediction = class_in(index, rows.predictions[i]);
-    given.labels.push_back(label);
-    if (label < 0) continue;
-    const float share = given.of(i)[static_cast<std::size_t>(label)];
-    detail.tally.add({label, prediction, loss_of_share(share)});
-    worst.add({rows.sample_ids[i], rows.text_ids[i], label, prediction,
-               std::max(double{share}, kLeastShare)});
-  }
-  const Scores scores = scores_of(detail.tally);
-  const ProbabilityScores probabilities = probability_scores(given);
-  if (scores.samples == 0) return {};
-  for (WorstRow& row : worst.rows()) row.text = file.text_of(row.sample_id, row.text_id);
-  detail.worst = worst.rows();
-  return {summary_of(scores, probabilities),
-          {score_line(file.name, scores), probability_line(scores, probabilities),
-           confusion_table(detail.tally, rows.labels), classification_table(scores, rows.labels)},
-          error_lines(error_rows(detail)),
-          class_sections(detail) + analysis_sections({file.name, rows.labels, given})};
-}
-
-// Sets the labels that are in `field`. Returns false if a part of it is no label.
-bool split_labels(const std::string& field,
-                  char separator,
-                  const Index& index,
-                  std::vector<bool>& has) {
-  has.assign(index.size(), false);
+// Appends the numbers of the labels in `field`. Returns false if a part of it is no label.
+bool find_labels(const std::string& field,
+                 char separator,
+                 const Index& index,
+                 std::vector<int>& in) {
   for (std::size_t begin = 0; begin < field.size();) {
     const std::size_t end = std::min(field.find(separator, begin), field.size());
-    const int label = class_in(index, field.substr(begin, end - begin));
-    if (label < 0) return false;
-    has[static_cast<std::size_t>(label)] = true;
+    const auto label = index.find(field.substr(begin, end - begin));
+    if (label == index.end()) return false;
+    in.push_back(label->second);
     begin = end + 1;
   }
   return true;
 }
 
-// Returns the separator with which all labels of the rows are those of the model.
-std::optional<char> separator_of(const PredictedRows& rows, const Index& index) {
-  std::vector<bool> has;
-  for (const auto& known : label_separators()) {
-    const char separator = known.second;
-    const auto fits = [&](const std::string& field) {
-      return split_labels(field, separator, index, has);
-    };
-    if (std::ranges::all_of(rows.answers, fits) && std::ranges::all_of(rows.predictions, fits)) {
-      return separator;
-    }
+// Sets the answers and predictions of rows with one label each. Returns false if a row has another
+// number of them.
+bool set_single_labels(const WrittenRows& written, const Index& index, LabelledRows& rows) {
+  rows.answers = rows.predictions = {};
+  for (std::size_t i = 0; i < written.answers.size(); ++i) {
+    const auto answer = index.find(written.answers[i]);
+    const auto prediction = index.find(written.predictions[i]);
+    if (prediction == index.end()) return false;
+    if (answer == index.end() && !written.answers[i].empty()) return false;
+    rows.predictions.add(std::span(&prediction->second, 1));
+    rows.answers.add(answer == index.end() ? std::span<const int>()
+                                           : std::span<const int>(&answer->second, 1));
   }
-  return std::nullopt;
+  return true;
 }
 
-ScoredFile score_sets(const FileToScore& file, const PredictedRows& rows, const Index& index) {
-  const std::optional<char> separator = separator_of(rows, index);
-  if (!separator) {
-    throw InputError(65, concat(file.path, " has labels that are none of its columns p_LABEL"),
-                     "report reads the predictions that bert_train wrote as CSV");
+// The same of rows with any number of labels between separators.
+bool set_label_sets(const WrittenRows& written, const Index& index, LabelledRows& rows) {
+  rows.answers = rows.predictions = {};
+  const auto add = [&](const std::string& field, LabelSets& sets) {
+    std::vector<int> labels;
+    if (!find_labels(field, rows.separator, index, labels)) return false;
+    std::ranges::sort(labels);
+    const auto repeated = std::ranges::unique(labels);
+    labels.erase(repeated.begin(), repeated.end());
+    sets.add(labels);
+    return true;
+  };
+  for (std::size_t i = 0; i < written.answers.size(); ++i) {
+    if (!add(written.answers[i], rows.answers)) return false;
+    if (!add(written.predictions[i], rows.predictions)) return false;
   }
-  const std::size_t labels = rows.labels.size();
-  LabelTally tally(labels);
-  std::vector<bool> answers;
-  std::vector<bool> predictions;
-  std::vector<WorstLabelRow> worst;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    (void)split_labels(rows.answers[i], *separator, index, answers);
-    (void)split_labels(rows.predictions[i], *separator, index, predictions);
-    double loss = 0;
-    for (std::size_t k = 0; k < labels; ++k) {
-      const float share = rows.shares[i * labels + k];
-      loss += loss_of_share(answers[k] ? share : 1 - share);
-    }
-    loss /= static_cast<double>(labels);
-    tally.add({answers, predictions, loss});
-    keep_worst(worst, {.sample_id = rows.sample_ids[i],
-                       .text_id = rows.text_ids[i],
-                       .loss = loss,
-                       .answers = rows.answers[i],
-                       .predictions = rows.predictions[i]});
+  return true;
+}
+
+// Returns the rows with the numbers of their labels. Unless they are single labels, finds the
+// separator with which all of them are labels of the model.
+LabelledRows label_rows(const FileToScore& file, const WrittenRows& written, const Index& index) {
+  LabelledRows rows{.labels = written.labels, .shares = written.shares};
+  const bool several = value_of(file.settings, "multi-label") == "true" || index.size() == 1;
+  if (!several && set_single_labels(written, index, rows)) return rows;
+  rows.several = true;
+  for (const auto& known : label_separators()) {
+    rows.separator = known.second;
+    if (set_label_sets(written, index, rows)) return rows;
   }
-  const LabelScores scores = scores_of(tally);
-  if (scores.labelled == 0) return {};
-  for (WorstLabelRow& row : worst) row.text = file.text_of(row.sample_id, row.text_id);
-  const LabelDetail detail{file.name, rows.labels, scores, std::move(worst)};
-  return {summary_of(scores),
-          {score_line(file.name, scores), classification_table(scores, rows.labels)},
-          error_lines(error_rows(detail)),
-          label_sections(detail)};
+  throw InputError(65, concat(file.path, " has labels that are none of its columns p_LABEL"),
+                   "report reads the predictions that bert_train wrote as CSV");
 }
 
 bool has_labels(const std::vector<std::string>& header) {
@@ -159,12 +151,26 @@ bool has_labels(const std::vector<std::string>& header) {
 
 std::optional<ScoredFile> score_labels(const FileToScore& file, CsvRows& rows) {
   if (!has_labels(rows.fields())) return std::nullopt;
-  const PredictedRows read = read_predicted_rows(rows);
-  const Index index = index_of(read.labels);
-  if (index.size() < read.labels.size()) rows.refuse("two columns p_LABEL have the same name");
-  const bool several = value_of(file.settings, "multi-label") == "true" || index.size() == 1;
-  if (!several && has_single_labels(read, index)) return score_classes(file, read, index);
-  return score_sets(file, read, index);
+  const WrittenRows written = read_rows(rows);
+  Index index;
+  for (const std::string& label : written.labels) {
+    index.emplace(label, static_cast<int>(index.size()));
+  }
+  if (index.size() < written.labels.size()) rows.refuse("two columns p_LABEL have the same name");
+  LabelledRows labelled = label_rows(file, written, index);
+  LossSum losses(labelled.several);
+  for (std::size_t i = 0; i < written.answers.size(); ++i) {
+    if (labelled.counts(i)) losses.add(labelled.loss_of(i, kLeastShare));
+  }
+  const RowScorer scorer(std::move(labelled), losses);
+  if (!scorer.known()) return ScoredFile();
+  const ErrorRows errors = scorer.errors(file.name, kLeastShare, [&](std::size_t i) {
+    return ErrorRow{.text = file.text_of(written.sample_ids[i], written.text_ids[i]),
+                    .text_id = written.text_ids[i],
+                    .sample_id = written.sample_ids[i]};
+  });
+  return ScoredFile{scorer.summary(), scorer.lines(file.name), error_lines(errors),
+                    scorer.sections(file.name, errors)};
 }
 
 }  // namespace bp::trainer

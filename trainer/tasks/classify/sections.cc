@@ -54,8 +54,7 @@ std::string matrix_row(const MatrixRow& row, const std::vector<std::int64_t>& co
 
 }  // namespace
 
-std::string confusion_section(const ClassDetail& detail) {
-  const Tally& tally = detail.tally;
+std::string confusion_section(const ClassDetail& detail, const Tally& tally) {
   const auto classes = static_cast<std::size_t>(tally.classes());
   const std::vector<int> shown = most_confused(tally, kMostInMatrix);
   std::vector<std::vector<std::int64_t>> matrix = grouped_matrix(tally, shown);
@@ -92,12 +91,12 @@ std::string confusion_section(const ClassDetail& detail) {
 }
 
 // Shows what a matrix of many labels hides. A matrix of few labels shows this itself.
-std::string confusions_section(const ClassDetail& detail) {
+std::string confusions_section(const ClassDetail& detail, const Tally& tally) {
   constexpr std::size_t kFew = 6;
-  if (detail.tally.classes() <= static_cast<int>(kFew)) {
+  if (tally.classes() <= static_cast<int>(kFew)) {
     return "";
   }
-  const std::vector<Confusion> all = confusions_of(detail.tally);
+  const std::vector<Confusion> all = confusions_of(tally);
   if (all.empty()) {
     return "";
   }
@@ -123,35 +122,25 @@ std::string confusions_section(const ClassDetail& detail) {
 }
 
 std::string classes_section(const ClassDetail& detail) {
-  const Scores scores = scores_of(detail.tally);
+  const Scores& scores = detail.scores;
   std::vector<std::pair<std::string, ClassScores>> means{{"mean", scores.macro},
                                                          {"weighted mean", scores.weighted}};
-  if (scores.counted < scores.classes.size()) {
+  if (scores.several) {
+    means.insert(means.begin(), {"all answers together", scores.micro});
+    means.emplace_back("mean of samples", scores.of_samples);
+  } else if (scores.counted < scores.classes.size()) {
     means.front().first = "mean of those that occur or are predicted";
     means.insert(means.begin() + 1, {"mean of all", scores.macro_of_all});
   }
-  return class_section({concat("Classes, ", detail.split, " split"), detail.labels, scores.classes,
-                        std::move(means)});
+  return class_section({concat(scores.several ? "Labels, " : "Classes, ", detail.split, " split"),
+                        detail.labels, scores.classes, std::move(means)});
 }
 
-ErrorRows error_rows(const ClassDetail& detail) {
-  const auto name = [&](int label) {
-    const auto place = static_cast<std::size_t>(label);
-    return place < detail.labels.size() ? detail.labels[place] : concat('#', label);
-  };
-  ErrorRows errors{.split = detail.split, .order = "the highest loss"};
-  for (const WorstRow& row : detail.worst) {
-    errors.rows.push_back({row.text, name(row.label), name(row.prediction),
-                           concat("probability of the true label ", brief(row.probability),
-                                  ", loss ", fixed(-std::log(row.probability), 2)),
-                           row.text_id, row.sample_id});
-  }
-  return errors;
-}
-
-std::string class_sections(const ClassDetail& detail) {
-  return concat("<div class=\"pair\">\n", confusion_section(detail), confusions_section(detail),
-                classes_section(detail), "</div>\n", error_section(error_rows(detail)));
+std::string class_sections(const ClassDetail& detail, const Tally* tally) {
+  const std::string errors = error_section(detail.errors);
+  if (tally == nullptr) return classes_section(detail) + errors;
+  return concat("<div class=\"pair\">\n", confusion_section(detail, *tally),
+                confusions_section(detail, *tally), classes_section(detail), "</div>\n", errors);
 }
 
 }  // namespace bp::trainer

@@ -193,6 +193,11 @@ std::string classification_table(const Scores& scores,
                                  const std::vector<std::string>& labels,
                                  int digits) {
   const ScoreRows rows(labels, digits);
+  if (scores.several) {
+    return concat(rows.of_classes(scores.classes), '\n', rows.row("micro avg", scores.micro),
+                  rows.row("macro avg", scores.macro), rows.row("weighted avg", scores.weighted),
+                  rows.row("samples avg", scores.of_samples));
+  }
   const bool all_count = scores.counted == scores.classes.size();
   return concat(rows.of_classes(scores.classes), '\n', rows.accuracy(scores),
                 rows.row("macro avg", scores.macro),
@@ -200,28 +205,18 @@ std::string classification_table(const Scores& scores,
                 rows.row("weighted avg", scores.weighted));
 }
 
-std::string classification_table(const LabelScores& scores,
-                                 const std::vector<std::string>& labels,
-                                 int digits) {
-  const ScoreRows rows(labels, digits);
-  return concat(rows.of_classes(scores.labels), '\n', rows.row("micro avg", scores.micro),
-                rows.row("macro avg", scores.macro), rows.row("weighted avg", scores.weighted),
-                rows.row("samples avg", scores.of_samples));
-}
-
 std::string score_line(const std::string& name, const Scores& scores) {
+  if (scores.several) {
+    return concat(name, ": F1 ", fixed(scores.micro.f1, 4), " (micro), ", fixed(scores.macro.f1, 4),
+                  " (macro), all labels right ", fixed(scores.subset_accuracy, 4), ", loss ",
+                  fixed(scores.loss, 4), ", ", with_commas(scores.samples), " samples");
+  }
   const bool all_count = scores.counted == scores.classes.size();
   const std::string of =
       all_count ? "" : concat(scores.counted, " of ", scores.classes.size(), " ");
   return concat(name, ": accuracy ", fixed(scores.accuracy, 4), ", F1 ", fixed(scores.macro.f1, 4),
                 " (mean of ", of, "classes), loss ", fixed(scores.loss, 4), ", ",
                 with_commas(scores.samples), " samples");
-}
-
-std::string score_line(const std::string& name, const LabelScores& scores) {
-  return concat(name, ": F1 ", fixed(scores.micro.f1, 4), " (micro), ", fixed(scores.macro.f1, 4),
-                " (macro), all labels right ", fixed(scores.subset_accuracy, 4), ", loss ",
-                fixed(scores.loss, 4), ", ", with_commas(scores.samples), " samples");
 }
 
 std::string probability_line(const Scores& scores, const ProbabilityScores& given) {

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "trainer/tasks/classify/label_scores.h"
 #include "trainer/tasks/classify/scores.h"
 
 namespace bp::trainer {
@@ -15,14 +14,9 @@ namespace bp::trainer {
 [[nodiscard]] std::string classification_table(const Scores& scores,
                                                const std::vector<std::string>& labels,
                                                int digits = 3);
-// The same for several labels a sample.
-[[nodiscard]] std::string classification_table(const LabelScores& scores,
-                                               const std::vector<std::string>& labels,
-                                               int digits = 3);
 
-// Return the most important scores in one line. `name`: what was scored, such as "test".
+// Returns the most important scores in one line. `name`: what was scored, such as "test".
 [[nodiscard]] std::string score_line(const std::string& name, const Scores& scores);
-[[nodiscard]] std::string score_line(const std::string& name, const LabelScores& scores);
 // Returns one line with the scores that the two tables do not have.
 [[nodiscard]] std::string probability_line(const Scores& scores, const ProbabilityScores& given);
 

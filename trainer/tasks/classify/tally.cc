@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/tasks/exact_sum.h"
 
 namespace bp::trainer {
 namespace {
@@ -15,12 +16,6 @@ namespace {
 // Losses are summed in units of 2^-30. The sum of integers does not depend on the order, and there
 // is room for 8 million samples at kLargestLoss.
 constexpr double kUnitsPerNat = 1 << 30;
-constexpr std::size_t kExtraValues = 2;
-
-std::size_t squared(int classes) {
-  const auto side = static_cast<std::size_t>(classes);
-  return side * side;
-}
 
 }  // namespace
 
@@ -29,7 +24,13 @@ Tally::Tally(int classes) : classes_(classes) {
     throw Error(ErrorCode::invalid_argument,
                 concat("evaluation of ", classes, " class(es): at least two are needed"));
   }
-  values_.resize(squared(classes) + kExtraValues);
+  counts_.resize(static_cast<std::size_t>(classes) * static_cast<std::size_t>(classes));
+}
+
+Tally::Tally(const LabelledRows& rows) : Tally(static_cast<int>(rows.labels.size())) {
+  for (std::size_t row = 0; row < rows.answers.size(); ++row) {
+    if (rows.counts(row)) add({rows.answers.of(row).front(), rows.predictions.of(row).front()});
+  }
 }
 
 std::size_t Tally::place(const Cell& cell) const {
@@ -43,30 +44,27 @@ std::size_t Tally::place(const Cell& cell) const {
          static_cast<std::size_t>(cell.prediction);
 }
 
-void Tally::add(const Result& result) {
-  ++values_[place({.label = result.label, .prediction = result.prediction})];
-  if (std::isnan(result.loss)) {
-    ++values_[squared(classes_) + 1];
-  } else {
-    const double loss = std::clamp(result.loss, -kLargestLoss, kLargestLoss);
-    values_[squared(classes_)] += std::llround(loss * kUnitsPerNat);
-  }
-}
-
 std::int64_t Tally::samples() const {
-  const auto end = values_.begin() + static_cast<std::ptrdiff_t>(squared(classes_));
-  return std::accumulate(values_.begin(), end, std::int64_t{0});
+  return std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
 }
 
-std::int64_t Tally::count(const Cell& cell) const { return values_[place(cell)]; }
+LossSum::LossSum(bool exact) : exact_(exact), values_(exact ? ExactSum::kSize : 2) {}
 
-double Tally::mean_loss() const {
-  if (values_[squared(classes_) + 1] > 0) {
-    return std::numeric_limits<double>::quiet_NaN();
+void LossSum::add(double loss) {
+  if (exact_) {
+    ExactSum(std::span(values_).first<ExactSum::kSize>()).add(loss);
+  } else if (std::isnan(loss)) {
+    ++values_[1];
+  } else {
+    values_[0] += std::llround(std::clamp(loss, -kLargestLoss, kLargestLoss) * kUnitsPerNat);
   }
-  const std::int64_t n = samples();
-  const auto sum = static_cast<double>(values_[squared(classes_)]) / kUnitsPerNat;
-  return n == 0 ? 0 : sum / static_cast<double>(n);
+}
+
+double LossSum::mean(std::int64_t losses) const {
+  if (!exact_ && values_[1] > 0) return std::numeric_limits<double>::quiet_NaN();
+  const double sum = exact_ ? ExactSum::value_of(std::span(values_).first<ExactSum::kSize>())
+                            : static_cast<double>(values_[0]) / kUnitsPerNat;
+  return losses == 0 ? 0 : sum / static_cast<double>(losses);
 }
 
 }  // namespace bp::trainer

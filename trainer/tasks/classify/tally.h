@@ -1,47 +1,59 @@
-// The counts of an evaluation: a confusion matrix and a sum of losses, as integers. Adding up ranks
-// is one all_reduce(sum) of values(), and the result is bit-identical for any number and order of
-// ranks.
+// What is counted of rows with labels: how often each label was taken for each other one, and the
+// losses, which ranks add up.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "trainer/tasks/classify/labelled_rows.h"
+
 namespace bp::trainer {
 
+// A confusion matrix.
 class Tally {
  public:
-  explicit Tally(int classes);  // throws invalid_argument for fewer than 2
+  explicit Tally(int classes);               // throws invalid_argument for fewer than 2
+  explicit Tally(const LabelledRows& rows);  // the rows with an answer, which have one label each
 
-  struct Result {
+  struct Cell {
     int label = 0;       // the true class
     int prediction = 0;  // the class with the highest probability
-    double loss = 0;     // -log(probability of the true class)
   };
-  // Adds a sample. A loss above kLargestLoss counts as kLargestLoss; a NaN makes mean_loss() NaN.
-  // Throws invalid_argument for a class that does not exist.
-  void add(const Result& result);
+  // Throws invalid_argument for a class that does not exist, as count() does.
+  void add(const Cell& cell) { ++counts_[place(cell)]; }
 
   [[nodiscard]] int classes() const { return classes_; }
   [[nodiscard]] std::int64_t samples() const;
-  struct Cell {
-    int label = 0;
-    int prediction = 0;
-  };
-  [[nodiscard]] std::int64_t count(const Cell& cell) const;
-  [[nodiscard]] double mean_loss() const;  // 0 without samples; exact to 1e-9
-
-  // Returns all counts, which the caller may sum over ranks in place. The layout is private to this
-  // class; the size depends only on the number of classes.
-  [[nodiscard]] std::span<std::int64_t> values() { return values_; }
-
-  static constexpr double kLargestLoss = 1000;
+  [[nodiscard]] std::int64_t count(const Cell& cell) const { return counts_[place(cell)]; }
 
  private:
   [[nodiscard]] std::size_t place(const Cell& cell) const;
 
   int classes_;
-  std::vector<std::int64_t> values_;  // counts [classes, classes], sum of losses, number of NaNs
+  std::vector<std::int64_t> counts_;  // [classes, classes]
+};
+
+// A sum of losses, as integers. Adding up ranks is one all_reduce(sum) of values(), and the result
+// is bit-identical for any number and order of ranks.
+class LossSum {
+ public:
+  // `exact`: without rounding. Else a loss above kLargestLoss counts as kLargestLoss, and a NaN
+  // makes the mean NaN.
+  explicit LossSum(bool exact);
+
+  void add(double loss);
+  // Returns the mean of this number of losses: 0 without any; exact to 1e-9.
+  [[nodiscard]] double mean(std::int64_t losses) const;
+  // The layout is private to this class.
+  [[nodiscard]] std::span<std::int64_t> values() { return values_; }
+
+  static constexpr double kLargestLoss = 1000;
+
+ private:
+  bool exact_;
+  std::vector<std::int64_t>
+      values_;  // the digits of an ExactSum; or the sum, and the number of NaNs
 };
 
 }  // namespace bp::trainer

@@ -23,7 +23,6 @@ class CustomInput : public TaskInput {
   [[nodiscard]] const std::shared_ptr<const CustomTask>& task() const { return task_; }
 
   void add_options(OptionSet& set) override;
-  std::vector<std::string> score_by(const BertConfig& /*config*/) override { return {}; }
 
   [[nodiscard]] std::string name() const override { return task_->name(); }
   [[nodiscard]] std::vector<Field> fields() const override;
@@ -32,9 +31,6 @@ class CustomInput : public TaskInput {
     return texts_.text(fields, buffer);
   }
   [[nodiscard]] Fingerprint fingerprint() const override;
-  [[nodiscard]] std::string describe(const std::vector<std::string>& /*names*/) const override {
-    return "";
-  }
 
   [[nodiscard]] std::unique_ptr<RowFinder> make_finder(const Plan& plan,
                                                        Findings& found) const override;

@@ -16,25 +16,24 @@
 #include "trainer/data/numbers.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/custom/custom_input.h"
-#include "trainer/tasks/unscored_line.h"
 
 namespace bp::trainer {
 
-std::vector<PredictionColumn> CustomPredictor::columns() const {
+std::vector<PredictionColumn> CustomScorer::columns() const {
   std::vector<PredictionColumn> columns;
   for (const std::string& answer : task_->answers()) columns.push_back({answer, true});
   for (const std::string& column : task_->columns()) columns.push_back({column});
   return columns;
 }
 
-void CustomPredictor::keep(const Batch& block,
+void CustomScorer::keep(const Batch& block,
                            const at::Tensor& outputs,
                            std::vector<float>& kept) const {
   const auto* const numbers = outputs.const_data_ptr<float>();
   kept.insert(kept.end(), numbers, numbers + block.rows * outputs.size(1));
 }
 
-void CustomPredictor::set_fields(const Sample& sample,
+void CustomScorer::set_fields(const Sample& sample,
                                  std::span<const float> kept,
                                  std::vector<std::string>& fields) const {
   const std::size_t answers = task_->answers().size();
@@ -50,19 +49,10 @@ void CustomPredictor::set_fields(const Sample& sample,
   std::ranges::move(predicted, std::back_inserter(fields));
 }
 
-CustomScorer::CustomScorer(std::shared_ptr<const CustomTask> task,
-                           const SampleStore& store,
-                           Split split)
-    : task_(std::move(task)),
-      outputs_(task_->outputs()),
-      store_(store),
-      split_(split),
-      predictor_(task_) {}
-
 CustomScorer::Answered CustomScorer::answered() const {
   Answered all;
-  for (std::int64_t i = 0; i < store_.size(split_); ++i) {
-    const std::vector<double> answers = answers_of(store_.load(split_, i), task_->answers().size());
+  for (std::int64_t i = 0; i < store().size(split()); ++i) {
+    const std::vector<double> answers = answers_of(store().load(split(), i), task_->answers().size());
     if (answers.empty()) continue;
     const float* const outputs = kept().data() + static_cast<std::size_t>(i) * outputs_;
     all.outputs.insert(all.outputs.end(), outputs, outputs + outputs_);
@@ -120,9 +110,9 @@ EvaluationSummary CustomScorer::summary() const {
 std::vector<std::string> CustomScorer::lines(const std::string& name,
                                              const std::string& predictions) const {
   const EvaluationSummary all = summary();
-  const std::string samples = concat(with_commas(store_.size(split_)), " samples");
+  const std::string samples = concat(with_commas(store().size(split())), " samples");
   if (all.at("loss") != all.at("loss")) {
-    return {unscored_line({name, "answers", store_.size(split_), predictions})};
+    return unscored(name + ": no answers", predictions);
   }
   constexpr int kDigits = 4;
   std::string line = name + ":";

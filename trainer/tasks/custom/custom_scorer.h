@@ -10,44 +10,26 @@
 #include <vector>
 
 #include "bp/trainer/custom_task.h"
-#include "trainer/tasks/task.h"
+#include "trainer/tasks/scorer.h"
 
 namespace bp::trainer {
-
-class CustomPredictor : public Predictor {
- public:
-  explicit CustomPredictor(std::shared_ptr<const CustomTask> task) : task_(std::move(task)) {}
-
-  [[nodiscard]] std::vector<PredictionColumn> columns() const override;
-  void keep(const Batch& block, const at::Tensor& outputs, std::vector<float>& kept) const override;
-  [[nodiscard]] std::size_t kept_of(const Sample& /*sample*/) const override {
-    return task_->outputs();
-  }
-  void set_fields(const Sample& sample,
-                  std::span<const float> kept,
-                  std::vector<std::string>& fields) const override;
-
- private:
-  std::shared_ptr<const CustomTask> task_;
-};
 
 // Everything is computed from the outputs of all samples, after evaluate() has collected them.
 class CustomScorer : public Scorer {
  public:
-  // The store must outlive it.
-  CustomScorer(std::shared_ptr<const CustomTask> task, const SampleStore& store, Split split);
+  CustomScorer(std::shared_ptr<const CustomTask> task, const StoredSplit& scored)
+      : Scorer(scored), task_(std::move(task)), outputs_(task_->outputs()) {}
 
-  void add(const Batch& block, const at::Tensor& outputs) override {
-    predictor_.keep(block, outputs, kept());
-  }
-  [[nodiscard]] std::span<std::int64_t> counts() override { return {}; }
-  [[nodiscard]] const Predictor& predictor() const override { return predictor_; }
+  [[nodiscard]] std::vector<PredictionColumn> columns() const override;
+  void keep(const Batch& block, const at::Tensor& outputs, std::vector<float>& kept) const override;
+  [[nodiscard]] std::size_t kept_of(const Sample& /*sample*/) const override { return outputs_; }
+  void set_fields(const Sample& sample,
+                  std::span<const float> kept,
+                  std::vector<std::string>& fields) const override;
 
   [[nodiscard]] EvaluationSummary summary() const override;
   [[nodiscard]] std::vector<std::string> lines(const std::string& name,
                                                const std::string& predictions) const override;
-  [[nodiscard]] std::string sections() const override { return ""; }
-  [[nodiscard]] std::vector<ResultFile> files() const override { return {}; }
 
  private:
   // The samples with answers.
@@ -61,9 +43,6 @@ class CustomScorer : public Scorer {
 
   std::shared_ptr<const CustomTask> task_;
   std::size_t outputs_;
-  const SampleStore& store_;
-  Split split_;
-  CustomPredictor predictor_;
 };
 
 }  // namespace bp::trainer

@@ -39,7 +39,6 @@ class CustomTaskAdapter : public Task {
     return tiles;
   }
 
-  void check(const BertConfig& /*config*/) const override {}
   void configure(BertConfig& config, const SampleStore& /*store*/) const override {
     config.head = {{kKey, nlohmann::json(task_->name()).dump()}};
   }
@@ -63,14 +62,10 @@ class CustomTaskAdapter : public Task {
                             " can be scored by it"));
   }
 
-  [[nodiscard]] std::unique_ptr<Predictor> make_predictor(
-      const std::vector<std::string>& /*names*/, const BertConfig& /*config*/) const override {
-    return std::make_unique<CustomPredictor>(task_);
-  }
-  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const SampleStore& store,
-                                                    Split split,
-                                                    const BertConfig& /*config*/) const override {
-    return std::make_unique<CustomScorer>(task_, store, split);
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& /*names*/,
+                                                    const BertConfig& /*config*/,
+                                                    const StoredSplit& scored) const override {
+    return std::make_unique<CustomScorer>(task_, scored);
   }
 
  private:

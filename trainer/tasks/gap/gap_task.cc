@@ -107,14 +107,10 @@ class GapTask : public Task {
                      "only a model that was trained with --task gap can be scored");
   }
 
-  [[nodiscard]] std::unique_ptr<Predictor> make_predictor(
-      const std::vector<std::string>& /*names*/, const BertConfig& /*config*/) const override {
-    return std::make_unique<GapPredictor>();
-  }
-  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const SampleStore& store,
-                                                    Split split,
-                                                    const BertConfig& /*config*/) const override {
-    return std::make_unique<GapScorer>(store, split);
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& /*names*/,
+                                                    const BertConfig& /*config*/,
+                                                    const StoredSplit& scored) const override {
+    return std::make_unique<GapScorer>(scored);
   }
 
  private:

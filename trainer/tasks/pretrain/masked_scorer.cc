@@ -42,13 +42,13 @@ constexpr const char* kRandom = "random";
 
 }  // namespace
 
-std::vector<PredictionColumn> MaskedPredictor::columns() const {
+std::vector<PredictionColumn> MaskedScorer::columns() const {
   std::vector<PredictionColumn> columns = {{"masked", true}, {"right", true}, {"loss", true}};
   if (pairs_) columns.insert(columns.end(), {{"next_sentence"}, {"next_sentence_prediction"}});
   return columns;
 }
 
-void MaskedPredictor::keep(const Batch& block,
+void MaskedScorer::keep(const Batch& block,
                            const at::Tensor& outputs,
                            std::vector<float>& kept) const {
   struct Row {
@@ -78,7 +78,7 @@ void MaskedPredictor::keep(const Batch& block,
   }
 }
 
-void MaskedPredictor::set_fields(const Sample& /*sample*/,
+void MaskedScorer::set_fields(const Sample& /*sample*/,
                                  std::span<const float> kept,
                                  std::vector<std::string>& fields) const {
   fields.assign(1, concat(kept[0]));
@@ -88,8 +88,9 @@ void MaskedPredictor::set_fields(const Sample& /*sample*/,
   for (const float next : {kept[3], kept[4]}) fields.emplace_back(next == 0 ? kFollows : kRandom);
 }
 
-void MaskedScorer::add(const Batch& block, const at::Tensor& outputs) {
-  predictor_.keep(block, outputs, kept());
+void MaskedScorer::count(const Batch& block,
+                         const at::Tensor& outputs,
+                         std::span<const float> /*kept*/) {
   for_each_token(block, outputs, [&](std::size_t /*row*/, float loss, bool right) {
     tally_.add(double{loss}, right);
   });

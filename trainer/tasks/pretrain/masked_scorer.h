@@ -7,16 +7,18 @@
 #include <vector>
 
 #include "trainer/tasks/pretrain/masked_scores.h"
-#include "trainer/tasks/task.h"
+#include "trainer/tasks/scorer.h"
 
 namespace bp::trainer {
 
 // A sample's row says how many of its tokens were masked, how many the model guessed, and the mean
 // loss of these tokens, which is empty if there are none. For pairs it also says whether the second
 // segment follows the first, and whether the model says so.
-class MaskedPredictor : public Predictor {
+class MaskedScorer : public Scorer {
  public:
-  explicit MaskedPredictor(bool pairs = false) : pairs_(pairs) {}
+  // `samples`: of the split. `pairs`: the model predicts next sentences, too.
+  explicit MaskedScorer(std::int64_t samples, bool pairs = false)
+      : samples_(samples), pairs_(pairs) {}
 
   [[nodiscard]] std::vector<PredictionColumn> columns() const override;
   // outputs: see pretrain_head.h. Keeps these numbers of each sample.
@@ -28,31 +30,19 @@ class MaskedPredictor : public Predictor {
                   std::span<const float> kept,
                   std::vector<std::string>& fields) const override;
 
- private:
-  bool pairs_;
-};
-
-class MaskedScorer : public Scorer {
- public:
-  // `pairs`: the model predicts next sentences, too.
-  explicit MaskedScorer(std::int64_t samples, bool pairs = false)
-      : samples_(samples), pairs_(pairs), predictor_(pairs) {}
-
-  void add(const Batch& block, const at::Tensor& outputs) override;
   [[nodiscard]] std::span<std::int64_t> counts() override { return tally_.values(); }
-  [[nodiscard]] const Predictor& predictor() const override { return predictor_; }
-
   // loss, perplexity, accuracy; of pairs next_sentence_loss and next_sentence_accuracy.
   [[nodiscard]] EvaluationSummary summary() const override;
   [[nodiscard]] std::vector<std::string> lines(const std::string& name,
                                                const std::string& predictions) const override;
-  [[nodiscard]] std::string sections() const override { return ""; }
-  [[nodiscard]] std::vector<ResultFile> files() const override { return {}; }
 
  private:
+  void count(const Batch& block,
+             const at::Tensor& outputs,
+             std::span<const float> kept) override;
+
   std::int64_t samples_;
   bool pairs_;
-  MaskedPredictor predictor_;
   MaskedTally tally_;
 };
 

@@ -59,7 +59,6 @@ class PretrainInput : public TaskInput {
     set.flag({"static-masks", "Mask the same tokens of a sample in all epochs"},
              options_.static_masks);
   }
-  std::vector<std::string> score_by(const BertConfig& /*config*/) override { return {}; }
 
   [[nodiscard]] std::string name() const override { return "pretrain"; }
   void use_data(const std::string& path) override { is_shards_ = !shard_files(path).empty(); }
@@ -103,9 +102,6 @@ class PretrainInput : public TaskInput {
       print.emplace_back("copies of each document", concat(options_.copies));
     }
     return print;
-  }
-  [[nodiscard]] std::string describe(const std::vector<std::string>& /*names*/) const override {
-    return "";
   }
 
   [[nodiscard]] std::unique_ptr<SampleMaker> make_maker(const PrepareOptions& prepare,

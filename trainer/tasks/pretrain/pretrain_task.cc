@@ -109,7 +109,6 @@ class PretrainTask : public Task {
     return tiles;
   }
 
-  void check(const BertConfig& /*config*/) const override {}
 
   void configure(BertConfig& config, const SampleStore& store) const override {
     config.head = {{kArchitectures, pairs_ ? kPairModel : kMaskedModel}};
@@ -141,15 +140,12 @@ class PretrainTask : public Task {
         "only a masked language model (BertForMaskedLM) can be scored by --task pretrain");
   }
 
-  [[nodiscard]] std::unique_ptr<Predictor> make_predictor(
-      const std::vector<std::string>& /*names*/, const BertConfig& /*config*/) const override {
-    return std::make_unique<MaskedPredictor>(pairs_);
-  }
-  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const SampleStore& store,
-                                                    Split split,
-                                                    const BertConfig& /*config*/) const override {
-    if (pairs_) require_pairs(store.schema());
-    return std::make_unique<MaskedScorer>(store.size(split), pairs_);
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& /*names*/,
+                                                    const BertConfig& /*config*/,
+                                                    const StoredSplit& scored) const override {
+    if (scored.store == nullptr) return std::make_unique<MaskedScorer>(0, pairs_);
+    if (pairs_) require_pairs(scored.store->schema());
+    return std::make_unique<MaskedScorer>(scored.store->size(scored.split), pairs_);
   }
 
  private:

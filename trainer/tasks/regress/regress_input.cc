@@ -116,7 +116,6 @@ class RegressInput : public TaskInput {
     set.text({"target", "Column or JSON key of the number to predict", "", "COLUMN"},
              options_.target_column);
   }
-  std::vector<std::string> score_by(const BertConfig& /*config*/) override { return {}; }
   [[nodiscard]] std::optional<ScoredFile> score(const FileToScore& file,
                                                 CsvRows& rows) const override {
     return score_numbers(file, rows);
@@ -135,10 +134,6 @@ class RegressInput : public TaskInput {
   }
   [[nodiscard]] std::string_view text(Fields fields, std::string& buffer) const override {
     return options_.texts.text(fields, buffer);
-  }
-  [[nodiscard]] Fingerprint fingerprint() const override { return {}; }
-  [[nodiscard]] std::string describe(const std::vector<std::string>& /*names*/) const override {
-    return "";
   }
 
   [[nodiscard]] std::unique_ptr<RowFinder> make_finder(const Plan& plan,

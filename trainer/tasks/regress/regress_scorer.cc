@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "trainer/report/error_rows.h"
 #include "trainer/tasks/regress/regress_input.h"
-#include "trainer/tasks/unscored_line.h"
 
 namespace bp::trainer {
 namespace {
@@ -18,18 +17,18 @@ std::string number_text(double number) { return concat(static_cast<float>(number
 
 }  // namespace
 
-std::vector<PredictionColumn> RegressPredictor::columns() const {
+std::vector<PredictionColumn> RegressScorer::columns() const {
   return {{"target", true}, {"prediction", true}};
 }
 
-void RegressPredictor::keep(const Batch& block,
+void RegressScorer::keep(const Batch& block,
                             const at::Tensor& outputs,
                             std::vector<float>& kept) const {
   const auto* numbers = outputs.const_data_ptr<float>();
   kept.insert(kept.end(), numbers, numbers + block.rows);
 }
 
-void RegressPredictor::set_fields(const Sample& sample,
+void RegressScorer::set_fields(const Sample& sample,
                                   std::span<const float> kept,
                                   std::vector<std::string>& fields) const {
   const std::optional<double> target = target_of(sample);
@@ -37,19 +36,19 @@ void RegressPredictor::set_fields(const Sample& sample,
   fields.push_back(number_text(double{kept.front()}));
 }
 
-void RegressScorer::add(const Batch& block, const at::Tensor& outputs) {
-  const std::size_t before = kept().size();
-  predictor_.keep(block, outputs, kept());
+void RegressScorer::count(const Batch& block,
+                          const at::Tensor& /*outputs*/,
+                          std::span<const float> kept) {
   for (std::size_t row = 0; row < static_cast<std::size_t>(block.rows); ++row) {
     if (block.arrays[kHasTargetArray].integers[row] == 0) continue;
-    tally_.add(block.arrays[kTargetArray].reals[row], double{kept()[before + row]});
+    tally_.add(block.arrays[kTargetArray].reals[row], double{kept[row]});
   }
 }
 
 std::vector<ScoredNumber> RegressScorer::scored() const {
   std::vector<ScoredNumber> all;
-  for (std::int64_t i = 0; i < store_.size(split_); ++i) {
-    const Sample sample = store_.load(split_, i);
+  for (std::int64_t i = 0; i < store().size(split()); ++i) {
+    const Sample sample = store().load(split(), i);
     const std::optional<double> target = target_of(sample);
     if (!target) continue;
     all.push_back(
@@ -74,12 +73,12 @@ std::vector<std::string> RegressScorer::lines(const std::string& name,
                                               const std::string& predictions) const {
   const RegressScores all = scores();
   if (all.samples > 0) return {regress_line(name, all)};
-  return {unscored_line({name, "targets", store_.size(split_), predictions})};
+  return unscored(name + ": no targets", predictions);
 }
 
 std::string RegressScorer::sections() const {
-  ErrorRows errors = error_rows(name_of(split_), scored());
-  for (ErrorRow& row : errors.rows) row.text = store_.text(row.text_id, split_);
+  ErrorRows errors = error_rows(name_of(split()), scored());
+  for (ErrorRow& row : errors.rows) row.text = store().text(row.text_id, split());
   return error_section(errors);
 }
 

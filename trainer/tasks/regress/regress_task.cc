@@ -67,14 +67,10 @@ class RegressTask : public Task {
                      "only a model that predicts a number can be scored by --task regress");
   }
 
-  [[nodiscard]] std::unique_ptr<Predictor> make_predictor(
-      const std::vector<std::string>& /*names*/, const BertConfig& /*config*/) const override {
-    return std::make_unique<RegressPredictor>();
-  }
-  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const SampleStore& store,
-                                                    Split split,
-                                                    const BertConfig& /*config*/) const override {
-    return std::make_unique<RegressScorer>(store, split);
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& /*names*/,
+                                                    const BertConfig& /*config*/,
+                                                    const StoredSplit& scored) const override {
+    return std::make_unique<RegressScorer>(scored);
   }
 };
 

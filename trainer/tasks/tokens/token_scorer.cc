@@ -15,7 +15,7 @@
 #include "trainer/tasks/tokens/entity_report.h"
 #include "trainer/tasks/tokens/entity_tables.h"
 #include "trainer/tasks/tokens/token_options.h"
-#include "trainer/tasks/unscored_line.h"
+#include "trainer/tasks/tokens/word_list.h"
 
 namespace bp::trainer {
 namespace {
@@ -31,22 +31,67 @@ std::vector<std::string> words_of(const std::string& text, std::size_t tags) {
 
 }  // namespace
 
-TokenScorer::TokenScorer(const SampleStore& store, Split split, TokenPredictor predictor)
-    : store_(store),
-      split_(split),
-      predictor_(std::move(predictor)),
-      tags_(predictor_.tags()),
+TokenScorer::TokenScorer(std::vector<std::string> tags,
+                         std::vector<int> tag_map,
+                         const StoredSplit& scored)
+    : Scorer(scored),
+      tags_(std::move(tags)),
+      tag_map_(std::move(tag_map)),
+      entity_tags_(tags_),
       losses_(ExactSum::kSize + 1) {}
 
-void TokenScorer::add(const Batch& block, const at::Tensor& outputs) {
-  predictor_.keep(block, outputs, kept());
-  const std::size_t tags = predictor_.tags().size();
+int TokenScorer::tag_of(std::int64_t target) const {
+  return target < 0 ? -1 : tag_map_[static_cast<std::size_t>(target)];
+}
+
+std::vector<PredictionColumn> TokenScorer::columns() const { return {{"tags"}, {"predictions"}}; }
+
+void TokenScorer::keep(const Batch& block,
+                       const at::Tensor& outputs,
+                       std::vector<float>& kept) const {
+  const auto* logits = outputs.const_data_ptr<float>();
+  const BatchArray& words = block.arrays[kWordsArray];
+  std::size_t first_token = 0;
+  for (std::size_t row = 0; row < block.lengths.size(); ++row) {
+    const auto own = std::span(words.integers)
+                         .subspan(row * static_cast<std::size_t>(words.width),
+                                  static_cast<std::size_t>(words.sizes[row]));
+    for (const std::int64_t place : own) {
+      const std::size_t token = first_token + static_cast<std::size_t>(place);
+      const std::span scores(logits + token * tags_.size(), tags_.size());
+      kept.push_back(static_cast<float>(std::ranges::max_element(scores) - scores.begin()));
+    }
+    first_token += static_cast<std::size_t>(block.lengths[row]);
+  }
+}
+
+std::size_t TokenScorer::kept_of(const Sample& sample) const {
+  return sample.arrays[kWordsArray].integers.size();
+}
+
+void TokenScorer::set_fields(const Sample& sample,
+                             std::span<const float> kept,
+                             std::vector<std::string>& fields) const {
+  std::vector<std::string> labels;
+  std::vector<std::string> predictions;
+  for (const std::int64_t place : sample.arrays[kWordsArray].integers) {
+    const int tag = tag_of(sample.arrays[kTargetsArray].integers[static_cast<std::size_t>(place)]);
+    if (tag >= 0) labels.push_back(tags_[static_cast<std::size_t>(tag)]);
+  }
+  for (const float tag : kept) predictions.push_back(tags_[static_cast<std::size_t>(tag)]);
+  fields = {join_words(labels), join_words(predictions)};
+}
+
+void TokenScorer::count(const Batch& block,
+                        const at::Tensor& outputs,
+                        std::span<const float> /*kept*/) {
+  const std::size_t tags = tags_.size();
   const auto* logits = outputs.const_data_ptr<float>();
   const auto length = static_cast<std::size_t>(block.length);
   ExactSum sum{std::span(losses_).first<ExactSum::kSize>()};
   for (std::size_t row = 0; row < block.lengths.size(); ++row) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(block.lengths[row]); ++i) {
-      const int tag = predictor_.tag_of(block.arrays[kTargetsArray].integers[row * length + i]);
+      const int tag = tag_of(block.arrays[kTargetsArray].integers[row * length + i]);
       if (tag >= 0) {
         sum.add(cross_entropy(std::span(logits, tags), static_cast<std::size_t>(tag)));
         ++losses_.back();
@@ -70,15 +115,15 @@ void TokenScorer::for_each(const std::function<void(const Sentence&)>& body) con
   const auto end = [&] {
     if (!sentence.labels.empty()) body(sentence);
   };
-  for (std::int64_t i = 0; i < store_.size(split_); ++i) {
-    const Sample sample = store_.load(split_, i);
+  for (std::int64_t i = 0; i < store().size(split()); ++i) {
+    const Sample sample = store().load(split(), i);
     if (sample.text_id != sentence.text_id) {
       end();
       sentence = {sample.text_id, sample.sample_id};
     }
     const std::vector<std::int64_t>& targets = sample.arrays[kTargetsArray].integers;
     for (const std::int64_t place : sample.arrays[kWordsArray].integers) {
-      const int label = predictor_.tag_of(targets[static_cast<std::size_t>(place)]);
+      const int label = tag_of(targets[static_cast<std::size_t>(place)]);
       if (label >= 0) sentence.labels.push_back(label);
       sentence.predictions.push_back(static_cast<int>(rest.front()));
       rest = rest.subspan(1);
@@ -88,7 +133,7 @@ void TokenScorer::for_each(const std::function<void(const Sentence&)>& body) con
 }
 
 EntityTally TokenScorer::tally() const {
-  EntityTally tally(tags_);
+  EntityTally tally(entity_tags_);
   for_each([&](const Sentence& sentence) { tally.add(sentence.labels, sentence.predictions); });
   return tally;
 }
@@ -102,21 +147,21 @@ ErrorRows TokenScorer::worst_sentences() const {
   });
   std::ranges::stable_sort(worst, std::greater(), &std::pair<std::size_t, Sentence>::first);
   worst.resize(std::min(worst.size(), kMostErrorRows));
-  ErrorRows errors{.split = name_of(split_), .order = "the most wrong words"};
+  ErrorRows errors{.split = name_of(split()), .order = "the most wrong words"};
   for (const auto& [wrong, sentence] : worst) errors.rows.push_back(row_of(sentence));
   return errors;
 }
 
 // Answer and prediction are those of the wrong words: "new B-LOC, york I-LOC".
 ErrorRow TokenScorer::row_of(const Sentence& sentence) const {
-  ErrorRow row{.text = store_.text(sentence.text_id, split_),
+  ErrorRow row{.text = store().text(sentence.text_id, split()),
                .text_id = sentence.text_id,
                .sample_id = sentence.sample_id};
   const std::vector<std::string> words = words_of(row.text, sentence.labels.size());
   const std::vector<std::size_t> wrong = sentence.wrong();
   const auto add = [&](std::string& list, std::size_t word, int tag) {
     list += concat(list.empty() ? "" : ", ", words[word], words[word].empty() ? "" : " ",
-                   predictor_.tags()[static_cast<std::size_t>(tag)]);
+                   tags_[static_cast<std::size_t>(tag)]);
   };
   for (const std::size_t word : wrong) {
     add(row.answer, word, sentence.labels[word]);
@@ -157,7 +202,7 @@ std::vector<std::string> TokenScorer::lines(const std::string& name,
                                             const std::string& predictions) const {
   const EntityTally counted = tally();
   if (counted.words() == 0) {
-    return {unscored_line({name, "tags", store_.size(split_), predictions})};
+    return unscored(name + ": no tags", predictions);
   }
   constexpr int kDigits = 4;
   const EntityScores scores = entity_scores(counted);
@@ -172,7 +217,7 @@ std::vector<std::string> TokenScorer::lines(const std::string& name,
 std::string TokenScorer::sections() const {
   const EntityTally counted = tally();
   if (counted.words() == 0) return "";
-  return concat(entity_section(entity_scores(counted), name_of(split_)),
+  return concat(entity_section(entity_scores(counted), name_of(split())),
                 error_section(worst_sentences()));
 }
 

@@ -1,4 +1,5 @@
-// Scores a model that tags words on a split: the entities that it finds, of whole sentences.
+// The predictions of a model that tags words, and their scores on a split: the entities that it
+// finds, of whole sentences.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +11,26 @@
 
 #include "trainer/report/error_rows.h"
 #include "trainer/tasks/exact_sum.h"
-#include "trainer/tasks/task.h"
+#include "trainer/tasks/scorer.h"
 #include "trainer/tasks/tokens/entities.h"
-#include "trainer/tasks/tokens/token_predictor.h"
 
 namespace bp::trainer {
 
 class TokenScorer : public Scorer {
  public:
-  TokenScorer(const SampleStore& store, Split split, TokenPredictor predictor);
+  // `tags`: the model's; `tag_map`: the model's number of each of the samples' tags.
+  TokenScorer(std::vector<std::string> tags, std::vector<int> tag_map, const StoredSplit& scored);
 
-  // outputs: logits, [tokens, tags].
-  void add(const Batch& block, const at::Tensor& outputs) override;
+  // The tags of the sample's words, with blanks between them. "tags" is empty if they are unknown.
+  [[nodiscard]] std::vector<PredictionColumn> columns() const override;
+  // outputs: logits, [tokens, tags]. Keeps the most probable tag of each word.
+  void keep(const Batch& block, const at::Tensor& outputs, std::vector<float>& kept) const override;
+  [[nodiscard]] std::size_t kept_of(const Sample& sample) const override;
+  void set_fields(const Sample& sample,
+                  std::span<const float> kept,
+                  std::vector<std::string>& fields) const override;
+
   [[nodiscard]] std::span<std::int64_t> counts() override { return losses_; }
-  [[nodiscard]] const Predictor& predictor() const override { return predictor_; }
-
   [[nodiscard]] EvaluationSummary summary() const override;
   [[nodiscard]] std::vector<std::string> lines(const std::string& name,
                                                const std::string& predictions) const override;
@@ -32,6 +38,12 @@ class TokenScorer : public Scorer {
   [[nodiscard]] std::vector<ResultFile> files() const override;
 
  private:
+  void count(const Batch& block,
+             const at::Tensor& outputs,
+             std::span<const float> kept) override;
+  // Returns the model's number of a target; -1: the token has none.
+  [[nodiscard]] int tag_of(std::int64_t target) const;
+
   // The words of one sentence, which may be in several samples.
   struct Sentence {
     std::int64_t text_id = 0;
@@ -49,10 +61,9 @@ class TokenScorer : public Scorer {
   [[nodiscard]] ErrorRow row_of(const Sentence& sentence) const;
   [[nodiscard]] double loss() const;
 
-  const SampleStore& store_;
-  Split split_;
-  TokenPredictor predictor_;
-  EntityTags tags_;
+  std::vector<std::string> tags_;
+  std::vector<int> tag_map_;
+  EntityTags entity_tags_;
   std::vector<std::int64_t> losses_;  // the digits of an ExactSum, and the number of terms
 };
 

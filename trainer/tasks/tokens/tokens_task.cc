@@ -69,20 +69,11 @@ class TokensTask : public Task {
                      "only a model for token classification can be scored");
   }
 
-  [[nodiscard]] std::unique_ptr<Predictor> make_predictor(const std::vector<std::string>& names,
-                                                          const BertConfig& config) const override {
-    return std::make_unique<TokenPredictor>(predictor(names, config));
-  }
-  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const SampleStore& store,
-                                                    Split split,
-                                                    const BertConfig& config) const override {
-    return std::make_unique<TokenScorer>(store, split, predictor(store.names(), config));
-  }
-
- private:
-  static TokenPredictor predictor(const std::vector<std::string>& names, const BertConfig& config) {
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& names,
+                                                    const BertConfig& config,
+                                                    const StoredSplit& scored) const override {
     const std::vector<std::string> tags = label_config_of(config).labels;
-    return {tags, map_labels(names, tags, "tag")};
+    return std::make_unique<TokenScorer>(tags, map_labels(names, tags, "tag"), scored);
   }
 };
 

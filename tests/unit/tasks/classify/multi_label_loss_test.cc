@@ -1,5 +1,3 @@
-#include "trainer/tasks/classify/multi_label_loss.h"
-
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/tensor.h>
@@ -10,6 +8,8 @@
 #include <cstdint>
 #include <functional>
 #include <vector>
+
+#include "trainer/tasks/classify/class_loss.h"
 
 namespace bp::trainer {
 namespace {

@@ -51,7 +51,7 @@ class GapScoring : public testing::Test {
   }
   // Returns a scorer of a model that takes every pronoun for A.
   static std::unique_ptr<Scorer> scored(const SampleStore& store) {
-    auto scorer = make_task(*input_with("gap"))->make_scorer(store, Split::test, {});
+    auto scorer = make_task(*input_with("gap"))->make_scorer({}, {}, {&store, Split::test});
     for (std::int64_t i = 0; i < store.size(Split::test); ++i) {
       at::Tensor logits = at::zeros({1, 3});
       logits.data_ptr<float>()[1] = 1;
@@ -107,7 +107,7 @@ TEST_F(GapScoring, WritesKagglesFileAlsoWithoutAnswers) {
   EXPECT_EQ(files[0].name, "kaggle.csv");
   EXPECT_THAT(files[0].content, HasSubstr("ID,A,B,NEITHER\n\"x,1\",0.576116"));
   std::vector<std::string> fields;
-  scorer->predictor().set_fields(rows.load(Split::test, 1), std::span(scorer->kept()).subspan(3, 3),
+  scorer->set_fields(rows.load(Split::test, 1), std::span(scorer->kept()).subspan(3, 3),
                                  fields);
   EXPECT_THAT(fields, ElementsAre("x2", "", "A", "0.576117", "0.211942", "0.211942"));
 }

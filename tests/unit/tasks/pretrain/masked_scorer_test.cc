@@ -53,13 +53,13 @@ TEST(MaskedScorer, TheCountsOfRanksAddUpExactly) {
 }
 
 TEST(MaskedScorer, ARowHasTheNumbersOfItsSample) {
-  const MaskedPredictor predictor;
+  const MaskedScorer scorer(3);
   std::vector<float> kept;
-  predictor.keep(block(), outputs(), kept);
+  scorer.keep(block(), outputs(), kept);
   ASSERT_EQ(kept.size(), 9U);
   const auto fields = [&](std::size_t row) {
     std::vector<std::string> set;
-    predictor.set_fields({}, std::span(kept).subspan(3 * row, 3), set);
+    scorer.set_fields({}, std::span(kept).subspan(3 * row, 3), set);
     return set;
   };
   EXPECT_THAT(fields(0), ElementsAre("2", "1", "1"));

@@ -44,7 +44,7 @@ class TokenScores : public testing::Test {
   }
   std::unique_ptr<Scorer> scorer(const SampleStore& of) {
     config_.head = label_keys({.labels = kTags}, "BertForTokenClassification");
-    return make_task(*input_with("tokens"))->make_scorer(of, Split::test, config_);
+    return make_task(*input_with("tokens"))->make_scorer(of.names(), config_, {&of, Split::test});
   }
   // Adds all samples of the split, `at_once` in a block. The model predicts B-X for the word a,
   // I-X for b and O for c.
@@ -130,11 +130,10 @@ TEST_F(TokenScores, PredictsEachWordOfASample) {
   const SampleStore of = store("c O\na B-X\nb\tI-X\n\nb I-X\n");
   const auto scored = scorer(of);
   add_all(of, *scored, 3);
-  const Predictor& predictor = scored->predictor();
   const Sample first = of.load(Split::test, 0);
-  ASSERT_EQ(predictor.kept_of(first), 2U);
+  ASSERT_EQ(scored->kept_of(first), 2U);
   std::vector<std::string> fields;
-  predictor.set_fields(first, std::span(scored->kept()).first(2), fields);
+  scored->set_fields(first, std::span(scored->kept()).first(2), fields);
   EXPECT_THAT(fields, ElementsAre("O B-X", "O B-X"));
 }
 
@@ -148,7 +147,7 @@ TEST_F(TokenScores, SentencesWithoutTagsHaveNoScore) {
   EXPECT_EQ(scored->sections(), "");
   EXPECT_THAT(scored->files(), IsEmpty());
   std::vector<std::string> fields;
-  scored->predictor().set_fields(of.load(Split::test, 0), scored->kept(), fields);
+  scored->set_fields(of.load(Split::test, 0), scored->kept(), fields);
   EXPECT_THAT(fields, ElementsAre("", "B-X I-X"));
 }
 
