@@ -1,6 +1,10 @@
+#include <stdio_ext.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,10 +14,10 @@
 #include <vector>
 
 #include "base/text.h"
+#include "bp/error.h"
 #include "trainer/commands/answer.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/model_source.h"
-#include "trainer/commands/prediction_output.h"
 #include "trainer/commands/prediction_rows.h"
 #include "trainer/commands/results.h"
 #include "trainer/commands/run_precision.h"
@@ -23,6 +27,7 @@
 #include "trainer/data/plan.h"
 #include "trainer/data/sample_list.h"
 #include "trainer/data/stop_signals.h"
+#include "trainer/data/whole_file.h"
 #include "trainer/gpu/use_gpu.h"
 #include "trainer/report/predictions.h"
 #include "trainer/text/tokenizer.h"
@@ -31,6 +36,44 @@
 
 namespace bp::trainer {
 namespace {
+
+// Where the rows go: a file, or standard output.
+class PredictionOutput {
+ public:
+  // `file`: empty for standard output. A file appears with finish(), complete. Throws io, as every
+  // function here does.
+  explicit PredictionOutput(const std::string& file) {
+    if (!file.empty()) file_.emplace(file);
+  }
+
+  void put(const std::string& text) {
+    if (file_) {
+      file_->write(text);
+    } else {
+      require(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
+    }
+  }
+  // Lets the reader of standard output have what was added.
+  void flush() const {
+    if (!file_) require(std::fflush(stdout) == 0);
+  }
+  void finish() {
+    flush();
+    if (file_) file_->keep();
+  }
+
+ private:
+  static void require(bool written) {
+    if (written) return;
+    const int error = errno;
+    ::__fpurge(stdout);  // this error tells of it, so end_output() must not
+    std::clearerr(stdout);
+    throw Error(ErrorCode::io,
+                concat("cannot write the predictions to standard output: ", error_text(error)));
+  }
+
+  std::optional<PartFile> file_;
+};
 
 // Predicts samples as they come, in the blocks of evaluation, so that the numbers are the same.
 class Prediction {

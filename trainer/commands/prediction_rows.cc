@@ -1,14 +1,19 @@
 #include "trainer/commands/prediction_rows.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
+#include <functional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "trainer/data/byte_input.h"
 #include "trainer/data/data_files.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/json_lines_reader.h"
@@ -16,12 +21,54 @@
 #include "trainer/data/row_sequence.h"
 #include "trainer/data/row_source.h"
 #include "trainer/data/shown_fields.h"
-#include "trainer/data/stream_input.h"
+#include "trainer/data/stop_signals.h"
 
 namespace bp::trainer {
 namespace {
 
 constexpr const char* kName = "standard input";
+
+// Returns whether a read would not wait: bytes, the end or an error are there.
+bool is_ready(int descriptor, int milliseconds) {
+  struct pollfd place = {descriptor, POLLIN, 0};
+  return ::poll(&place, 1, milliseconds) > 0;
+}
+
+// The bytes of a pipe, a terminal or a socket, as they come.
+class StreamInput final : public ByteInput {
+ public:
+  // `descriptor` stays the caller's, and must stay open. `name`: for messages. Calls
+  // `before_waiting` each time when no byte is there yet.
+  StreamInput(int descriptor, std::string name, std::function<void()> before_waiting)
+      : descriptor_(descriptor),
+        name_(std::move(name)),
+        before_waiting_(std::move(before_waiting)) {}
+
+  [[nodiscard]] const char* content_name() const override { return "the input"; }
+
+ private:
+  // Throws Interrupted if this process is asked to stop while it waits.
+  std::size_t read_next(std::span<char> room) override {
+    for (;;) {
+      if (!is_ready(descriptor_, 0)) wait();
+      const ssize_t count = ::read(descriptor_, room.data(), room.size());
+      if (count >= 0) return static_cast<std::size_t>(count);
+      if (errno != EINTR && errno != EAGAIN) {
+        throw BrokenInput(66, concat("it cannot be read: ", error_text(errno)),
+                          "is the program that writes it still there?");
+      }
+    }
+  }
+  void wait() {
+    constexpr int kBetweenLooks = 200;  // milliseconds
+    before_waiting_();
+    while (!is_ready(descriptor_, kBetweenLooks)) throw_if_stopping("reading", name_);
+  }
+
+  int descriptor_;
+  std::string name_;
+  std::function<void()> before_waiting_;
+};
 
 // Each line is the text of a row.
 class LineRows : public RowReader {

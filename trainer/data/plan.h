@@ -41,7 +41,7 @@ struct SourceFiles {
 
 struct Plan {
   PrepareOptions options;
-  std::string store;                 // the usual path; see store_place.h
+  std::string store;                 // the usual path; see place_of_store()
   bool divided = true;               // the rows of the only source are divided
   FileSplit file_split;              // how it divides them itself; without rows: by share
   std::vector<SourceFiles> sources;  // the first is the one to train on, or to score
@@ -54,7 +54,7 @@ struct Plan {
 [[nodiscard]] bool is_store_name(const std::string& data);  // by the suffix alone
 
 // Returns the usual path of the store of these options: options.store, or beside the source:
-// r.sqlite of r.csv, and r.store.sqlite of r.sqlite. See store_place.h for a store of other
+// r.sqlite of r.csv, and r.store.sqlite of r.sqlite. See place_of_store() for a store of other
 // options.
 [[nodiscard]] std::string store_path(const PrepareOptions& options);
 

@@ -18,11 +18,11 @@
 #include "trainer/data/block_pipeline.h"
 #include "trainer/data/disk_space.h"
 #include "trainer/data/input_error.h"
-#include "trainer/data/kept_row_reader.h"
 #include "trainer/data/leftover.h"
 #include "trainer/data/make_vocabulary.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/row_block.h"
+#include "trainer/data/source_rows.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
 
@@ -65,6 +65,47 @@ std::string remark_for(const Plan& plan, std::string remark) {
 Survey survey_all(const Plan& plan) {
   return survey(plan, TextRows(fs::path(plan.store).parent_path().string()), false);
 }
+
+// Reads the kept rows of all sources in order, block by block.
+class KeptRowReader {
+ public:
+  // Leaves out the first `skipped` kept rows.
+  KeptRowReader(const Plan& plan, const KeptRows& kept, std::int64_t skipped)
+      : plan_(plan), kept_(kept), skipped_(skipped) {}
+
+  // Fills the block with the next rows until it is full. Returns false if no row is left. Throws
+  // what SourceRows throws.
+  bool read(RowBlock& block) {
+    block.clear();
+    while (!block.full() && next()) {
+      block.add({source_, rows_->number(), place_}, rows_->text(), rows_->fields());
+    }
+    return block.rows() > 0;
+  }
+
+ private:
+  // Moves to the next kept row; returns false at the end of the last source.
+  bool next() {
+    for (; source_ < plan_.sources.size(); ++source_) {
+      if (!rows_) rows_.emplace(plan_, plan_.sources[source_]);
+      while (rows_->next()) {
+        place_ = kept_.place(source_, rows_->number());
+        if (place_ == 0) continue;
+        if (skipped_ == 0) return true;
+        --skipped_;
+      }
+      rows_.reset();
+    }
+    return false;
+  }
+
+  const Plan& plan_;
+  const KeptRows& kept_;
+  std::int64_t skipped_;
+  std::optional<SourceRows> rows_;
+  std::size_t source_ = 0;  // of rows_
+  std::int64_t place_ = 0;  // of the current row among the kept rows of its source
+};
 
 }  // namespace
 

@@ -1,18 +1,20 @@
 #include "trainer/data/prepare.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <thread>
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/data/hash.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/preparation.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/store_error.h"
-#include "trainer/data/store_place.h"
 #include "trainer/data/writable_place.h"
 
 namespace bp::trainer {
@@ -80,6 +82,48 @@ bool usable_store_exists(const Plan& plan, bool rebuild) {
             ? plan.options.may_rebuild ? kRebuildHint : kStoreHint
             : "bert_train does not replace it; name another file for the store with --store");
   }
+}
+
+constexpr std::size_t kHashDigits = 8;
+
+// Whether the store there was made with other options. The content of the data file is no option.
+bool is_of_other_options(const std::string& path, const Plan& plan) {
+  try {
+    const Fingerprint stored = SampleStore::open(path).fingerprint();
+    return !difference(stored, plan.fingerprint).empty() && changed_source(stored, plan).empty();
+  } catch (const StoreError&) {
+    return false;
+  }
+}
+
+// Does not depend on the content of the data files, so that one that has changed is noticed.
+std::string hash_of_options(const Plan& plan) {
+  Hash hash;
+  for (const auto& [key, value] : plan.fingerprint) {
+    hash.add(key);
+    hash.add(is_source_key(plan, key) ? "" : value);
+  }
+  return hash.hex().substr(0, kHashDigits);
+}
+
+// Returns which file holds the store of a plan. Stores of one data file that were made with
+// different options lie beside each other: the first one has the name of the data file, and each
+// other one also has a hash of its options in its name.
+//
+// Returns options.store if that names a file. Otherwise returns reviews.sqlite, unless that is a
+// store of other options; then reviews-1a2b3c4d.sqlite. A store of the same options whose source
+// has changed since is not another one. With --rebuild, a store of other options is to be replaced,
+// unless the plan's own store exists beside it. Throws what reading a store throws, except
+// StoreError: a file that is no usable store keeps its name.
+std::string place_of_store(const Plan& plan) {
+  const std::string usual = store_path(plan.options);
+  if (!plan.options.store.empty()) return usual;
+  const std::string stem = usual.substr(0, usual.rfind('.'));
+  const std::string own = concat(stem, "-", hash_of_options(plan), usual.substr(stem.size()));
+  const bool own_exists = path_exists(own);
+  if (!path_exists(usual)) return own_exists ? own : usual;
+  if (!is_of_other_options(usual, plan)) return usual;
+  return plan.options.rebuild && !own_exists ? usual : own;
 }
 
 // Makes plan.store the file that has, or will have, the plan's store, and says why it has not the

@@ -34,7 +34,7 @@ struct PrepareOptions {
   // are ignored and all of `source` is for training.
   std::string dev_source;
   std::string test_source;
-  std::string store;  // empty: next to the source, see store_place.h
+  std::string store;  // empty: next to the source, see place_of_store()
   TextFormat format = TextFormat::automatic;
   HeaderMode header = HeaderMode::automatic;
   char separator = kFindSeparator;  // between the fields of a CSV file

@@ -1,11 +1,11 @@
-#include "trainer/optim/adam.h"
-
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/full.h>
 
 #include <string>
 #include <vector>
+
+#include "trainer/optim/update_rules.h"
 
 namespace bp::trainer {
 namespace {

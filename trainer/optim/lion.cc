@@ -1,5 +1,3 @@
-#include "trainer/optim/lion.h"
-
 #include <ATen/core/Tensor.h>
 
 #include <string>
@@ -7,6 +5,7 @@
 
 #include "trainer/optim/in_parallel.h"
 #include "trainer/optim/update_loops.h"
+#include "trainer/optim/update_rules.h"
 #include "trainer/optim/update_tensors.h"
 
 namespace bp::trainer {

@@ -9,17 +9,13 @@
 #include <utility>
 
 #include "base/check.h"
-#include "trainer/optim/adadelta.h"
-#include "trainer/optim/adam.h"
 #include "trainer/optim/adamw.h"
 #include "trainer/optim/custom_optimizer.h"
-#include "trainer/optim/lamb.h"
-#include "trainer/optim/lion.h"
 #include "trainer/optim/model_parts.h"
 #include "trainer/optim/optimizer_names.h"
 #include "trainer/optim/optimizer_options.h"
 #include "trainer/optim/optimizer_state.h"
-#include "trainer/optim/sgd.h"
+#include "trainer/optim/update_rules.h"
 
 namespace bp::trainer {
 namespace {

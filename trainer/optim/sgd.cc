@@ -1,10 +1,10 @@
-#include "trainer/optim/sgd.h"
-
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_fused_sgd.h>
 
 #include <string>
 #include <vector>
+
+#include "trainer/optim/update_rules.h"
 
 namespace bp::trainer {
 namespace {

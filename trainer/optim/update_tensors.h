@@ -20,7 +20,7 @@ void adadelta_update(at::Tensor& parameter,
                      at::Tensor& acc_delta,
                      const AdadeltaStep& step);
 
-// Both of LAMB's loops, with the ratio of the norms between them (lamb.h).
+// Both of LAMB's loops, with the ratio of the norms between them (update_rules.h).
 void lamb_update(at::Tensor& parameter,
                  const at::Tensor& gradient,
                  at::Tensor& exp_avg,

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "trainer/train/distillation.h"
-#include "trainer/train/r_drop.h"
 #include "trainer/train/vat.h"
 
 namespace bp::trainer {
@@ -15,6 +14,37 @@ namespace {
 constexpr const char* kTaskFigure = "task_loss";
 constexpr const char* kRDropFigure = "r_drop_loss";
 constexpr const char* kVatFigure = "vat_loss";
+
+// The first of the two passes of R-Drop: the predictions under two dropout masks must agree.
+struct RDropPass {
+  at::Tensor outputs;
+  at::Tensor loss;
+};
+
+struct RDropLoss {
+  at::Tensor task;       // (loss1 + loss2) / 2
+  at::Tensor agreement;  // KL(p1 || p2) + KL(p2 || p1)
+};
+
+// Makes a second pass over the batch with other dropout masks and returns the parts of the mean
+// loss
+//
+//   (loss1 + loss2) / 2 + alpha / 4 * (KL(p1 || p2) + KL(p2 || p1)),
+//
+// p1 and p2 being what the two passes predict. This is half of equation 4 of Liang et al., 2021,
+// "R-Drop: regularized dropout for neural networks" (arXiv:2106.14448), so that the loss keeps the
+// scale that it has without R-Drop. Without dropout it is the first loss.
+RDropLoss r_drop_loss(const Bert& model,
+                      const Batch& batch,
+                      const TrainingStep& step,
+                      const RDropPass& first) {
+  TrainingStep other = step;
+  other.draw = step.draw + 1;
+  const at::Tensor outputs = model.forward(batch, &other);
+  const at::Tensor agreement = model.divergence(first.outputs, outputs, batch).mean +
+                               model.divergence(outputs, first.outputs, batch).mean;
+  return {(first.loss + model.loss(outputs, batch).mean) / 2, agreement};
+}
 
 bool has_parts(const Regularization& regularization, const Distillation* distillation) {
   return regularization.r_drop > 0 || regularization.vat > 0 || distillation != nullptr;

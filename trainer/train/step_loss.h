@@ -15,7 +15,7 @@ namespace bp::trainer {
 class Distillation;
 
 // Returns the loss of the batch, whose backward pass gives the gradient of the step: the head's
-// loss of one forward pass, with R-Drop of two (r_drop.h), plus the weight of VAT times its loss
+// loss of one forward pass, with R-Drop of two, plus the weight of VAT times its loss
 // (vat.h). With a teacher, that is the task's part of a loss that also has the teacher's
 // (distillation.h). Each parameter gets one gradient, of all passes together.
 // Its figures are those of the head's loss and, if the loss has several parts, the parts without

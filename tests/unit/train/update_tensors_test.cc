@@ -12,9 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "trainer/optim/adadelta.h"
-#include "trainer/optim/lamb.h"
-#include "trainer/optim/lion.h"
+#include "trainer/optim/update_rules.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,16 +1,48 @@
 #include "trainer/tasks/pretrain/shard_reader.h"
 
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <functional>
 #include <span>
 #include <utility>
 
 #include "base/text.h"
 #include "trainer/data/file_input.h"
 #include "trainer/data/input_error.h"
-#include "trainer/tasks/pretrain/trial_run.h"
 
 namespace bp::trainer {
 namespace {
+
+// The child dies silently: without the reports of sanitizers, and without a core file.
+[[noreturn]] void run_as_child(const std::function<void()>& action) {
+  constexpr unsigned kLongestSeconds = 60;
+  for (const int signal : {SIGFPE, SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGALRM}) {
+    (void)std::signal(signal, SIG_DFL);
+  }
+  (void)::prctl(PR_SET_DUMPABLE, 0);
+  (void)::alarm(kLongestSeconds);
+  action();
+  ::_exit(0);
+}
+
+// Runs `action`, of a library that may crash, in a child process, and returns false if it crashes
+// there or takes a minute. What it does has no effect on this process. It must not throw, and must
+// need no other thread. If no process can be started, returns true.
+bool survives(const std::function<void()>& action) {
+  const pid_t child = ::fork();
+  if (child < 0) return true;
+  if (child == 0) run_as_child(action);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return true;
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
 
 constexpr std::int64_t kBlockBytes = std::int64_t{4} << 20;  // of the widest column
 constexpr int kWidest = 1 << 16;

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -7,17 +9,70 @@
 #include <vector>
 
 #include "base/text.h"
+#include "trainer/data/line_reader.h"
+#include "trainer/data/open_input.h"
 #include "trainer/data/prepare.h"
+#include "trainer/data/row_reader.h"
 #include "trainer/tasks/inputs.h"
 #include "trainer/tasks/label_config.h"
 #include "trainer/tasks/task_input.h"
-#include "trainer/tasks/tokens/conll_rows.h"
+#include "trainer/tasks/tokens/conll.h"
 #include "trainer/tasks/tokens/tag_finder.h"
 #include "trainer/tasks/tokens/token_options.h"
 #include "trainer/tasks/tokens/word_list.h"
 
 namespace bp::trainer {
 namespace {
+
+// Returns whether the name of the file, without that of a compression, ends as one in CoNLL's
+// columns does.
+bool is_conll_name(const std::string& path) {
+  constexpr std::array kEndings = {".conll", ".bio", ".iob", ".iob2", ".ner", ".txt"};
+  const std::string name = unpacked_name(path);
+  return std::ranges::any_of(kEndings, [&](const char* ending) { return name.ends_with(ending); });
+}
+
+// The sentences of a file in CoNLL's columns as rows: the words, and their tags, as word_list.h
+// joins them.
+class ConllRows : public RowReader {
+ public:
+  ConllRows(const std::string& path, const std::string& encoding, const ConllColumns& columns)
+      : path_(path),
+        lines_(path, encoding, {.too_long_hint = "in CoNLL's format, each word has its own line"}),
+        sentences_(path, columns) {}
+
+  bool next() override {
+    if (!next_sentence()) return false;
+    ++number_;
+    words_ = join_words(sentences_.sentence().words);
+    tags_ = join_words(sentences_.sentence().tags);
+    fields_[kWordsField] = words_;
+    fields_[kTagsField] = tags_;
+    return true;
+  }
+  [[nodiscard]] Fields fields() const override { return fields_; }
+  [[nodiscard]] std::int64_t number() const override { return number_; }
+  // "a.conll, sentence 2 (line 5)"
+  [[nodiscard]] std::string place() const override {
+    return concat(path_, ", sentence ", number_, " (line ", sentences_.sentence().line, ")");
+  }
+
+ private:
+  [[nodiscard]] bool next_sentence() {
+    while (lines_.next()) {
+      if (sentences_.add(lines_.line())) return true;
+    }
+    return sentences_.finish();
+  }
+
+  std::string path_;
+  LineReader lines_;
+  ConllReader sentences_;
+  std::int64_t number_ = 0;
+  std::string words_;
+  std::string tags_;
+  std::array<std::string_view, 2> fields_;
+};
 
 class TokenMaker : public SampleMaker {
  public:
