@@ -1,16 +1,13 @@
 #include "bench/comm/options.h"
 
 #include <algorithm>
-#include <charconv>
-#include <map>
-#include <sstream>
+#include <cstdint>
+#include <utility>
 
-#include <CLI/CLI.hpp>
-
-#include "base/help_text.h"
+#include "base/options/option_set.h"
+#include "base/options/value_text.h"
 #include "base/text.h"
 #include "bench/comm/task.h"
-#include "bp/version.h"
 #include "comm/backend/algorithm.h"
 #include "comm/backend/registry.h"
 
@@ -19,7 +16,6 @@ namespace {
 
 std::vector<std::string> type_names() {
   std::vector<std::string> names;
-  names.reserve(kDataTypes.size());
   for (const DataType type : kDataTypes) names.emplace_back(name_of(type));
   return names;
 }
@@ -41,37 +37,16 @@ std::string backends_help() {
   return text;
 }
 
-DataType type_named(const std::string& name) {
-  for (const DataType type : kDataTypes) {
-    if (name_of(type) == name) return type;
-  }
-  return DataType::f32;
+constexpr double kLargestSize = double(std::uint64_t{1} << 40);
+
+// A choice whose names are in its help.
+OptionText naming(const std::string& name,
+                  const std::string& help,
+                  const std::vector<std::string>& names) {
+  std::string listed;
+  for (const std::string& one : names) listed += concat(listed.empty() ? ": " : ", ", one);
+  return {name, help + listed, "", "NAME"};
 }
-
-constexpr std::size_t kLargestSize = std::size_t{1} << 40;
-
-// Replaces "64K" by "65536". Returns what is wrong with the text, or nothing.
-std::string read_size(std::string& text) {
-  std::size_t value = 0;
-  const char* const end = text.data() + text.size();
-  auto [at, error] = std::from_chars(text.data(), end, value);
-  constexpr std::string_view kUnits = "KMG";
-  if (error == std::errc() && at != end && kUnits.find(*at) != std::string_view::npos) {
-    const auto shift = 10 * (kUnits.find(*at++) + 1);
-    value = value <= kLargestSize >> shift ? value << shift : kLargestSize + 1;
-  }
-  if (error != std::errc() || at != end || value == 0 || value > kLargestSize) {
-    return concat("'", text, "' is no size; give bytes from 1 to 1024G, as 4, 64K, 16M or 1G");
-  }
-  text = std::to_string(value);
-  return {};
-}
-
-const std::map<std::string, Memory> kMemories = {{"allocated", Memory::allocated},
-                                                 {"any", Memory::any}};
-
-const std::map<std::string, Device::Kind> kDevices = {{"host", Device::Kind::host},
-                                                      {"cuda", Device::Kind::cuda}};
 
 // Returns why these options do not fit together, or nothing.
 std::string contradiction(const Options& options) {
@@ -87,78 +62,77 @@ std::string contradiction(const Options& options) {
   return {};
 }
 
-CommandLine refused(const std::string& why) {
-  return {{}, 2, concat("comm_bench: ", why, "\nhint: comm_bench --help lists the options\n")};
+CommandLine refused(const std::string& why, const std::string& hint) {
+  return {{}, 2, concat("comm_bench: ", why, "\nhint: ", hint, "\n")};
 }
 
-void describe_sizes(CLI::App& app, Options& options) {
-  const CLI::Validator sizes(read_size, "", "size");
-  app.add_option("--min", options.min_bytes, "Smallest size in bytes; K, M and G are 2^10 to 2^30")
-      ->transform(sizes);
-  app.add_option("--max", options.max_bytes, "Largest size; each is twice the one before")
-      ->default_str("256M")
-      ->transform(sizes);
-  app.add_option("--sizes", options.sizes, "These sizes instead, as 4,64K,16M")
-      ->delimiter(',')
-      ->transform(sizes)
-      ->default_str("");
+void add_size_options(OptionSet& set, Options& options) {
+  set.size({"min", "Smallest size in bytes; K, M and G are 2^10 to 2^30", "4"}, options.min_bytes,
+           1, kLargestSize);
+  set.size({"max", "Largest size; each is twice the one before", "256M"}, options.max_bytes, 1,
+           kLargestSize);
+  set.value({"sizes", "These sizes instead, as 4,64K,16M", "", "SIZE,..."}, "",
+            [&](const std::string& list) {
+              for (const std::string& one : split_at_commas(list)) {
+                const auto size = parse_size(one);
+                if (!size || *size == 0 || double(*size) > kLargestSize) {
+                  throw InputError(2, concat("--sizes: '", one, "' is not a size"),
+                                   "bytes from 1 to 1024G, as 4, 64K, 16M or 1G");
+                }
+                options.sizes.push_back(*size);
+              }
+            });
+}
+
+void add_options(OptionSet& set, Options& options) {
+  std::vector<std::pair<std::string, DataType>> types;
+  for (const DataType type : kDataTypes) types.emplace_back(name_of(type), type);
+  set.choice(naming("op", "Which collective", operation_names()), options.op, operation_names());
+  set.choice({"backend", backends_help(), "", "NAME"}, options.backend, backend_names());
+  set.choice(naming("algorithm", "Of all_reduce", algorithm_names()), options.algorithm,
+             algorithm_names());
+  set.choice(naming("dtype", "Type of the elements", type_names()), options.type, types);
+  add_size_options(set, options);
+  set.choice<Memory>({"memory", "The communicator's own, or any memory"}, options.memory,
+                     {{"allocated", Memory::allocated}, {"any", Memory::any}});
+  set.choice<Device::Kind>({"device", "Where the memory lies; cuda: the devices by turns"},
+                           options.device,
+                           {{"host", Device::Kind::host}, {"cuda", Device::Kind::cuda}});
+  set.flag(
+      {"touch", "Each rank writes its input again before every timed run, as a training step does"},
+      options.touch);
+  set.number({"iterations", "Timed runs a size", "by size"}, options.iterations, 1, 1'000'000);
+  set.number({"seconds", "No longer a size than this, yet 5 timed runs", "as long as it takes"},
+             options.seconds, 0.001, 3600);
+  set.flag(
+      {"show-selection", "Measure nothing: print which algorithm this job takes for which size"},
+      options.show_selection);
+  set.text({"tune",
+            "Measure all_reduce by every algorithm and write to this file which is the fastest for "
+            "which size; BP_SELECTION names it to later jobs",
+            "", "FILE"},
+           options.tune);
+  set.text({"json", "Also write one JSON object a line to this file", "", "FILE"}, options.json);
 }
 
 }  // namespace
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
   Options options;
-  std::string type(name_of(options.type));
-  std::string memory = "allocated";
-  std::string device = "host";
-  CLI::App app(
-      "Measures the collectives of bp, alone or under bprun. Every result is checked.\n"
-      "bench/README.md says what the columns mean.",
-      "comm_bench");
-  app.set_version_flag("--version", "comm_bench " BP_VERSION);
-  app.option_defaults()->always_capture_default();
-  app.add_option("--op", options.op, "Which collective")->check(CLI::IsMember(operation_names()));
-  app.add_option("--backend", options.backend, backends_help())
-      ->check(CLI::IsMember(backend_names()));
-  app.add_option("--algorithm", options.algorithm, "Of all_reduce")
-      ->check(CLI::IsMember(algorithm_names()));
-  app.add_option("--dtype", type, "Type of the elements")->check(CLI::IsMember(type_names()));
-  describe_sizes(app, options);
-  app.add_option("--memory", memory, "The communicator's own, or any memory")
-      ->check(CLI::IsMember(kMemories));
-  app.add_option("--device", device, "Where the memory lies; cuda: the devices by turns")
-      ->check(CLI::IsMember(kDevices));
-  app.add_flag("--touch", options.touch,
-               "Each rank writes its input again before every timed run, as a training step does")
-      ->default_str("");
-  app.add_option("--iterations", options.iterations, "Timed runs a size (default: by size)")
-      ->check(CLI::Range(1, 1'000'000))
-      ->default_str("");
-  app.add_option("--seconds", options.seconds,
-                 "No longer a size than this, yet 5 timed runs (default: as long as it takes)")
-      ->check(CLI::Range(0.001, 3600.0))
-      ->default_str("");
-  app.add_flag("--show-selection", options.show_selection,
-               "Measure nothing: print which algorithm this job takes for which size")
-      ->default_str("");
-  app.add_option(
-      "--tune", options.tune,
-      "Measure all_reduce by every algorithm and write to this file which is the fastest "
-      "for which size; BP_SELECTION names it to later jobs");
-  app.add_option("--json", options.json, "Also write one JSON object a line to this file");
+  OptionSet set("comm_bench",
+                "Measures the collectives of bp, alone or under bprun. Every result is checked.\n"
+                "bench/README.md says what the columns mean.");
+  add_options(set, options);
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& success) {  // --help, --version
-    std::ostringstream text;
-    app.exit(success, text, text);
-    return {{}, 0, wrap_help(text.str())};
-  } catch (const CLI::ParseError& error) {
-    return refused(error.what());
+    if (std::string text = set.parse({argv + 1, argv + argc}); !text.empty()) {
+      return {{}, 0, std::move(text)};
+    }
+  } catch (const InputError& error) {
+    return refused(error.what(), error.hint());
   }
-  options.type = type_named(type);
-  options.memory = kMemories.at(memory);
-  options.device = kDevices.at(device);
-  if (const std::string why = contradiction(options); !why.empty()) return refused(why);
+  if (const std::string why = contradiction(options); !why.empty()) {
+    return refused(why, set.help_hint());
+  }
   return {options, 0, {}};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,8 +19,8 @@ struct Options {
   std::string backend = "auto";
   std::string algorithm = "auto";
   DataType type = DataType::f32;
-  std::size_t min_bytes = 4;
-  std::size_t max_bytes = std::size_t{256} << 20;
+  std::uint64_t min_bytes = 4;
+  std::uint64_t max_bytes = std::uint64_t{256} << 20;
   std::vector<std::size_t> sizes;  // replace min_bytes and max_bytes, unless empty
   Memory memory = Memory::allocated;
   Device::Kind device = Device::Kind::host;

@@ -69,12 +69,4 @@ struct EarlyExit {
 [[nodiscard]] std::variant<Options, EarlyExit> parse_options(
     const std::vector<std::string>& arguments);
 
-// Parses "30", "30s", "1.5s", "500ms", "2m" or "1h". Throws invalid_argument, naming `option`.
-[[nodiscard]] std::chrono::milliseconds parse_duration(const std::string& text,
-                                                       const std::string& option);
-
-// Parses "65536", "64K", "100M" or "2G", of 1024 bytes. Throws invalid_argument, naming `option`,
-// for anything else and for less than 4096 bytes.
-[[nodiscard]] std::uint64_t parse_file_size(const std::string& text, const std::string& option);
-
 }  // namespace bp::launcher

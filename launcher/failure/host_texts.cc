@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "launcher/cli/other_options.h"
+#include "launcher/cli/usage_error.h"
 #include "launcher/failure/rank_texts.h"
 #include "launcher/failure/ssh_complaint.h"
 #include "launcher/report/clock_text.h"

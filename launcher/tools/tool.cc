@@ -5,11 +5,10 @@
 #include <filesystem>
 #include <variant>
 
-#include "base/help_text.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "launcher/cli/host_options.h"
-#include "launcher/cli/other_options.h"
+#include "launcher/cli/option_rows.h"
+#include "launcher/cli/usage_error.h"
 #include "launcher/plan/plan.h"
 #include "launcher/plan/survey.h"
 #include "launcher/process/process_tree.h"
@@ -74,32 +73,21 @@ constexpr Tool kTools[] = {
 std::optional<int> parse(const Tool& tool,
                          const std::vector<std::string>& arguments,
                          ToolOptions& options) {
-  CLI::App app(tool.about, concat("bprun ", tool.name));
-  app.set_help_flag("-h,--help", "show this and exit");
-  add_host_options(app, options.hosts);
-  app.add_flag("--json", options.json, "the same as one JSON object");
-  if (tool.paths != nullptr) {
-    app.add_option("PATH", options.paths, tool.paths)->type_name("");
-  }
+  OptionSet set(concat("bprun ", tool.name), tool.about);
+  add_host_options(set, options.hosts);
+  set.flag({"json", "the same as one JSON object"}, options.json);
+  if (tool.paths != nullptr) set.texts({"PATH", tool.paths}, options.paths);
+  const std::vector<std::string> words(arguments.begin() + 1, arguments.end());
   try {
-    auto words = with_own_options(app, {arguments.begin() + 1, arguments.end()});
-    std::ranges::reverse(words);  // the order that CLI11 expects
-    app.parse(std::move(words));
+    const std::string text = set.parse(words);
     check_host_options(options.hosts);
-    return std::nullopt;
-  } catch (const CLI::CallForHelp&) {
-    print(wrap_help(app.help()));
+    if (text.empty()) return std::nullopt;
+    print(text);
     return 0;
-  } catch (const CLI::ParseError& error) {
-    const auto rest = app.remaining(false);
-    const std::string advice = rest.empty() ? "" : advice_for(app, rest.front());
-    std::fprintf(stderr, "bprun %s: %s\n  hint: %s%sbprun %s --help shows all options\n", tool.name,
-                 printable(error.what()).c_str(), advice.c_str(),
-                 advice.empty()          ? ""
-                 : advice.ends_with('?') ? " "
-                                         : "; ",
-                 tool.name);
-    return kExitUsage;
+  } catch (const InputError& error) {
+    const EarlyExit exit = usage_error(set, words, error);
+    std::fprintf(stderr, "%s\n", printable(exit.text).c_str());
+    return exit.code;
   }
 }
 

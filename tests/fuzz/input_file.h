@@ -45,7 +45,7 @@ template <class Body>
 void read_input(const Body& body) {
   try {
     read_anything(body);
-  } catch (const trainer::InputError&) {
+  } catch (const InputError&) {
   }
 }
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/options/option_set.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/data/store_writer.h"
-#include "trainer/options/option_set.h"
 #include "trainer/tasks/inputs.h"
 
 namespace bp::trainer {

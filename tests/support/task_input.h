@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/options/option_set.h"
+#include "base/options/option_set.h"
 #include "trainer/tasks/inputs.h"
 
 namespace bp::trainer {

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/options/setting.h"
 #include "trainer/data/sampler.h"
 #include "trainer/report/evaluation_summary.h"
 #include "trainer/report/figures.h"
-#include "trainer/report/setting.h"
 
 namespace bp::trainer {
 

@@ -2,8 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <map>
 #include <span>
+#include <sstream>
+#include <string_view>
+#include <system_error>
 
+#include "base/nearest.h"
+#include "base/options/option_set.h"
 #include "base/text.h"
 #include "trainer/commands/model_options.h"
 #include "trainer/commands/program_help.h"
@@ -12,10 +19,51 @@
 #include "trainer/commands/sweep_options.h"
 #include "trainer/commands/training_options.h"
 #include "trainer/data/input_error.h"
-#include "trainer/options/other_names.h"
 
 namespace bp::trainer {
 namespace {
+
+// What to type, and words that stand for it here or in other programs.
+struct OtherCommands {
+  std::string_view typed;
+  std::string_view words;
+};
+constexpr std::array kOtherCommands{OtherCommands{"eval RUN", "evaluate score eval"},
+                                    OtherCommands{"prep DATA", "prepare preprocess prep"},
+                                    OtherCommands{"DATA", "train fit resume"},
+                                    OtherCommands{"--help", "help"},
+                                    OtherCommands{"--version", "version"},
+                                    OtherCommands{"check DATA", "check validate stats"},
+                                    OtherCommands{"stop RUN", "stop"},
+                                    OtherCommands{"shards TEXT", "shards"},
+                                    OtherCommands{"report RUN", "report"},
+                                    OtherCommands{"estimate DATA", "estimate"},
+                                    OtherCommands{"scale DATA", "scale"},
+                                    OtherCommands{"sweep SPACE -- DATA", "sweep"},
+                                    OtherCommands{"replay FOLDER", "replay"},
+                                    OtherCommands{"report RUN RUN", "compare"},
+                                    OtherCommands{"runs FOLDER", "runs list"},
+                                    OtherCommands{"predict RUN DATA", "predict infer inference"},
+                                    OtherCommands{"export RUN", "export onnx convert"},
+                                    OtherCommands{"merge RUN --out DIR", "merge"}};
+
+// Returns the hint for a first word that is neither a file nor a command, or "" if it is not near a
+// command.
+std::string hint_for_command(const std::string& word) {
+  std::error_code ignored;
+  if (word.empty() || word.find_first_of("./-") != std::string::npos ||
+      std::filesystem::exists(word, ignored)) {
+    return "";
+  }
+  std::vector<std::string> names;
+  std::map<std::string, std::string_view> typed;
+  for (const OtherCommands& command : kOtherCommands) {
+    std::istringstream words{std::string(command.words)};
+    for (std::string name; words >> name; names.push_back(name)) typed[name] = command.typed;
+  }
+  const std::string nearest = nearest_name(word, names);
+  return nearest.empty() ? "" : concat("did you mean 'bert_train ", typed[nearest], "'?");
+}
 
 CommandLine parse_train_command(const std::vector<std::string>& arguments,
                                 const Extensions& extensions);
@@ -61,23 +109,20 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
     return {{}, std::move(text)};
   }
   const std::string first = arguments.empty() ? "" : arguments.front();
-  for (const Command& command : commands().subspan(1)) {
-    if (first != command.name) continue;
-    return command.parse({arguments.begin() + 1, arguments.end()}, extensions);
-  }
-  if (const std::string hint = hint_for_command(first); !hint.empty()) {
-    throw InputError(2, concat("'", first, "' is neither a file nor a command"), hint);
-  }
-  return parse_train_command(arguments, extensions);
-}
-
-void set(std::vector<Setting>& settings, const Setting& setting) {
-  const auto same = std::find_if(settings.begin(), settings.end(),
-                                 [&](const Setting& s) { return s.key == setting.key; });
-  if (same == settings.end()) {
-    settings.push_back(setting);
-  } else {
-    *same = setting;
+  try {
+    for (const Command& command : commands().subspan(1)) {
+      if (first != command.name) continue;
+      return command.parse({arguments.begin() + 1, arguments.end()}, extensions);
+    }
+    if (const std::string hint = hint_for_command(first); !hint.empty()) {
+      throw InputError(2, concat("'", first, "' is neither a file nor a command"), hint);
+    }
+    return parse_train_command(arguments, extensions);
+  } catch (const UnknownOption& error) {
+    constexpr std::array<std::string_view, 6> kRanks{"-n",   "--n",     "-np",
+                                                     "--np", "--nproc", "--nproc-per-node"};
+    if (std::ranges::count(kRanks, error.word()) == 0) throw;
+    throw InputError(2, error.what(), "the number of ranks is bprun's: bprun -n 2 bert_train ...");
   }
 }
 

@@ -18,7 +18,4 @@ struct CommandLine {
 [[nodiscard]] CommandLine parse_command_line(const std::vector<std::string>& arguments,
                                              const Extensions& extensions = {});
 
-// Replaces the value of a setting, or adds it, for a value that is chosen after parsing.
-void set(std::vector<Setting>& settings, const Setting& setting);
-
 }  // namespace bp::trainer

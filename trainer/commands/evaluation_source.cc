@@ -5,11 +5,11 @@
 #include <system_error>
 
 #include "base/nearest.h"
+#include "base/options/option_set.h"
 #include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
-#include "trainer/options/option_set.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_paths.h"
 #include "trainer/tasks/task_input.h"
@@ -119,7 +119,7 @@ EvaluationPlan plan_evaluation(const Options& typed) {
   }
 
   const auto pass = [&](const std::string& key, const std::string& value) {
-    if (!value.empty()) plan.arguments.insert(plan.arguments.end(), {"--" + key, value});
+    plan.presets.push_back({.key = key, .value = value, .place = ""});
   };
   // How to read a file, and for the run's own data what else decides the samples.
   std::vector<std::string> keys = {"task",     "format",     "separator", "header",
@@ -135,11 +135,10 @@ EvaluationPlan plan_evaluation(const Options& typed) {
   }
   OptionSet of_task("", "", "");
   typed.task->add_options(of_task);
-  const std::vector<std::string> own = of_task.arguments(settings);
-  plan.arguments.insert(plan.arguments.end(), own.begin(), own.end());
+  for (const Option& option : of_task.options()) pass(option.name, value_of(settings, option.name));
   // All of another file is scored.
   for (const std::string key : {"dedupe", "stratify"}) {
-    if (plan.own && value_of(settings, key) == "true") plan.arguments.push_back("--" + key);
+    if (plan.own) pass(key, value_of(settings, key));
   }
   const std::string vocabulary = plan.source.model + "/vocab.txt";
   if (path_exists(vocabulary)) pass("vocab", vocabulary);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/options/option_set.h"
 #include "trainer/options/options.h"
 
 namespace bp::trainer {
@@ -28,10 +29,10 @@ struct EvaluationSource {
 struct EvaluationPlan {
   EvaluationSource source;
   std::string data;
-  bool own = false;                         // the run's own data, as it was split for training
-  bool whole = false;                       // all of the file `data`
-  bool seen = false;                        // the run was trained on a part of that file
-  std::vector<std::string> arguments = {};  // defaults, to be parsed before what was typed
+  bool own = false;                       // the run's own data, as it was split for training
+  bool whole = false;                     // all of the file `data`
+  bool seen = false;                      // the run was trained on a part of that file
+  std::vector<ConfigValue> presets = {};  // values of the run, for what was not typed
 };
 
 // `typed` is the command line alone. Without DATA the run's data is scored; with --on, DATA may

@@ -1,5 +1,7 @@
 #include "trainer/commands/model_options.h"
 
+#include <utility>
+
 #include "base/text.h"
 #include "trainer/commands/evaluation_source.h"
 #include "trainer/commands/parse_options.h"
@@ -24,11 +26,13 @@ void add_task_of_run_option(OptionSet& set, Options& options) {
            options.task_name);
 }
 
+using Presets = std::vector<ConfigValue>;
+
 CommandLine parse_evaluate_once(const std::vector<std::string>& arguments,
-                                const Extensions& extensions) {
+                                const Extensions& extensions,
+                                const Presets& of_run) {
   Options o;
   o.action = Action::evaluate;
-  RawOptions raw;
   choose_task(arguments, extensions, o);
   OptionSet set("bert_train eval",
                 "Scores a trained model: a run on its own test split, or any model on all of a\n"
@@ -41,16 +45,17 @@ CommandLine parse_evaluate_once(const std::vector<std::string>& arguments,
       {"DATA", "A file or folder, which is scored whole, or a store; default: the data of the run"},
       o.data);
   add_evaluate_options(set, o);
-  add_data_options(set, o, raw);
+  add_data_options(set, o);
   add_split_seed_option(set, o);
-  return parse(set, arguments, raw, o);
+  set.preset(of_run, "the run");
+  return parse(set, arguments, o);
 }
 
 CommandLine parse_predict_once(const std::vector<std::string>& arguments,
-                               const Extensions& extensions) {
+                               const Extensions& extensions,
+                               const Presets& of_run) {
   Options o;
   o.action = Action::predict;
-  RawOptions raw;
   choose_task(arguments, extensions, o);
   OptionSet set("bert_train predict",
                 "Writes a trained model's prediction for each sample of DATA, which needs no\n"
@@ -77,22 +82,21 @@ CommandLine parse_predict_once(const std::vector<std::string>& arguments,
            o.on);
   add_checkpoint_option(set, o);
   add_computing_options(set, o);
-  add_reading_options(set, o, raw);
-  return parse(set, arguments, raw, o);
+  add_reading_options(set, o);
+  set.preset(of_run, "the run");
+  return parse(set, arguments, o);
 }
 
-// The first parse finds the run. The second one has the run's options before those of the command
-// line, which win.
+// The first parse finds the run. The second one has the run's options where the command line has
+// none.
 template <auto Parse>
 CommandLine parse_with_run(const std::vector<std::string>& arguments,
                            const Extensions& extensions) {
-  CommandLine line = Parse(arguments, extensions);
+  CommandLine line = Parse(arguments, extensions, {});
   if (!line.instead.empty()) return line;
   const EvaluationPlan plan = plan_evaluation(line.options);
   const bool store_is_typed = !line.options.prepare.store.empty();
-  std::vector<std::string> all = plan.arguments;
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  line = Parse(all, extensions);
+  line = Parse(arguments, extensions, plan.presets);
   Options& options = line.options;
   options.data = plan.data;
   options.task->use_data(options.data);
@@ -130,7 +134,7 @@ CommandLine parse_export(const std::vector<std::string>& arguments, const Extens
   set.flag({"int8", "Multiply 8-bit integers (dynamic quantization)"}, o.int8);
   add_task_of_run_option(set, o);
   add_checkpoint_option(set, o);
-  CommandLine line = parse(set, arguments, {}, o);
+  CommandLine line = parse(set, arguments, o);
   if (!line.instead.empty()) return line;
   if (line.options.out.empty()) line.options.out = "model.onnx";
   line.options.scored = find_evaluation_source(line.options.source, line.options.checkpoint).model;
@@ -151,7 +155,7 @@ CommandLine parse_merge(const std::vector<std::string>& arguments, const Extensi
   set.path({"out", "The folder to write, a new one; required", "", "DIR"}, o.out);
   add_task_of_run_option(set, o);
   add_checkpoint_option(set, o);
-  CommandLine line = parse(set, arguments, {}, o);
+  CommandLine line = parse(set, arguments, o);
   if (!line.instead.empty()) return line;
   if (line.options.out.empty()) {
     throw InputError(2, "--out is missing: the folder to write", "bert_train merge RUN --out DIR");

@@ -1,15 +1,26 @@
+// Longer than 400 lines, because it is one table: a row for each option.
 #include "trainer/commands/option_groups.h"
 
+#include <array>
+#include <chrono>
+#include <cmath>
 #include <cstddef>
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/options/value_text.h"
 #include "base/text.h"
+#include "trainer/data/encoding.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/numbers.h"
+#include "trainer/data/plan.h"
 #include "trainer/data/shown_names.h"
 #include "trainer/model/config.h"
 #include "trainer/optim/optimizer_names.h"
+#include "trainer/optim/optimizer_options.h"
 #include "trainer/optim/schedule.h"
-#include "trainer/options/option_value.h"
 #include "trainer/tasks/inputs.h"
 
 namespace bp::trainer {
@@ -20,7 +31,8 @@ void add_precision_option(OptionSet& set, const char* of, Options& options) {
                         {{"fp32", Precision::fp32},
                          {"fp16", Precision::fp16},
                          {"bf16", Precision::bf16},
-                         {"auto", Precision::automatic}});
+                         {"auto", Precision::automatic}})
+      .others = {"bf16=bf16", "fp16=fp16"};
 }
 
 constexpr double kFewestEpochs = 0.001;
@@ -41,16 +53,42 @@ std::string alternatives(const std::vector<std::string>& names) {
   return text;
 }
 
-// Options that hold the name itself.
-std::vector<std::pair<std::string, std::string>> choices(const std::vector<std::string>& names) {
-  std::vector<std::pair<std::string, std::string>> pairs;
-  for (const std::string& name : names) pairs.emplace_back(name, name);
-  return pairs;
+// 0.8,0.1,0.1, or without the last one, which is the rest.
+std::array<double, 3> parse_split(const std::string& text) {
+  const auto refuse = [&] {
+    throw InputError(2, concat("--split: '", text, "' is not two or three shares"),
+                     "the shares of train, dev and test: 0.8,0.1,0.1, or 0.8,0.1 with the rest for "
+                     "test; or data, as DATA divides them");
+  };
+  const std::vector<std::string> parts = split_at_commas(text);
+  std::array<double, 3> shares{};
+  if (parts.size() < 2 || parts.size() > shares.size()) refuse();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto share = number_in<double>(parts[i]);
+    if (!share) refuse();
+    shares.at(i) = *share;
+  }
+  constexpr double kDigits = 1e9;  // 1 - 0.8 - 0.1 is 0.1 to a person
+  if (parts.size() == 2) shares[2] = std::round((1 - shares[0] - shares[1]) * kDigits) / kDigits;
+  require_split(shares);
+  return shares;
+}
+
+void use_split(const std::string& text, PrepareOptions& prepare) {
+  prepare.divider = text == kSplitOfData ? Divider::data : Divider::shares;
+  if (text != kSplitOfData) prepare.split = parse_split(text);
+}
+
+double parse_target(const std::string& text) {
+  const std::optional<double> number = number_of(text);
+  if (number && std::isfinite(*number)) return *number;
+  throw InputError(2, concat("--target-score: '", text, "' is not a number"),
+                   "the score at which the run may end: --target-score 0.9");
 }
 
 }  // namespace
 
-void add_reading_options(OptionSet& set, Options& options, RawOptions& raw) {
+void add_reading_options(OptionSet& set, Options& options) {
   PrepareOptions& prepare = options.prepare;
   set.group("Data");
   set.text({"task", "What the model learns: " + shown_names(task_names(options.extensions)), "",
@@ -65,26 +103,30 @@ void add_reading_options(OptionSet& set, Options& options, RawOptions& raw) {
   set.choice<HeaderMode>(
       {"header", "Whether the first line names the columns"}, prepare.header,
       {{"auto", HeaderMode::automatic}, {"yes", HeaderMode::yes}, {"no", HeaderMode::no}});
-  set.text({"separator",
-            "Character between fields, or comma, semicolon, tab, bar, colon, space",
-            "",
-            "NAME",
-            {"auto", "comma", "semicolon", "tab", "bar", "colon", "space"}},
-           raw.separator);
-  set.text({"encoding",
-            "Encoding of the text files: utf-8, latin-1, windows-1252, ...",
-            "",
-            "NAME",
-            {"auto", "utf-8", "latin-1", "windows-1252"}},
-           raw.encoding);
+  set.value({"separator",
+             "Character between fields, or comma, semicolon, tab, bar, colon, space",
+             "",
+             "NAME",
+             {"auto", "comma", "semicolon", "tab", "bar", "colon", "space"}},
+            "auto", [&](const std::string& word) { prepare.separator = parse_separator(word); })
+      .others = {"delimiter", "sep"};
+  set.value({"encoding",
+             "Encoding of the text files: utf-8, latin-1, windows-1252, ...",
+             "",
+             "NAME",
+             {"auto", "utf-8", "latin-1", "windows-1252"}},
+            "auto", [&](const std::string& word) { prepare.encoding = parse_encoding(word); })
+      .others = {"charset"};
   set.paths({"also", "More rows behind those of DATA: a file or a folder of files; may be repeated",
              "", "FILE"},
             prepare.more_sources);
-  set.number({"limit", "Read only the first N rows of each file; 0: all"}, prepare.limit, 0, 9e18);
+  set.number({"limit", "Read only the first N rows of each file; 0: all"}, prepare.limit, 0, 9e18)
+      .others = {"max-train-samples", "max-samples", "nrows"};
   set.path({"vocab", "A vocab.txt of WordPiece tokens", "trained on the texts", "FILE"},
            prepare.vocabulary);
   set.number({"max-length", "Most tokens of a sample, with [CLS] and [SEP]"}, prepare.max_length, 3,
-             4096);
+             4096)
+      .others = {"max-seq-length", "max-len"};
   set.choice<LongText>(
       {"long-text",
        "Split a longer text into several samples, perhaps at sentence ends, or cut it"},
@@ -94,29 +136,35 @@ void add_reading_options(OptionSet& set, Options& options, RawOptions& raw) {
        {"truncate", LongText::truncate}});
 }
 
-void add_data_options(OptionSet& set, Options& options, RawOptions& raw) {
+void add_data_options(OptionSet& set, Options& options) {
   PrepareOptions& prepare = options.prepare;
-  add_reading_options(set, options, raw);
+  add_reading_options(set, options);
   set.path({"dev", "File or folder with dev samples, instead of a share of DATA", "", "FILE"},
-           prepare.dev_source);
+           prepare.dev_source)
+      .others = {"validation-file", "validation"};
   set.path({"test", "File or folder with test samples, instead of a share of DATA", "", "FILE"},
-           prepare.test_source);
-  set.text({"split",
-            "Shares of DATA's texts for train, dev and test, which may be left out; data: as DATA "
-            "itself divides them",
-            "0.8,0.1,0.1, unless DATA divides them", "T,D,E"},
-           raw.split);
+           prepare.test_source)
+      .others = {"test-file"};
+  set.value({"split",
+             "Shares of DATA's texts for train, dev and test, which may be left out; data: as DATA "
+             "itself divides them",
+             "0.8,0.1,0.1, unless DATA divides them", "T,D,E"},
+            "0.8,0.1,0.1", [&](const std::string& shares) { use_split(shares, prepare); });
   set.number({"data-seed", "Seed of the split", "that of --seed"}, options.data_seed, 0, 9e18);
-  set.flag({"stratify", "Give each class its share of train, dev and test"}, prepare.stratify);
-  set.flag({"dedupe", "Keep each text once, preferably in the test or dev file"}, prepare.dedupe);
+  set.flag({"stratify", "Give each class its share of train, dev and test"}, prepare.stratify)
+      .others = {"stratified", "stratify-by-column"};
+  set.flag({"dedupe", "Keep each text once, preferably in the test or dev file"}, prepare.dedupe)
+      .others = {"drop-duplicates"};
   set.number({"vocab-size", "Tokens of a trained vocabulary"}, prepare.vocabulary_size, 6, 1e6);
   set.path({"store", "The prepared data set", "DATA with the suffix .sqlite", "FILE"},
            prepare.store);
-  set.flag({"stage", "Prepare on rank 0 only and copy its store to other hosts"}, raw.stage);
+  set.flag({"stage", "Prepare on rank 0 only and copy its store to other hosts"}, options.stage);
 }
 
-void add_case_option(OptionSet& set, RawOptions& raw) {
-  set.flag({"cased", "Keep case and accents, as a cased vocabulary needs it"}, raw.cased);
+void add_case_option(OptionSet& set, PrepareOptions& prepare) {
+  set.flag({"cased", "Keep case and accents, as a cased vocabulary needs it"}, prepare.lower_case,
+           false)
+      .others = {"no-lower-case"};
 }
 
 void add_split_seed_option(OptionSet& set, Options& options) {
@@ -147,20 +195,23 @@ void add_model_options(OptionSet& set, Options& options) {
                    " (from scratch), or a Hugging Face folder "
                    "(from its weights, or from scratch if it has only config.json)"),
             "", "NAME|DIR", model_names(options.extensions)},
-           options.model);
+           options.model)
+      .others = {"model-name-or-path", "pretrained"};
   set.number({"max-parameters", "Do not train a model with more parameters, and end with 77",
               "any number"},
              options.max_parameters, 1, kUnbounded);
   set.number({"dropout", "Share of values dropped in training", "the model's, 0.1 for presets"},
              options.dropout, 0, 0.999);
   set.number({"lora", "Train adapters of rank N beside the frozen weights of DIR; 0: off"},
-             options.lora.rank, 0, 65536);
+             options.lora.rank, 0, 65536)
+      .others = {"lora-r", "lora-rank"};
   set.number({"lora-alpha", "Adapters count alpha / rank times"}, options.lora.alpha, 1e-6, 1e6);
   set.number({"lora-dropout", "Share of values dropped before adapters"}, options.lora.dropout, 0,
              0.999);
   set.list({"lora-targets", "Products with adapters: query, key, value, dense, output.dense, ...",
             "query,value"},
-           options.lora.targets);
+           options.lora.targets)
+      .others = {"target-modules"};
   add_device_option(set, options);
   add_precision_option(set, "Type of products and activations in training", options);
   set.choice<DataType>(
@@ -170,64 +221,84 @@ void add_model_options(OptionSet& set, Options& options) {
            options.error_feedback);
   set.number({"loss-scale", "First factor of the loss, which then follows the gradient's range",
               "65536 with --precision fp16, else none"},
-             options.loss_scale, 1, kUnbounded);
+             options.loss_scale, 1, kUnbounded)
+      .others = {"initial-loss-scale", "init-scale"};
 }
 
-void add_early_stop_options(OptionSet& set, EarlyStopOptions& options, RawOptions& raw) {
+void add_early_stop_options(OptionSet& set, EarlyStopOptions& options) {
   set.number({"patience", "End after N evaluations in a row without an improvement; 0: never"},
-             options.patience, 0, 1e9);
+             options.patience, 0, 1e9)
+      .others = {"early-stopping-patience", "early-stopping"};
   set.number({"min-improvement", "An improvement of the score must be above N"},
-             options.min_improvement, 0, kUnbounded);
-  set.text({"target-score", "End once the score of an evaluation reaches N", "none", "N"},
-           raw.target);
-  set.text({"max-time", "End after this time of training: 90m, 2h30m, 1d", "none", "TIME"},
-           raw.max_time);
+             options.min_improvement, 0, kUnbounded)
+      .others = {"early-stopping-threshold", "min-delta"};
+  set.value({"target-score", "End once the score of an evaluation reaches N", "none", "N"}, "",
+            [&](const std::string& score) { options.target = parse_target(score); });
+  set.duration({"max-time", "End after this time of training: 90m, 2h30m, 1d", "none"},
+               options.max_time, std::chrono::seconds(1))
+      .others = {"stop-time-hours"};
 }
 
-void add_training_options(OptionSet& set, Options& options, RawOptions& raw) {
+void add_training_options(OptionSet& set, Options& options) {
   set.group("Training");
   set.number({"epochs", "Passes over the train split, such as 3 or 0.5",
               "10 from scratch, 3 from weights"},
-             options.epochs, kFewestEpochs, 1e6);
+             options.epochs, kFewestEpochs, 1e6)
+      .others = {"num-train-epochs", "num-epochs", "max-epoch", "max-epochs"};
   set.number({"steps", "Optimizer steps, instead of epochs", "those of the epochs"}, options.steps,
-             1, kUnbounded);
-  set.number({"batch", "Samples per micro-batch and rank"}, options.batch, 1, 1e6);
+             1, kUnbounded)
+      .others = {"max-steps", "max-update"};
+  set.number({"batch", "Samples per micro-batch and rank"}, options.batch, 1, 1e6).others = {
+      "batch-size", "per-device-train-batch-size", "train-batch-size"};
   set.number({"max-tokens", "Most tokens per micro-batch and rank, instead of --batch", "none"},
-             options.max_tokens, 1, 1e9);
+             options.max_tokens, 1, 1e9)
+      .others = {"max-tokens-per-batch"};
   set.numbers({"accumulate", "Micro-batches per step and rank; a list: in each epoch"},
-              options.accumulate, 1, 1e6);
+              options.accumulate.values(), 1, 1e6)
+      .others = {"gradient-accumulation-steps", "update-freq"};
   set.number({"curriculum", "Epochs that begin with short samples, such as 0.5 or 2"},
              options.curriculum, 0, 1e6);
   set.number({"group-lengths", "Put N samples of similar length one after another; 0: off"},
              options.group_lengths, 0, 1e9);
-  set.choice<std::string>({"optimizer", "How gradients change the parameters"}, options.optimizer,
-                          choices(optimizer_names(options.extensions)));
+  set.choice({"optimizer", "How gradients change the parameters"}, options.optimizer,
+             optimizer_names(options.extensions));
   set.numbers({"lr", "Highest learning rate; a list: in each epoch",
                "0.128/hidden from scratch, else 5e-5 (1e-4 below 512), 10 times that with --lora"},
-              options.lr, 1e-12, 10);
-  set.choice<std::string>({"schedule", "How the rate falls, or stays, after the warm-up"},
-                          options.schedule, choices(schedule_names(options.extensions)));
+              options.lr.values(), 1e-12, 10)
+      .others = {"learning-rate"};
+  set.choice({"schedule", "How the rate falls, or stays, after the warm-up"}, options.schedule,
+             schedule_names(options.extensions));
   set.number({"end-lr", "Rate that the polynomial and cyclic schedules fall to", "0"},
              options.end_lr, 0, 10);
   set.number({"power", "Power of the polynomial schedule; 1: a line", "1"}, options.power, 0, 100);
-  set.text({"decay-every", "Steps or epochs (1e) after which the step schedule lowers the rate",
-            "none", "N"},
-           raw.decay_every);
+  set.value({"decay-every", "Steps or epochs (1e) after which the step schedule lowers the rate",
+             "none", "N"},
+            "", [&](const std::string& every) {
+              options.decay_every = parse_every("--decay-every", every);
+            });
   set.number({"decay-factor", "What the step schedule multiplies the rate by", "0.1"},
              options.decay_factor, 0, 1);
   set.number({"cycle", "Steps in which the cyclic schedule falls and rises", "none"}, options.cycle,
              2, kUnbounded);
   set.number({"force-anneal", "Epoch from which the rate stays as it is", "none"},
              options.force_anneal, 2, kUnbounded);
-  set.text({.name = "warmup",
-            .help = "Share of the steps, or epochs (0.5e), in which the rate rises at first",
-            .value_name = "N"},
-           raw.warmup);
+  set.value({.name = "warmup",
+             .help = "Share of the steps, or epochs (0.5e), in which the rate rises at first",
+             .value_name = "N"},
+            number_text(options.warmup),
+            [&](const std::string& text) {
+              const Warmup warmup = parse_warmup(text);
+              options.warmup = warmup.share;
+              options.warmup_epochs = warmup.epochs;
+            })
+      .others = {"warmup-ratio"};
   set.number({"weight-decay", "Weight decay, not for biases and layer norms"}, options.weight_decay,
              0, 10);
-  set.text({"betas", "Shares that the means of gradients keep (adamw, adam, lion, lamb)",
-            "0.9,0.99 of lion, else 0.9,0.999", "B1,B2"},
-           raw.betas);
+  set.value({"betas", "Shares that the means of gradients keep (adamw, adam, lion, lamb)",
+             "0.9,0.99 of lion, else 0.9,0.999", "B1,B2"},
+            "", [&](const std::string& betas) {
+              std::tie(options.beta1, options.beta2) = parse_betas(betas);
+            });
   set.number({"epsilon", "Epsilon of the optimizer (adamw, adam, lamb, adadelta)",
               "1e-6 of lamb and adadelta, else 1e-8"},
              options.epsilon, 0, 1);
@@ -237,10 +308,12 @@ void add_training_options(OptionSet& set, Options& options, RawOptions& raw) {
   set.number({"rho", "Share that the means of squares keep (adadelta)", "0.9"}, options.rho, 0,
              0.999999);
   options.task->add_training_options(set);
-  set.number({"clip", "Largest norm of the gradient; 0: no limit"}, options.clip, 0, 1e9);
+  set.number({"clip", "Largest norm of the gradient; 0: no limit"}, options.clip, 0, 1e9).others = {
+      "max-grad-norm"};
   set.path({"teacher", "Also learn the outputs of a trained model: a run's or model's folder",
             "none", "DIR"},
-           options.distill.teacher);
+           options.distill.teacher)
+      .others = {"teacher-model"};
   set.number({"distill-temperature", "Temperature of both models' outputs"},
              options.distill.temperature, 0.01, 1000);
   set.number({"distill-weight", "The teacher's part of the loss; 1: all of it"},
@@ -248,70 +321,88 @@ void add_training_options(OptionSet& set, Options& options, RawOptions& raw) {
   set.number({"distill-hidden", "Weight of the difference of hidden states; 0: off"},
              options.distill.hidden, 0, 1e6);
   set.list({"freeze", "Parts that stay as they are: embeddings, encoder, pooler, 0, 0-3", "none"},
-           options.freeze);
-  set.text(
+           options.freeze)
+      .others = {"freeze-layers"};
+  set.value(
       {"unfreeze-every", "Train one more layer, from the top down, after N steps or epochs (1e)",
        "all from the beginning", "N"},
-      raw.unfreeze_every);
+      "", [&](const std::string& every) {
+        options.unfreeze_every = parse_every("--unfreeze-every", every);
+      });
   set.number({"layer-decay", "Factor of the rate of each layer to that of the layer above"},
-             options.layer_decay, kSmallestDecay, 1);
+             options.layer_decay, kSmallestDecay, 1)
+      .others = {"llrd", "layerwise-lr-decay"};
   set.number({"ema", "Decay of an average of the weights, which is the model; 0: off"}, options.ema,
-             0, 0.999999999);
+             0, 0.999999999)
+      .others = {"ema-decay"};
   set.number({"swa-from", "Share of the steps from which the model is the mean of weights; 0: off"},
-             options.swa_from, 0, 0.999);
+             options.swa_from, 0, 0.999)
+      .others = {"swa-start"};
   set.number({"seed", "Seed of weights, order, dropout and, without --data-seed, split"},
              options.seed, 0, 9e18);
   set.number({"eval-every", "Steps between evaluations on the dev split", "each epoch"},
-             options.eval_every, 1, kUnbounded);
+             options.eval_every, 1, kUnbounded)
+      .others = {"eval-steps"};
   set.text({"best-metric", "Score of the dev split by which checkpoints are compared",
             "the task's first", "NAME"},
-           options.best_metric);
-  set.flag({"eval-first", "Also evaluate before the first step"}, options.eval_first);
-  add_early_stop_options(set, options.early_stop, raw);
+           options.best_metric)
+      .others = {"metric-for-best-model", "best-checkpoint-metric"};
+  set.flag({"eval-first", "Also evaluate before the first step"}, options.eval_first).others = {
+      "eval-on-start"};
+  add_early_stop_options(set, options.early_stop);
   set.flag({"checkpoint-activations", "Save memory: compute activations again in backward passes"},
-           options.checkpoint_activations);
+           options.checkpoint_activations)
+      .others = {"gradient-checkpointing"};
   set.number(
       {"check-gradients", "Compare parameters and gradients of all ranks every N steps", "never"},
       options.check_gradients, 1, kUnbounded);
   set.flag({"detect-anomaly", "Name the first activation or gradient that is not finite, and end"},
            options.detect_anomaly);
   set.number({"overfit", "Train on N samples and evaluate on the same; 0: off"}, options.overfit, 0,
-             kUnbounded);
+             kUnbounded)
+      .others = {"overfit-batches"};
   set.flag({"fast-dev-run", "Try everything in 2 steps, and keep nothing"}, options.fast_dev_run);
 }
 
-void add_output_options(OptionSet& set, Options& options, RawOptions& raw) {
+void add_output_options(OptionSet& set, Options& options) {
   set.group("Output");
   set.path({"run", "Folder of the run; an existing run resumes", "runs/<name of DATA>", "DIR"},
-           options.run);
+           options.run)
+      .others = {"output-dir", "output", "save-dir"};
   set.path({"resume",
             "auto: from the run's newest checkpoint, if it has one; never: refuse an existing run; "
             "PATH: from this checkpoint, or the newest of this run",
             "",
             "auto|never|PATH",
             {"auto", "never"}},
-           options.resume);
+           options.resume)
+      .others = {"resume-from-checkpoint"};
   set.flag({"reset-schedule", "Begin the schedule of the rate again where the run resumes"},
-           options.reset.schedule);
+           options.reset.schedule)
+      .others = {"reset-lr-scheduler"};
   set.flag({"reset-optimizer", "Resume without the state of the optimizer"},
            options.reset.optimizer);
   set.flag({"reset-data", "Begin again with the first epoch, perhaps of other data"},
-           options.reset.data);
+           options.reset.data)
+      .others = {"reset-dataloader"};
   set.flag({"reset-meters", "Forget the totals and the best scores of the checkpoint"},
            options.reset.meters);
-  set.text({"save-every", "Steps (100), time (10m) or epochs (0.5e) between checkpoints; or none",
-            "1e", "N|TIME|none"},
-           raw.save_every);
-  set.number({"keep", "Keep the N most recent checkpoints"}, options.keep, 1, 1e6);
+  set.value({"save-every", "Steps (100), time (10m) or epochs (0.5e) between checkpoints; or none",
+             "1e", "N|TIME|none"},
+            "", [&](const std::string& every) { options.save_every = parse_save_every(every); })
+      .others = {"save-steps"};
+  set.number({"keep", "Keep the N most recent checkpoints"}, options.keep, 1, 1e6).others = {
+      "save-total-limit"};
   set.number({"keep-best", "Also keep the N checkpoints with the best dev scores"},
              options.keep_best, 1, 1e6);
   set.number({"keep-every", "Also keep each checkpoint whose step is a multiple of N", "none"},
              options.keep_every, 1, kUnbounded);
   set.flag({"no-optimizer-state", "Write checkpoints without what the optimizer keeps"},
-           raw.no_optimizer_state);
+           options.optimizer_state, false);
   set.choice<FinalWeights>(
-      {"final", "Weights that become RUN/model: of the last step, or the best on dev"},
-      options.final_weights, {{"last", FinalWeights::last}, {"best", FinalWeights::best}});
+         {"final", "Weights that become RUN/model: of the last step, or the best on dev"},
+         options.final_weights, {{"last", FinalWeights::last}, {"best", FinalWeights::best}})
+      .others = {"load-best-model-at-end=best"};
   set.path(
       {"trace",
        "Folder for a timeline of each rank and a record of each step (sample ids, loss, hash of "
@@ -323,10 +414,10 @@ void add_output_options(OptionSet& set, Options& options, RawOptions& raw) {
   set.path({"runs-db", "SQLite file to add the run's results to", "none", "FILE"}, options.runs_db);
 }
 
-void add_config_option(OptionSet& set, RawOptions& raw) {
+void add_config_option(OptionSet& set, Options& options) {
   set.path(
       {"config", "YAML file with options by these names; the command line wins", "none", "FILE"},
-      raw.config);
+      options.config);
 }
 
 void add_estimate_options(OptionSet& set, Options& options) {
@@ -335,7 +426,8 @@ void add_estimate_options(OptionSet& set, Options& options) {
              1, 1e6);
   set.flag({"parameter-table", "List each part of the model with the factor of its rate"},
            options.parameter_table);
-  set.path({"out", "JSON file for the figures", "none", "FILE"}, options.out);
+  set.path({"out", "JSON file for the figures", "none", "FILE"}, options.out).others = {
+      "predictions"};
 }
 
 void add_scale_options(OptionSet& set, Options& options) {
@@ -346,7 +438,8 @@ void add_scale_options(OptionSet& set, Options& options) {
   set.list({"worlds", "Ranks of each world, on one host, or as 3+1 on two", "1,2"}, options.worlds);
   set.number({"measured-steps", "Steps to measure in each world, after a few to warm up"},
              options.measured_steps, 1, 1e6);
-  set.path({"out", "Folder for scaling.csv and scaling.html", "none", "DIR"}, options.out);
+  set.path({"out", "Folder for scaling.csv and scaling.html", "none", "DIR"}, options.out)
+      .others = {"predictions"};
 }
 
 void add_evaluate_options(OptionSet& set, Options& options) {
@@ -360,7 +453,7 @@ void add_evaluate_options(OptionSet& set, Options& options) {
   set.text({"checkpoint", "Checkpoint of RUN to score: best, latest, step-N, or a folder",
             "RUN's model, or latest without one", "NAME"},
            options.checkpoint);
-  set.path({"out", "File for predictions", "none", "FILE"}, options.out);
+  set.path({"out", "File for predictions", "none", "FILE"}, options.out).others = {"predictions"};
   add_computing_options(set, options);
 }
 

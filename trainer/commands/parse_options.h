@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "base/options/option_set.h"
 #include "trainer/commands/command_line.h"
 #include "trainer/commands/option_groups.h"
-#include "trainer/options/option_set.h"
 
 namespace bp::trainer {
 
@@ -17,11 +17,10 @@ void choose_task(const std::vector<std::string>& arguments,
                  const Extensions& extensions,
                  Options& options);
 
-// Parses `arguments` with `set`, whose targets are `options` and `raw`. Options in the file of
-// --config come before those in `arguments`. Throws InputError (2).
+// Parses `arguments` with `set`, whose targets are `options`. Options in the file of --config come
+// before those in `arguments`. Throws InputError (2).
 [[nodiscard]] CommandLine parse(OptionSet& set,
                                 const std::vector<std::string>& arguments,
-                                const RawOptions& raw,
                                 Options& options);
 
 }  // namespace bp::trainer

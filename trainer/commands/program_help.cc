@@ -2,16 +2,47 @@
 
 #include <algorithm>
 
+#include "base/options/help.h"
 #include "base/text.h"
 #include "trainer/data/input_error.h"
-#include "trainer/options/bash_completion.h"
 #include "trainer/options/config_file.h"
-#include "trainer/options/help_json.h"
-#include "trainer/options/help_request.h"
+#include "trainer/report/json.h"
 #include "trainer/tasks/inputs.h"
 
 namespace bp::trainer {
 namespace {
+
+constexpr std::string_view kScript =
+    R"(# bash completion for bert_train: source <(bert_train --completion bash)
+_bert_train() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} options
+  # bash makes words of --batch=3: the option, = and the value.
+  [[ $word == = ]] && word=
+  [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD - 2]}
+  case $command in
+@COMMANDS@  esac
+  if [[ $word == -* ]]; then
+    COMPREPLY=($(compgen -W "$options" -- "$word"))
+  else
+    COMPREPLY=($(compgen -f -- "$word"))
+    ((COMP_CWORD == 1)) && COMPREPLY+=($(compgen -W '@NAMES@' -- "$word"))
+  fi
+}
+complete -o filenames -F _bert_train bert_train
+)";
+
+void replace_first(std::string& text, std::string_view what, std::string_view with) {
+  text.replace(text.find(what), what.size(), with);
+}
+
+// Returns the branch of `case` for a command: its options and what their values may be.
+std::string branch_of(const Command& command, const Json& all) {
+  const auto [options, valued, values] = bash_words(all);
+  return concat("    ", command.name.empty() ? "*" : command.name, ")\n      options='", options,
+                "'\n",
+                values.empty() ? "" : concat("      case $before in\n", values, "      esac\n"),
+                "      ;;\n");
+}
 
 // Returns what a command's --help=json has of it, with the options of this task.
 Json described(const Command& command, const std::string& task, const Extensions& extensions) {
@@ -29,17 +60,22 @@ void add_options(Json& known, const Json& more) {
 }
 
 std::string completion(std::span<const Command> commands, const Extensions& extensions) {
-  Json all = Json::array();
+  std::string branches;
+  std::string names;
+  std::string training;
   for (const Command& command : commands) {
     const std::vector<std::string> tasks = task_names(extensions);
     Json one = described(command, tasks.front(), extensions);
     for (const std::string& task : tasks) {
       add_options(one["options"], described(command, task, extensions).at("options"));
     }
-    one["name"] = command.name;
-    all.push_back(std::move(one));
+    (command.name.empty() ? training : branches) += branch_of(command, one["options"]);
+    if (!command.name.empty()) names += concat(names.empty() ? "" : " ", command.name);
   }
-  return bash_completion(all);
+  std::string script(kScript);
+  replace_first(script, "@COMMANDS@", branches + training);  // `*` comes last
+  replace_first(script, "@NAMES@", names);
+  return script;
 }
 
 }  // namespace
@@ -78,7 +114,7 @@ std::string program_help(const std::vector<std::string>& arguments,
       all.push_back(
           described(command, typed.empty() ? task_names(extensions).front() : typed, extensions));
     }
-    return help_json(all);
+    return help_json("bert_train", all);
   }
   const auto same = std::ranges::find(commands, request.topic, &Command::name);
   if (request.topic.empty() || same == commands.end()) return "";

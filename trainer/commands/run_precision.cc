@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/options/setting.h"
 #include "base/text.h"
 #include "bp/collective.h"
 #include "trainer/commands/command_line.h"
 #include "trainer/data/input_error.h"
-#include "trainer/report/setting.h"
 #include "trainer/run/resume.h"
 
 namespace bp::trainer {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "trainer/options/option_set.h"
+#include "base/options/option_set.h"
 
 namespace bp::trainer {
 namespace {
@@ -43,8 +43,7 @@ CommandLine parse_runs(const std::vector<std::string>& arguments) {
   set.text(
       {"sort", "A score (the best first), or name, state, date, steps or time", "name", "NAME"},
       options.sort);
-  set.choice<std::string>({"out-format", "Format of the list"}, options.list_format,
-                          {{"text", "text"}, {"csv", "csv"}, {"json", "json"}});
+  set.choice({"out-format", "Format of the list"}, options.list_format, {"text", "csv", "json"});
   return parse_own_set(set, arguments, options);
 }
 

@@ -3,9 +3,9 @@
 #include <memory>
 #include <utility>
 
+#include "base/input_error.h"
+#include "base/options/option_set.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
-#include "trainer/options/option_set.h"
 
 namespace bp::trainer {
 namespace {
@@ -43,11 +43,11 @@ int default_masked(int max_length) {
 
 CommandLine parse_shards(const std::vector<std::string>& arguments) {
   auto o = std::make_shared<ShardsOptions>();
-  bool cased = false;
   OptionSet set("bert_train shards", kAbout, "");
   set.positional_paths({"TEXT", "Files of plain text, perhaps compressed"}, o->source.files);
   add_instance_options(set, *o);
-  set.flag({"cased", "Keep case and accents, as a cased vocabulary needs it"}, cased);
+  set.flag({"cased", "Keep case and accents, as a cased vocabulary needs it"}, o->lower_case,
+           false);
   set.group("Output");
   set.path({"out", "The folder to make", "", "FOLDER"}, o->out);
   set.text({"name", "Name of the shards: NAME_0000.hdf5, ...", "", "NAME"}, o->name);
@@ -57,7 +57,6 @@ CommandLine parse_shards(const std::vector<std::string>& arguments) {
   if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
   set.require("out");
   set.require("vocab");
-  o->lower_case = !cased;
   if (o->name.empty() || o->name.find('/') != std::string::npos) {
     throw InputError(2, concat("--name: '", o->name, "' is no name of a file"),
                      "--out names the folder");

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/options/option_set.h"
 #include "base/text.h"
 #include "trainer/data/input_error.h"
-#include "trainer/options/help_request.h"
-#include "trainer/options/option_set.h"
 
 namespace bp::trainer {
 namespace {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/options/option_set.h"
 #include "base/text.h"
 #include "trainer/commands/command_line.h"
 #include "trainer/commands/option_groups.h"
@@ -13,7 +14,6 @@
 #include "trainer/data/plan.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
-#include "trainer/options/option_set.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/tasks/task_input.h"
 #include "trainer/train/sweep_metric.h"

@@ -94,7 +94,6 @@ CommandLine parse_training(const std::vector<std::string>& arguments,
                            const TrainingCommand& command) {
   Options o;
   o.action = command.action;
-  RawOptions raw;
   choose_task(arguments, extensions, o);
   OptionSet set(command.command, command.about, command.footer);
   command.add_own(set, o);
@@ -103,14 +102,14 @@ CommandLine parse_training(const std::vector<std::string>& arguments,
       {"DATA",
        "A file (.csv, .tsv, .jsonl, or of the task), a folder of such files, or a store (.sqlite)"},
       o.data);
-  add_data_options(set, o, raw);
-  add_case_option(set, raw);
+  add_data_options(set, o);
+  add_case_option(set, o.prepare);
   add_rebuild_option(set, o.prepare);
   add_model_options(set, o);
-  add_training_options(set, o, raw);
-  add_output_options(set, o, raw);
-  add_config_option(set, raw);
-  CommandLine line = parse(set, arguments, raw, o);
+  add_training_options(set, o);
+  add_output_options(set, o);
+  add_config_option(set, o);
+  CommandLine line = parse(set, arguments, o);
   check_optimizer_options(line.options);
   check_schedule_options(line.options);
   if (line.options.max_tokens > 0 && set.given("batch")) {
@@ -119,7 +118,7 @@ CommandLine parse_training(const std::vector<std::string>& arguments,
   }
   for (const auto& [option, value] : optimizer_settings(line.options)) {
     if (value_of(line.options.settings, option).empty()) {
-      trainer::set(line.options.settings, {option, value, "default"});
+      bp::set(line.options.settings, {option, value, "default"});
     }
   }
   check_checkpoint_options(line.options);
@@ -140,11 +139,11 @@ CommandLine parse_training(const std::vector<std::string>& arguments,
 }
 
 // The options about the files from which a store is prepared.
-void add_files_options(OptionSet& set, Options& options, RawOptions& raw) {
+void add_files_options(OptionSet& set, Options& options) {
   set.path({"DATA", "A file (.csv, .tsv, .jsonl, or of the task), or a folder of such files"},
            options.data);
-  add_data_options(set, options, raw);
-  add_case_option(set, raw);
+  add_data_options(set, options);
+  add_case_option(set, options.prepare);
 }
 
 void mention_completion(OptionSet& set, Options& /*options*/) {
@@ -184,31 +183,29 @@ CommandLine parse_scale(const std::vector<std::string>& arguments, const Extensi
 CommandLine parse_prepare(const std::vector<std::string>& arguments, const Extensions& extensions) {
   Options o;
   o.action = Action::prepare;
-  RawOptions raw;
   choose_task(arguments, extensions, o);
   OptionSet set("bert_train prep",
                 "Prepares the store of DATA: samples as token ids, ready to train on.", "");
-  add_files_options(set, o, raw);
+  add_files_options(set, o);
   add_rebuild_option(set, o.prepare);
   add_split_seed_option(set, o);
-  add_config_option(set, raw);
-  return parse(set, arguments, raw, o);
+  add_config_option(set, o);
+  return parse(set, arguments, o);
 }
 
 CommandLine parse_check(const std::vector<std::string>& arguments, const Extensions& extensions) {
   Options o;
   o.action = Action::check;
-  RawOptions raw;
   choose_task(arguments, extensions, o);
   OptionSet set("bert_train check",
                 "Says what DATA holds (rows, answers, lengths, repeated texts) and what would\n"
                 "keep bert_train from training on it, which makes the exit code 65. Writes\n"
                 "nothing.",
                 "");
-  add_files_options(set, o, raw);
+  add_files_options(set, o);
   add_split_seed_option(set, o);
-  add_config_option(set, raw);
-  return parse(set, arguments, raw, o);
+  add_config_option(set, o);
+  return parse(set, arguments, o);
 }
 
 }  // namespace bp::trainer

@@ -23,6 +23,7 @@ class PerEpoch {
   [[nodiscard]] Value least() const { return *std::ranges::min_element(values_); }
   [[nodiscard]] Value most() const { return *std::ranges::max_element(values_); }
   [[nodiscard]] const std::vector<Value>& values() const { return values_; }
+  [[nodiscard]] std::vector<Value>& values() { return values_; }  // at least one
   bool operator==(const PerEpoch&) const = default;
 
  private:

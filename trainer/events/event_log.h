@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "base/options/setting.h"
 #include "trainer/events/event_messages.h"
 #include "trainer/events/record_writer.h"
 #include "trainer/report/metrics.h"
-#include "trainer/report/setting.h"
 
 namespace bp::trainer {
 

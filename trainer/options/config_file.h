@@ -5,13 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace bp::trainer {
+#include "base/options/option_set.h"
 
-struct ConfigValue {
-  std::string key;
-  std::string value;  // a list as its elements with commas between; empty: ignored
-  std::string place;  // "my.yaml, line 3"
-};
+namespace bp::trainer {
 
 // Throws InputError: 66 if the file cannot be read; 65 with the line if it is not YAML, has a key
 // twice, or has a map or a list in a list as a value.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/options/setting.h"
 #include "bp/trainer/run.h"
 #include "bp/types.h"
 #include "trainer/data/per_epoch.h"
@@ -15,7 +16,6 @@
 #include "trainer/model/lora.h"
 #include "trainer/model/precision.h"
 #include "trainer/options/save_every.h"
-#include "trainer/report/setting.h"
 
 namespace bp::trainer {
 
@@ -188,6 +188,7 @@ struct Options {
 
   std::shared_ptr<const ShardsOptions> shards;  // of the action `shards` alone
 
+  std::string config;                  // a file with options, those of which are among these
   std::vector<std::string> arguments;  // as typed, to print them again; `sweep`: behind --
   // Every option of the action as text, with its origin, for config.yaml and the report.
   std::vector<Setting> settings;

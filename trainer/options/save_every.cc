@@ -1,13 +1,11 @@
 #include "trainer/options/save_every.h"
 
-#include <charconv>
 #include <optional>
 #include <string_view>
-#include <system_error>
 
+#include "base/options/value_text.h"
 #include "base/text.h"
 #include "trainer/data/input_error.h"
-#include "trainer/options/duration.h"
 
 namespace bp::trainer {
 namespace {
@@ -15,11 +13,9 @@ namespace {
 // Returns nothing unless all of the text is a number from `least` on.
 template <class Number>
 std::optional<Number> whole_text(std::string_view text, Number least) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool all = error == std::errc() && end == text.data() + text.size();
+  const auto number = number_in<Number>(text);
   constexpr auto kMost = Number(1e15);
-  return all && number >= least && number <= kMost ? std::optional(number) : std::nullopt;
+  return number && *number >= least && *number <= kMost ? number : std::nullopt;
 }
 
 std::optional<SaveEvery> steps_or_epochs(std::string_view text) {
@@ -32,15 +28,9 @@ std::optional<SaveEvery> steps_or_epochs(std::string_view text) {
 
 }  // namespace
 
-SaveEvery parse_unfreeze_every(const std::string& text) {
+SaveEvery parse_every(const std::string& option, const std::string& text) {
   if (const auto every = steps_or_epochs(text)) return *every;
-  throw InputError(2, concat("--unfreeze-every: '", text, "' is no number of steps or epochs"),
-                   "100 for steps, 1e or 0.5e for epochs");
-}
-
-SaveEvery parse_decay_every(const std::string& text) {
-  if (const auto every = steps_or_epochs(text)) return *every;
-  throw InputError(2, concat("--decay-every: '", text, "' is no number of steps or epochs"),
+  throw InputError(2, concat(option, ": '", text, "' is no number of steps or epochs"),
                    "100 for steps, 1e or 0.5e for epochs");
 }
 
@@ -58,7 +48,11 @@ Warmup parse_warmup(const std::string& text) {
 SaveEvery parse_save_every(const std::string& text) {
   if (text == "none") return {.by = SaveBy::never};
   if (const auto every = steps_or_epochs(text)) return *every;
-  if (const auto time = parse_duration(text)) return {.by = SaveBy::time, .time = *time};
+  const bool has_unit = !text.empty() && text.back() >= 'a';
+  if (const auto time = parse_duration(text);
+      has_unit && time && *time >= std::chrono::seconds(1)) {
+    return {.by = SaveBy::time, .time = std::chrono::duration_cast<std::chrono::seconds>(*time)};
+  }
   throw InputError(2, concat("--save-every: '", text, "' is no number of steps, epochs or time"),
                    "100 for steps, 1e or 0.5e for epochs, 10m or 1h30m for time, or none");
 }

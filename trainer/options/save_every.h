@@ -20,11 +20,8 @@ struct SaveEvery {
   return {.by = SaveBy::steps, .steps = steps};
 }
 
-// Reads 100 (steps) or 0.5e (epochs) of --unfreeze-every. Throws InputError (2) for another text.
-[[nodiscard]] SaveEvery parse_unfreeze_every(const std::string& text);
-
-// The same for --decay-every.
-[[nodiscard]] SaveEvery parse_decay_every(const std::string& text);
+// Reads 100 (steps) or 0.5e (epochs) of this option. Throws InputError (2) for another text.
+[[nodiscard]] SaveEvery parse_every(const std::string& option, const std::string& text);
 
 // How long the learning rate rises: a share of the steps, or epochs if these are above 0.
 struct Warmup {

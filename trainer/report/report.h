@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/options/setting.h"
 #include "trainer/report/host.h"
 #include "trainer/report/metrics.h"
 #include "trainer/report/sessions.h"
-#include "trainer/report/setting.h"
 #include "trainer/report/summary.h"
 
 namespace bp::trainer {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/report/setting.h"
+#include "base/options/setting.h"
 
 namespace bp::trainer {
 

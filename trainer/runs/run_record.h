@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/options/setting.h"
 #include "trainer/report/metrics.h"
 #include "trainer/report/sessions.h"
-#include "trainer/report/setting.h"
 #include "trainer/report/summary.h"
 
 namespace bp::trainer {

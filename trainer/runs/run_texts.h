@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/options/setting.h"
 #include "trainer/data/sample_store.h"
-#include "trainer/report/setting.h"
 
 namespace bp::trainer {
 

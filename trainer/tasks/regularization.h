@@ -2,7 +2,7 @@
 // trainer/train/step_loss.h has the formulas.
 #pragma once
 
-#include "trainer/options/option_set.h"
+#include "base/options/option_set.h"
 
 namespace bp::trainer {
 

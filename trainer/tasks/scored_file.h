@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/options/setting.h"
 #include "trainer/report/evaluation_summary.h"
-#include "trainer/report/setting.h"
 
 namespace bp::trainer {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/options/option_set.h"
 #include "trainer/data/task_data.h"
 #include "trainer/model/config.h"
-#include "trainer/options/option_set.h"
 #include "trainer/tasks/scored_file.h"
 
 namespace bp::trainer {

@@ -4,7 +4,8 @@ namespace bp::trainer {
 
 void TextColumns::add_options(OptionSet& set) {
   set.text({"text", "Column or JSON key of the text: a name, or a number from 1", "", "COLUMN"},
-           first_);
+           first_)
+      .others = {"text-column"};
   set.text({"text2", "Column or JSON key of a second text, for a model of pairs", "none", "COLUMN"},
            second_);
 }

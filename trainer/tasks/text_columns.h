@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/options/option_set.h"
 #include "trainer/data/sample_schema.h"
 #include "trainer/data/task_data.h"
 #include "trainer/data/token_windows.h"
-#include "trainer/options/option_set.h"
 
 namespace bp::trainer {
 

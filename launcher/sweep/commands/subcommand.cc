@@ -8,13 +8,15 @@
 #include <optional>
 #include <system_error>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "base/help_text.h"
+#include "base/options/option_set.h"
+#include "base/options/value_text.h"
+#include "base/refuse.h"
 #include "base/shell_word.h"
 #include "base/text.h"
 #include "bp/error.h"
+#include "launcher/cli/usage_error.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/report/quoted.h"
 #include "launcher/sweep/commands/status_text.h"
@@ -30,6 +32,7 @@ namespace {
 
 struct SubcommandOptions {
   std::string folder;
+  std::vector<std::string> words;  // the numbers of trials, as typed
   std::vector<int> trials;
   std::string out;
   bool json = false;
@@ -156,25 +159,28 @@ constexpr Subcommand kSubcommands[] = {
     {"retry", "Runs trials again that failed or were stopped.", Takes::more_trials, &retry_trials},
 };
 
-void describe(CLI::App& app, const Subcommand& command, SubcommandOptions& options) {
-  app.set_help_flag("-h,--help", "show this and exit");
-  app.add_option("SWEEP", options.folder, "the sweep's folder, or its sweep.sqlite")
-      ->type_name("")
-      ->required();
+void describe(OptionSet& set, const Subcommand& command, SubcommandOptions& options) {
+  set.path({"SWEEP", "the sweep's folder, or its sweep.sqlite"}, options.folder);
   if (command.takes == Takes::status) {
-    auto* const csv = app.add_flag("--csv", options.csv, "print every trial as a line of CSV");
-    app.add_flag("--json", options.json, "the same as one JSON object")->excludes(csv);
+    set.flag({"csv", "print every trial as a line of CSV"}, options.csv);
+    set.flag({"json", "the same as one JSON object"}, options.json);
   } else if (command.takes == Takes::best) {
-    app.add_flag("--json", options.json, "the same as one JSON object");
+    set.flag({"json", "the same as one JSON object"}, options.json);
   } else if (command.takes == Takes::file) {
-    app.add_option("--out", options.out, "write FILE (default: sweep.html in the sweep's folder)")
-        ->type_name("FILE");
+    set.path({"out", "write FILE", "sweep.html in the sweep's folder", "FILE"}, options.out);
+  } else if (command.takes == Takes::trials) {
+    set.texts({"TRIAL", "trials to stop (default: the sweep)"}, options.words);
   } else {
-    app.add_option("TRIAL", options.trials,
-                   command.takes == Takes::trials ? "trials to stop (default: the sweep)"
-                                                  : "trials to run again")
-        ->type_name("")
-        ->required(command.takes == Takes::more_trials);
+    set.texts({"TRIAL", "trials to run again"}, options.words).required = true;
+  }
+}
+
+void read_trials(SubcommandOptions& options) {
+  if (options.csv && options.json) refuse("--csv excludes --json");
+  for (const std::string& word : options.words) {
+    const auto number = number_in<int>(word);
+    if (!number) refuse(concat("TRIAL must be the number of a trial, not '", word, "'"));
+    options.trials.push_back(*number);
   }
 }
 
@@ -188,19 +194,23 @@ std::optional<int> run_subcommand(const std::vector<std::string>& arguments) {
     return std::nullopt;
   }
   SubcommandOptions options;
-  CLI::App app(command->about, concat("bprun sweep ", command->name));
-  describe(app, *command, options);
-  try {
-    std::vector<std::string> words(arguments.begin() + 1, arguments.end());
-    std::ranges::reverse(words);  // CLI11 takes the last word first
-    app.parse(std::move(words));
-  } catch (const CLI::CallForHelp&) {
-    print_out(wrap_help(app.help()));
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "bprun sweep %s: %s\n  hint: bprun sweep %s --help shows all options\n",
-                 command->name, printable(error.what()).c_str(), command->name);
+  OptionSet set(concat("bprun sweep ", command->name), command->about);
+  describe(set, *command, options);
+  const std::vector<std::string> words(arguments.begin() + 1, arguments.end());
+  const auto refused = [&](const std::runtime_error& error) {
+    std::fprintf(stderr, "%s\n", printable(usage_error(set, words, error).text).c_str());
     return kExitUsage;
+  };
+  try {
+    if (const std::string text = set.parse(words); !text.empty()) {
+      print_out(text);
+      return 0;
+    }
+    read_trials(options);
+  } catch (const InputError& error) {
+    return refused(error);
+  } catch (const Error& error) {
+    return refused(error);
   }
   if (std::error_code error; !std::filesystem::exists(options.folder, error)) {
     std::fprintf(stderr, "bprun sweep %s: there is no %s; name a folder that bprun sweep made\n",

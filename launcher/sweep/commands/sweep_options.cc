@@ -1,18 +1,14 @@
 #include "launcher/sweep/commands/sweep_options.h"
 
 #include <algorithm>
-#include <utility>
+#include <chrono>
 
-#include <CLI/CLI.hpp>
-
-#include "base/help_text.h"
+#include "base/refuse.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "launcher/cli/host_options.h"
-#include "launcher/cli/other_options.h"
+#include "launcher/cli/option_rows.h"
+#include "launcher/cli/usage_error.h"
 #include "launcher/protocol/hello.h"
-#include "launcher/protocol/timing.h"
-#include "launcher/report/exit_code.h"
 
 namespace bp::launcher::sweep {
 namespace {
@@ -32,110 +28,52 @@ Examples:
   bprun sweep stop sweeps/space 3        stops trial 3
   bprun sweep retry sweeps/space 3       runs trial 3 again)";
 
-struct RawSweepOptions {
-  std::string grace = "30s";
-  std::string lost_after = {};
-  std::string direction = {};
-};
-
-EarlyExit sweep_usage_error(const std::string& text, const std::string& advice = "") {
-  return {kExitUsage, concat("bprun sweep: ", text, "\n  hint: ", advice,
-                             advice.empty()          ? ""
-                             : advice.ends_with('?') ? " "
-                                                     : "; ",
-                             "bprun sweep --help shows examples and all options")};
+void add_sweep_options(OptionSet& set, SweepOptions& options) {
+  set.optional_text({"SPACE", "the parameters and how to search them (docs/sweep.md)"},
+                    options.space);
+  set.path({"folder", "keep the sweep in DIR", "sweeps/NAME for NAME.yaml", "DIR"}, options.folder);
+  set.number({"n", "use N slots", "all slots of the hosts, or 1"}, options.bprun.ranks, 1,
+             kUnbounded);
+  add_host_options(set, options.bprun);
+  set.number({"max-trials", "start at most N trials", "all"}, options.max_trials, 1, kUnbounded);
+  set.number({"max-hours", "stop after H hours; the same command continues", "no limit", "H"},
+             options.max_hours, -kUnbounded, kUnbounded);
+  set.text(
+      {"until", "end once a trial reports such a value, as in loss<0.5", "never", "METRIC<VALUE"},
+      options.until);
+  set.text({"metric", "compare trials by METRIC if SPACE names none", "", "METRIC"},
+           options.metric);
+  set.choice<std::optional<Direction>>(
+      {"direction", "whether --metric is better at its max or min"}, options.direction,
+      {{"max", Direction::max}, {"min", Direction::min}});
+  set.number({"max-restarts", "restart a trial up to N times after a failure"},
+             options.max_restarts, 0, kUnbounded);
+  set.duration({"grace", "give a trial TIME to save and end when asked to stop"},
+               options.bprun.grace, std::chrono::seconds(0));
+  add_lost_after_option(set, options.bprun);
+  add_environment_options(set, options.bprun, "trials");
+  set.flag({"dry-run", "list every trial and its command; start nothing"}, options.dry_run);
+  set.flag({"estimate", "with --dry-run, run a few steps of bert_train to tell the time"},
+           options.estimate);
+  set.flag({"json", "print --dry-run as JSON"}, options.json);
+  set.flag({"q,quiet", "print only failures and the end"}, options.quiet);
 }
 
-[[noreturn]] void refuse_option(const std::string& text) {
-  throw Error(ErrorCode::invalid_argument, text);
-}
-
-void describe_sweep(CLI::App& app, SweepOptions& options, RawSweepOptions& raw) {
-  app.description(kSweepIntroduction);
-  app.set_help_flag("-h,--help", "show this and exit");
-  app.set_version_flag(
-      "--version",
-      concat("bprun-sweep ", own_version(), " (build ", own_build().substr(0, 12), ")"),
-      "show the version and exit");
-  app.add_option("SPACE", options.space, "the parameters and how to search them (docs/sweep.md)")
-      ->type_name("");
-  app.add_option("--folder", options.folder,
-                 "keep the sweep in DIR (default: sweeps/NAME for NAME.yaml)")
-      ->type_name("DIR");
-  app.add_option("-n", options.bprun.ranks, "use N slots (default: all slots of the hosts, or 1)")
-      ->type_name("N");
-  add_host_options(app, options.bprun);
-  app.add_option("--max-trials", options.max_trials, "start at most N trials (default: all)")
-      ->type_name("N");
-  app.add_option("--max-hours", options.max_hours,
-                 "stop after H hours; the same command continues (default: no limit)")
-      ->type_name("H");
-  app.add_option("--until", options.until,
-                 "end once a trial reports such a value, as in loss<0.5 (default: never)")
-      ->type_name("METRIC<VALUE");
-  app.add_option("--metric", options.metric, "compare trials by METRIC if SPACE names none")
-      ->type_name("METRIC");
-  app.add_option("--direction", raw.direction, "whether --metric is better at its max or min")
-      ->type_name("max|min");
-  app.add_option("--max-restarts", options.max_restarts,
-                 "restart a trial up to N times after a failure (default: 0)")
-      ->type_name("N");
-  app.add_option("--grace", raw.grace,
-                 "give a trial TIME to save and end when asked to stop (default: 30s)")
-      ->type_name("TIME");
-  app.add_option("--lost-after", raw.lost_after,
-                 "count a host as lost after TIME without a heartbeat (default: 9s)")
-      ->type_name("TIME");
-  app.add_option("--env", options.bprun.environment,
-                 "pass the variable to other hosts too; with =VALUE set it for all trials")
-      ->type_name("NAME[=VALUE]")
-      ->allow_extra_args(false);
-  app.add_flag("--env-all", options.bprun.whole_environment,
-               "pass the whole environment to other hosts");
-  app.add_flag("--dry-run", options.dry_run, "list every trial and its command; start nothing");
-  app.add_flag("--estimate", options.estimate,
-               "with --dry-run, run a few steps of bert_train to tell the time");
-  app.add_flag("--json", options.json, "print --dry-run as JSON");
-  app.add_flag("-q,--quiet", options.quiet, "print only failures and the end");
-}
-
-void finish_sweep_options(SweepOptions& options, const RawSweepOptions& raw) {
+void check_sweep_options(const SweepOptions& options) {
   if (options.space.empty()) {
-    refuse_option("no SPACE is given: a YAML file with the parameters of the trials");
-  }
-  if (options.max_trials && *options.max_trials < 1) {
-    refuse_option(concat("--max-trials must be 1 or more, not ", *options.max_trials));
+    refuse("no SPACE is given: a YAML file with the parameters of the trials");
   }
   if (options.max_hours && !(*options.max_hours > 0 && *options.max_hours < 1e6)) {
-    refuse_option(concat("--max-hours must be more than 0, not ", *options.max_hours));
-  }
-  if (options.max_restarts < 0) {
-    refuse_option(concat("--max-restarts must be 0 or more, not ", options.max_restarts));
-  }
-  if (options.bprun.ranks && *options.bprun.ranks < 1) {
-    refuse_option(concat("-n must be 1 or more, not ", *options.bprun.ranks));
+    refuse(concat("--max-hours must be more than 0, not ", *options.max_hours));
   }
   if (options.json && !options.dry_run) {
-    refuse_option("--json has no effect without --dry-run; bprun sweep status has --json too");
+    refuse("--json has no effect without --dry-run; bprun sweep status has --json too");
   }
-  if (!raw.direction.empty()) {
-    if (raw.direction != "max" && raw.direction != "min") {
-      refuse_option(concat("--direction must be max or min, not ", raw.direction));
-    }
-    if (options.metric.empty()) {
-      refuse_option("--direction has no effect without --metric; SPACE has direction too");
-    }
-    options.direction = raw.direction == "max" ? Direction::max : Direction::min;
+  if (options.direction && options.metric.empty()) {
+    refuse("--direction has no effect without --metric; SPACE has direction too");
   }
   if (options.estimate && !options.dry_run) {
-    refuse_option("--estimate has no effect without --dry-run");
-  }
-  options.bprun.grace = parse_duration(raw.grace, "--grace");
-  if (!raw.lost_after.empty()) {
-    options.bprun.lost_after = parse_duration(raw.lost_after, "--lost-after");
-    if (options.bprun.lost_after < kLeastLostAfter || options.bprun.lost_after > kMostLostAfter) {
-      refuse_option(concat("--lost-after must be from 5s to 24h, not ", raw.lost_after));
-    }
+    refuse("--estimate has no effect without --dry-run");
   }
   check_host_options(options.bprun);
 }
@@ -145,33 +83,21 @@ void finish_sweep_options(SweepOptions& options, const RawSweepOptions& raw) {
 std::variant<SweepOptions, EarlyExit> parse_sweep_options(
     const std::vector<std::string>& arguments) {
   SweepOptions options;
-  RawSweepOptions raw;
-  CLI::App app("", "bprun sweep");
-  describe_sweep(app, options, raw);
+  OptionSet set("bprun sweep", kSweepIntroduction);
+  set.usage("bprun sweep SPACE.yaml [OPTIONS] -- PROGRAM [ARGS...]");
+  set.version(concat("bprun-sweep ", own_version(), " (build ", own_build().substr(0, 12), ")"));
+  add_sweep_options(set, options);
   const auto end = std::ranges::find(arguments, "--");
-  if (end != arguments.end()) {
-    options.program.assign(end + 1, arguments.end());
-  }
+  if (end != arguments.end()) options.program.assign(end + 1, arguments.end());
+  const std::vector<std::string> own(arguments.begin(), end);
   try {
-    std::vector<std::string> words(arguments.begin(), end);
-    std::ranges::reverse(words);  // CLI11 takes the last word first
-    app.parse(std::move(words));
-    finish_sweep_options(options, raw);
+    if (std::string text = set.parse(own); !text.empty()) return EarlyExit{0, text};
+    check_sweep_options(options);
     return options;
-  } catch (const CLI::CallForHelp&) {
-    std::string text = app.help();
-    constexpr std::string_view kUsage = "bprun sweep [OPTIONS] [SPACE]";
-    if (const std::size_t at = text.find(kUsage); at != std::string::npos) {
-      text.replace(at, kUsage.size(), "bprun sweep SPACE.yaml [OPTIONS] -- PROGRAM [ARGS...]");
-    }
-    return EarlyExit{0, wrap_help(text)};
-  } catch (const CLI::CallForVersion& version) {
-    return EarlyExit{0, concat(version.what(), "\n")};
-  } catch (const CLI::ParseError& error) {
-    const auto rest = app.remaining(false);
-    return sweep_usage_error(error.what(), rest.empty() ? "" : advice_for(app, rest.front()));
+  } catch (const InputError& error) {
+    return usage_error(set, own, error);
   } catch (const Error& error) {
-    return sweep_usage_error(error.what());
+    return usage_error(set, own, error);
   }
 }
 

@@ -183,6 +183,14 @@ TEST(CommandLine, SettingsKnowTheirOrigin) {
   EXPECT_EQ(parse({"x.csv", "--precision", "auto"}).precision, Precision::automatic);
 }
 
+TEST(CommandLine, DurationsAreThoseOfBprun) {
+  using std::chrono::seconds;
+  EXPECT_EQ(parse({"x.csv", "--max-time", "1.5h"}).early_stop.max_time, seconds(5400));
+  EXPECT_EQ(parse({"x.csv", "--max-time", "2h30m"}).early_stop.max_time, seconds(9000));
+  EXPECT_EQ(refusal({"x.csv", "--max-time", "soon"}),
+            "--max-time: 'soon' is not a time | with d, h, m, s or ms: 45s, 1.5h, 2h30m");
+}
+
 TEST(CommandLine, MistakesGetTheNearestRightWord) {
   EXPECT_EQ(refusal({"x.csv", "--epoch", "3"}),
             "unknown option --epoch | did you mean '--epochs'?");

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/options/value_text.h"
 #include "tests/unit/data/input_refusal.h"
-#include "trainer/options/duration.h"
 
 namespace bp::trainer {
 namespace {
@@ -55,8 +55,8 @@ TEST(SaveRule, ByTimeSinceTheLastCheckpoint) {
 }
 
 TEST(SaveRule, OtherTextsAreRefused) {
-  for (const char* text :
-       {"", "0", "-5", "1.5", "0e", "e", "x", "1e5", "nan e", "0.0001e", "10 m", "5x", "none "}) {
+  for (const char* text : {"", "0", "-5", "1.5", "0e", "e", "x", "1e5", "nan e", "0.0001e", "10 m",
+                           "5x", "0s", "none "}) {
     EXPECT_EQ(test::input_refusal([&] { (void)parse_save_every(text); }),
               std::string("2: --save-every: '") + text +
                   "' is no number of steps, epochs or time | 100 for steps, 1e or 0.5e for epochs, "
@@ -69,8 +69,9 @@ TEST(Duration, IsReadInDaysHoursMinutesAndSeconds) {
   EXPECT_EQ(parse_duration("90m"), 90min);
   EXPECT_EQ(parse_duration("2h30m"), 150min);
   EXPECT_EQ(parse_duration("1d1s"), 86'401s);
-  for (const char* text : {"", "0s", "5", "m", "30m2h", "1h1h", "-5m", "1.5h", "1h ", "2000d",
-                           "99999999999999999999s", "1000d1s"}) {
+  EXPECT_EQ(parse_duration("1.5h"), 90min);
+  for (const char* text :
+       {"", "m", "30m2h", "1h1h", "-5m", "1h ", "2000d", "99999999999999999999s", "1000d1s"}) {
     EXPECT_FALSE(parse_duration(text)) << text;
   }
 }

@@ -86,13 +86,16 @@ class ClassInput : public TaskInput {
   void add_options(OptionSet& set) override {
     options_.texts.add_options(set);
     set.text({"label", "Column or JSON key of the label: a name, or a number from 1", "", "COLUMN"},
-             options_.label_column);
+             options_.label_column)
+        .others = {"label-column", "target"};
     set.list({"labels", "The labels, in the order of the model's outputs",
               "those of the rows to train on, sorted"},
-             options_.labels);
-    set.path(
-        {"label-map", "File with a label and the name of its class on each line", "none", "FILE"},
-        options_.label_map);
+             options_.labels)
+        .others = {"classes", "class-names", "label-list", "label2id"};
+    set.path({"label-map", "File with a label and the name of its class on each line", "none",
+              "FILE"},
+             options_.label_map)
+        .others = {"label-mapping"};
     set.choice<bool>({"unknown-labels", "Refuse data with other labels, or skip such rows"},
                      options_.skip_unknown, {{"refuse", false}, {"skip", true}});
     set.flag({"multi-label", "A row has any number of labels, also none"}, options_.multi_label);
@@ -101,7 +104,8 @@ class ClassInput : public TaskInput {
     set.number({"threshold", "Least probability of a label to predict it with --multi-label",
                 "the model's, or 0.5"},
                options_.threshold, 0, 1);
-    set.flag({"trim-labels", "Remove blanks around labels"}, options_.label_form.trim);
+    set.flag({"trim-labels", "Remove blanks around labels"}, options_.label_form.trim).others = {
+        "strip-labels"};
     set.flag({"round-labels", "Round numeric labels to whole numbers"}, options_.label_form.round);
   }
   void add_training_options(OptionSet& set) override {

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/options/setting.h"
 #include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
 #include "trainer/report/csv_rows.h"
 #include "trainer/report/error_rows.h"
-#include "trainer/report/setting.h"
 #include "trainer/tasks/classify/label_separators.h"
 #include "trainer/tasks/classify/labelled_rows.h"
 #include "trainer/tasks/classify/row_scorer.h"

@@ -81,7 +81,8 @@ class PretrainInput : public TaskInput {
  public:
   void add_options(OptionSet& set) override {
     set.text({"text", "Column or JSON key of the text: a name, or a number from 1", "", "COLUMN"},
-             options_.text_column);
+             options_.text_column)
+        .others = {"text-column"};
     set.flag({"lines", "Each line of a .txt file is a text of its own"}, options_.lines);
     set.number({"mask-share", "Share of the tokens that are masked"}, options_.masks.share, 0.01,
                0.99);

@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
       return 2;
     }
     return 0;
-  } catch (const bp::trainer::InputError& error) {
+  } catch (const bp::InputError& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return error.exit_code();
   } catch (const std::exception& error) {

@@ -1,40 +1,23 @@
-#include "launcher/cli/other_options.h"
+#include "launcher/cli/usage_error.h"
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <optional>
-#include <utility>
+#include <string>
 
 #include "base/nearest.h"
+#include "base/options/value_text.h"
 #include "base/text.h"
+#include "launcher/report/exit_code.h"
 
 namespace bp::launcher {
 namespace {
 
 struct Spelling {
   std::string_view other;  // the option of another launcher
-  std::string_view own;    // the option of bprun, or what to do
-};
-
-// Options with the same meaning. All take one value.
-constexpr std::array kSameOptions{
-    Spelling{"-np", "-n"},
-    Spelling{"--np", "-n"},
-    Spelling{"--num-proc", "-n"},
-    Spelling{"--num_proc", "-n"},
-    Spelling{"--n", "-n"},
-    Spelling{"-host", "-H"},
-    Spelling{"--host", "-H"},
-    Spelling{"-hosts", "-H"},
-    Spelling{"-hostfile", "--hostfile"},
-    Spelling{"--host-file", "--hostfile"},
-    Spelling{"-machinefile", "--hostfile"},
-    Spelling{"--machinefile", "--hostfile"},
-    Spelling{"-f", "--hostfile"},
-    Spelling{"-x", "--env"},
-    Spelling{"-iface", "--interface"},
-    Spelling{"--network-interface", "--interface"},
-    Spelling{"--network-interfaces", "--interface"},
+  std::string_view own;    // what to do instead
 };
 
 constexpr std::string_view kRanksOfHosts =
@@ -111,84 +94,85 @@ constexpr std::array kOtherOptions{
 constexpr std::array<std::string_view, 5> kPrograms{"doctor", "gpus", "sweep", "bert_train",
                                                     "comm_bench"};
 
-// "nproc-per-node" of "--nproc_per_node=4".
-std::string bare_name(std::string_view option) {
-  option = option.substr(0, option.find('='));
-  option.remove_prefix(std::min(option.find_first_not_of('-'), option.size()));
-  std::string name(option);
+// What to do instead of another launcher's option, or the nearest one of bprun.
+std::string advice_for(const UnknownOption& unknown) {
+  std::string name = unknown.word().substr(unknown.word().find_first_not_of('-'));
   std::ranges::replace(name, '_', '-');
-  return name;
-}
-
-// The option that a word such as --hostfile, --hostfile=a or -n4 begins.
-const CLI::Option* option_of(const CLI::App& app, std::string_view word) {
-  const bool is_short = !word.starts_with("--");
-  const std::string name(is_short ? word.substr(0, 2) : word.substr(0, word.find('=')));
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->check_name(name)) {
-      return option;
-    }
+  const auto* const known = std::ranges::find(kOtherOptions, name, &Spelling::other);
+  if (known != kOtherOptions.end()) {
+    return concat("instead of another launcher's ", unknown.word(), ": ", known->own,
+                  " (docs/coming-from.md has more)");
   }
-  return nullptr;
+  return unknown.nearest().empty() ? "" : concat("did you mean ", unknown.nearest(), "?");
 }
 
-// Whether the next word is the option's value.
-bool takes_next(const CLI::Option& option, std::string_view word) {
-  const bool has_it =
-      word.starts_with("--") ? word.find('=') != std::string_view::npos : word.size() > 2;
-  return option.get_items_expected_min() > 0 && !has_it;
-}
-
-// "-n4" for "-np=4"; unset for a word that is not in kSameOptions.
-std::optional<std::string> translated(std::string_view word) {
-  const std::size_t equals = word.find('=');
-  for (const Spelling& same : kSameOptions) {
-    if (word.substr(0, equals) != same.other) {
-      continue;
-    }
-    const bool is_long = same.own.starts_with("--");
-    return concat(same.own, equals == std::string_view::npos
-                                ? ""
-                                : word.substr(is_long ? equals : equals + 1));
+std::string text_of(const UnknownOption& unknown, const std::vector<std::string>& arguments) {
+  std::string text;
+  for (const std::string& word : arguments) {
+    if (text.empty() && !word.starts_with(unknown.word())) continue;
+    text += concat(text.empty() ? "" : " ", word);
   }
-  return std::nullopt;
+  return concat("there is no option ", unknown.word(), " (before the program: ", text, ")");
+}
+
+// "rank, none, horovod or time"
+std::string alternatives(const std::vector<std::string>& names) {
+  std::string text = names.front();
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    text += concat(i + 1 < names.size() ? ", " : " or ", names[i]);
+  }
+  return text;
+}
+
+std::string range_text(const std::string& least, const std::optional<std::string>& most) {
+  return most ? concat("from ", least, " to ", *most) : concat(least, " or more");
+}
+
+// "-n must be 1 or more, not 0"
+std::string text_of(const WrongValue& wrong) {
+  const Option& option = wrong.option();
+  const auto must_be = [&](const std::string& expected, const char* quote = "") {
+    return concat(option.spelled(), " must be ", expected, ", not ", quote, wrong.value(), quote);
+  };
+  const auto bound = [&](double number) {
+    return option.type == "time"
+               ? duration_text(std::chrono::milliseconds(static_cast<std::int64_t>(number * 1000)))
+               : number_text(number);
+  };
+  if (option.type == "choice") return must_be(alternatives(option.choices), "'");
+  if (option.type == "size") {
+    return must_be("a size of at least 4K, such as 64K, 100M or 2G", "'");
+  }
+  if (option.type == "time" && !parse_duration(wrong.value())) {
+    return must_be("a time such as 30s, 500ms or 2m", "'");
+  }
+  if (option.type == "integer" ? !number_in<std::int64_t>(wrong.value())
+                               : option.type == "number" && !number_in<double>(wrong.value())) {
+    return concat("Could not convert: ", option.spelled(), " = ", wrong.value());
+  }
+  if (!option.least) return wrong.what();
+  return must_be(range_text(bound(*option.least),
+                            option.most ? std::optional(bound(*option.most)) : std::nullopt));
 }
 
 }  // namespace
 
-std::vector<std::string> with_own_options(const CLI::App& app, std::vector<std::string> arguments) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    std::string& word = arguments[i];
-    if (word.size() < 2 || word.front() != '-' || word == "--") {
-      break;  // the program
-    }
-    if (auto own = translated(word)) {
-      word = std::move(*own);
-    }
-    const CLI::Option* const option = option_of(app, word);
-    if (option == nullptr) {
-      break;  // parsing will refuse it
-    }
-    i += takes_next(*option, word) ? 1 : 0;
+EarlyExit usage_error(const OptionSet& set,
+                      const std::vector<std::string>& arguments,
+                      const std::runtime_error& error) {
+  std::string text = error.what();
+  std::string advice;
+  if (const auto* const unknown = dynamic_cast<const UnknownOption*>(&error)) {
+    if (set.ends_at_program()) text = text_of(*unknown, arguments);
+    advice = advice_for(*unknown);
+  } else if (const auto* const wrong = dynamic_cast<const WrongValue*>(&error)) {
+    text = text_of(*wrong);
   }
-  return arguments;
-}
-
-std::string advice_for(const CLI::App& app, std::string_view option) {
-  const std::string wanted = bare_name(option);
-  for (const Spelling& known : kOtherOptions) {
-    if (wanted == known.other) {
-      return concat("instead of another launcher's ", option.substr(0, option.find('=')), ": ",
-                    known.own, " (docs/coming-from.md has more)");
-    }
-  }
-  std::vector<std::string> names;
-  for (const CLI::Option* of_app : app.get_options()) {
-    const auto& long_names = of_app->get_lnames();
-    names.insert(names.end(), long_names.begin(), long_names.end());
-  }
-  const std::string nearest = nearest_name(wanted, names);
-  return nearest.empty() ? "" : concat("did you mean --", nearest, "?");
+  const char* const between = advice.empty() ? "" : advice.ends_with('?') ? " " : "; ";
+  const bool examples = set.about().find("Examples:") != std::string::npos;
+  return {kExitUsage,
+          concat(set.command(), ": ", text, "\n  hint: ", advice, between, set.command(),
+                 " --help shows ", examples ? "examples and all options" : "all options")};
 }
 
 std::string advice_for_program(std::string_view program) {

@@ -1,11 +1,10 @@
-// An option of a run with the value that was in effect, as text: for the report, config.yaml and
-// the checkpoint.
+// An option with the value that was in effect, as text: for reports, config.yaml and checkpoints.
 #pragma once
 
 #include <string>
 #include <vector>
 
-namespace bp::trainer {
+namespace bp {
 
 struct Setting {
   std::string key = {};
@@ -16,4 +15,7 @@ struct Setting {
 // Returns the value of the setting with this key; "" if there is none.
 [[nodiscard]] std::string value_of(const std::vector<Setting>& settings, const std::string& key);
 
-}  // namespace bp::trainer
+// Replaces the value of a setting, or adds it, for a value that is chosen after parsing.
+void set(std::vector<Setting>& settings, const Setting& setting);
+
+}  // namespace bp

@@ -1,0 +1,29 @@
+// What is printed of a table of options: JSON for --help=json, and parts of a bash completion.
+// Include it only in .cc files, because it includes a large header.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "base/options/option_set.h"
+
+namespace bp {
+
+// Returns what --help=json has of a command; docs/bert_train.md has the layout.
+[[nodiscard]] nlohmann::ordered_json to_json(const OptionSet& set);
+
+// Returns the text of --help=json: an object with the version and these commands.
+[[nodiscard]] std::string help_json(const std::string& program,
+                                    const nlohmann::ordered_json& commands);
+
+// Parts of a bash function that completes a command line.
+struct BashWords {
+  std::string options;  // "--help --batch --lr"
+  std::string valued;   // those of them that take the next word as their value
+  std::string values;   // branches of `case $before in` that offer the value of an option
+};
+// `options`: those of a command in to_json().
+[[nodiscard]] BashWords bash_words(const nlohmann::ordered_json& options);
+
+}  // namespace bp

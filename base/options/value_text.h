@@ -1,0 +1,32 @@
+// The value of an option as text: numbers, times and sizes as people write them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bp {
+
+// Returns the number that all of the text is; nothing for another text, or one that does not fit.
+template <class Number>
+[[nodiscard]] std::optional<Number> number_in(std::string_view text);
+
+// Writes a number as a person would: 0.1, not 0.10000000000000001; a small one as 1e-08.
+template <class Number>
+[[nodiscard]] std::string number_text(Number value);
+
+// Reads 45s, 1.5h, 500ms or 2h30m: numbers, each before its unit, the longest unit first and none
+// twice. A number alone is seconds. Returns nothing for another text, and for over 1000 days.
+[[nodiscard]] std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
+[[nodiscard]] std::string duration_text(std::chrono::milliseconds time);  // "1h30m"
+
+// Reads 4096, 64K, 100M or 2G, of 1024 bytes. Returns nothing for another text, and for over 2^50.
+[[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text);
+
+// Returns what is between the commas, without blanks around it.
+[[nodiscard]] std::vector<std::string> split_at_commas(std::string_view text);
+
+}  // namespace bp
