@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/options/setting.h"
+
 namespace bp {
 
 struct Option {
@@ -29,6 +31,7 @@ struct Option {
   // What other programs call it, perhaps with a value of this one behind =: {"fp16=fp16"}. A user
   // who types such a name is told of this option.
   std::vector<std::string> others = {};
+  OnResume on_resume = OnResume::free;
   std::vector<std::string> aliases = {};  // words that mean the same: {"-np", "--num-proc"}
 
   // Sets the option's target to what was given. Returns it as settings show it.

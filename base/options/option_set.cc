@@ -81,6 +81,7 @@ Option& OptionSet::add(const OptionText& text,
   option.default_value = text.shown_default.empty() && type != "flag" ? now : text.shown_default;
   option.help = text.help;
   option.suggested = text.suggested;
+  option.on_resume = on_resume_;
   option.now = now;
   option.assign = std::move(assign);
   return option;

@@ -71,8 +71,13 @@ class OptionSet {
   OptionSet(const OptionSet&) = delete;
   OptionSet& operator=(const OptionSet&) = delete;
 
-  // Sets the heading in --help for the options that are added after this call.
-  void group(const std::string& heading) { group_ = heading; }
+  // Sets the heading in --help for the options that are added after this call, and what resuming
+  // does with them.
+  void group(const std::string& heading, OnResume rule = OnResume::free) {
+    group_ = heading;
+    on_resume_ = rule;
+  }
+  void on_resume(OnResume rule) { on_resume_ = rule; }
   // Replaces what --version prints, and the line of usage.
   void version(const std::string& text) { version_ = text; }
   void usage(const std::string& text) { usage_ = text; }
@@ -204,6 +209,7 @@ class OptionSet {
   std::string version_;
   std::string usage_ = {};
   std::string group_ = "Options";
+  OnResume on_resume_ = OnResume::free;
   bool ends_at_program_ = false;
   std::deque<Option> options_;  // rows stay where they are
   std::map<std::string, Given> given_;

@@ -217,7 +217,8 @@ std::vector<Setting> OptionSet::settings() const {
     settings.push_back({lower_case(option.name), option.now,
                         typed != given_.end()      ? typed->second.origin
                         : preset != presets_.end() ? preset->second.origin
-                                                   : "default"});
+                                                   : "default",
+                        option.on_resume});
   }
   return settings;
 }

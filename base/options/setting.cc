@@ -14,7 +14,8 @@ void set(std::vector<Setting>& settings, const Setting& setting) {
   if (same == settings.end()) {
     settings.push_back(setting);
   } else {
-    *same = setting;
+    same->value = setting.value;
+    same->origin = setting.origin;
   }
 }
 

@@ -117,6 +117,7 @@ void add_reading_options(OptionSet& set, Options& options) {
              {"auto", "utf-8", "latin-1", "windows-1252"}},
             "auto", [&](const std::string& word) { prepare.encoding = parse_encoding(word); })
       .others = {"charset"};
+  set.on_resume(OnResume::reason);
   set.paths({"also", "More rows behind those of DATA: a file or a folder of files; may be repeated",
              "", "FILE"},
             prepare.more_sources);
@@ -138,7 +139,7 @@ void add_reading_options(OptionSet& set, Options& options) {
 
 void add_data_options(OptionSet& set, Options& options) {
   PrepareOptions& prepare = options.prepare;
-  add_reading_options(set, options);
+  add_reading_options(set, options);  // the last of which are reasons, too
   set.path({"dev", "File or folder with dev samples, instead of a share of DATA", "", "FILE"},
            prepare.dev_source)
       .others = {"validation-file", "validation"};
@@ -156,15 +157,18 @@ void add_data_options(OptionSet& set, Options& options) {
   set.flag({"dedupe", "Keep each text once, preferably in the test or dev file"}, prepare.dedupe)
       .others = {"drop-duplicates"};
   set.number({"vocab-size", "Tokens of a trained vocabulary"}, prepare.vocabulary_size, 6, 1e6);
+  set.on_resume(OnResume::free);
   set.path({"store", "The prepared data set", "DATA with the suffix .sqlite", "FILE"},
            prepare.store);
   set.flag({"stage", "Prepare on rank 0 only and copy its store to other hosts"}, options.stage);
 }
 
 void add_case_option(OptionSet& set, PrepareOptions& prepare) {
+  set.on_resume(OnResume::reason);
   set.flag({"cased", "Keep case and accents, as a cased vocabulary needs it"}, prepare.lower_case,
            false)
       .others = {"no-lower-case"};
+  set.on_resume(OnResume::free);
 }
 
 void add_split_seed_option(OptionSet& set, Options& options) {
@@ -201,18 +205,21 @@ void add_model_options(OptionSet& set, Options& options) {
               "any number"},
              options.max_parameters, 1, kUnbounded);
   set.number({"dropout", "Share of values dropped in training", "the model's, 0.1 for presets"},
-             options.dropout, 0, 0.999);
+             options.dropout, 0, 0.999)
+      .on_resume = OnResume::told;
   set.number({"lora", "Train adapters of rank N beside the frozen weights of DIR; 0: off"},
              options.lora.rank, 0, 65536)
       .others = {"lora-r", "lora-rank"};
   set.number({"lora-alpha", "Adapters count alpha / rank times"}, options.lora.alpha, 1e-6, 1e6);
   set.number({"lora-dropout", "Share of values dropped before adapters"}, options.lora.dropout, 0,
-             0.999);
+             0.999)
+      .on_resume = OnResume::told;
   set.list({"lora-targets", "Products with adapters: query, key, value, dense, output.dense, ...",
             "query,value"},
            options.lora.targets)
       .others = {"target-modules"};
   add_device_option(set, options);
+  set.on_resume(OnResume::told);
   add_precision_option(set, "Type of products and activations in training", options);
   set.choice<DataType>(
       {"wire", "Type of gradients between ranks"}, options.wire,
@@ -240,7 +247,7 @@ void add_early_stop_options(OptionSet& set, EarlyStopOptions& options) {
 }
 
 void add_training_options(OptionSet& set, Options& options) {
-  set.group("Training");
+  set.group("Training", OnResume::told);
   set.number({"epochs", "Passes over the train split, such as 3 or 0.5",
               "10 from scratch, 3 from weights"},
              options.epochs, kFewestEpochs, 1e6)
@@ -261,7 +268,8 @@ void add_training_options(OptionSet& set, Options& options) {
   set.number({"group-lengths", "Put N samples of similar length one after another; 0: off"},
              options.group_lengths, 0, 1e9);
   set.choice({"optimizer", "How gradients change the parameters"}, options.optimizer,
-             optimizer_names(options.extensions));
+             optimizer_names(options.extensions))
+      .on_resume = OnResume::free;  // must be the same: see differences()
   set.numbers({"lr", "Highest learning rate; a list: in each epoch",
                "0.128/hidden from scratch, else 5e-5 (1e-4 below 512), 10 times that with --lora"},
               options.lr.values(), 1e-12, 10)
@@ -303,7 +311,8 @@ void add_training_options(OptionSet& set, Options& options) {
               "1e-6 of lamb and adadelta, else 1e-8"},
              options.epsilon, 0, 1);
   set.number({"momentum", "Share that the sum of gradients keeps (sgd)", "0"}, options.momentum, 0,
-             0.999999);
+             0.999999)
+      .on_resume = OnResume::free;
   set.flag({"nesterov", "Nesterov's momentum, for sgd"}, options.nesterov);
   set.number({"rho", "Share that the means of squares keep (adadelta)", "0.9"}, options.rho, 0,
              0.999999);
@@ -339,7 +348,8 @@ void add_training_options(OptionSet& set, Options& options) {
              options.swa_from, 0, 0.999)
       .others = {"swa-start"};
   set.number({"seed", "Seed of weights, order, dropout and, without --data-seed, split"},
-             options.seed, 0, 9e18);
+             options.seed, 0, 9e18)
+      .on_resume = OnResume::free;
   set.number({"eval-every", "Steps between evaluations on the dev split", "each epoch"},
              options.eval_every, 1, kUnbounded)
       .others = {"eval-steps"};
@@ -350,6 +360,7 @@ void add_training_options(OptionSet& set, Options& options) {
   set.flag({"eval-first", "Also evaluate before the first step"}, options.eval_first).others = {
       "eval-on-start"};
   add_early_stop_options(set, options.early_stop);
+  set.on_resume(OnResume::free);
   set.flag({"checkpoint-activations", "Save memory: compute activations again in backward passes"},
            options.checkpoint_activations)
       .others = {"gradient-checkpointing"};
@@ -387,6 +398,7 @@ void add_output_options(OptionSet& set, Options& options) {
       .others = {"reset-dataloader"};
   set.flag({"reset-meters", "Forget the totals and the best scores of the checkpoint"},
            options.reset.meters);
+  set.on_resume(OnResume::told);
   set.value({"save-every", "Steps (100), time (10m) or epochs (0.5e) between checkpoints; or none",
              "1e", "N|TIME|none"},
             "", [&](const std::string& every) { options.save_every = parse_save_every(every); })
@@ -403,6 +415,7 @@ void add_output_options(OptionSet& set, Options& options) {
          {"final", "Weights that become RUN/model: of the last step, or the best on dev"},
          options.final_weights, {{"last", FinalWeights::last}, {"best", FinalWeights::best}})
       .others = {"load-best-model-at-end=best"};
+  set.on_resume(OnResume::free);
   set.path(
       {"trace",
        "Folder for a timeline of each rank and a record of each step (sample ids, loss, hash of "

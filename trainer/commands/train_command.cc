@@ -194,7 +194,6 @@ class Run {
 
   void start() {
     const CurrentRun current{options_.settings,
-                             training_options(*options_.task),
                              metric_,
                              options_.seed,
                              options_.optimizer,

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/options/option_set.h"
 #include "base/text.h"
 #include "trainer/commands/command_line.h"
 #include "trainer/commands/option_groups.h"
@@ -15,7 +14,6 @@
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/run/run_folder.h"
-#include "trainer/tasks/task_input.h"
 #include "trainer/train/sweep_metric.h"
 
 namespace bp::trainer {
@@ -69,14 +67,6 @@ void require_dev(const RunFacts& run, const std::string& option) {
 }
 
 }  // namespace
-
-std::vector<std::string> training_options(TaskInput& task) {
-  OptionSet set("", "", "");
-  task.add_training_options(set);
-  std::vector<std::string> names;
-  for (const Setting& setting : set.settings()) names.push_back(setting.key);
-  return names;
-}
 
 void shorten(Options& options) {
   options.steps = 2;

@@ -12,9 +12,6 @@
 
 namespace bp::trainer {
 
-// Returns the names of the options of the task's training.
-[[nodiscard]] std::vector<std::string> training_options(TaskInput& task);
-
 // Makes a fast dev run: two steps, the smallest evaluations and no checkpoints, which exercise
 // every part of a run.
 void shorten(Options& options);

@@ -98,10 +98,11 @@ CommandLine parse_training(const std::vector<std::string>& arguments,
   OptionSet set(command.command, command.about, command.footer);
   command.add_own(set, o);
   set.group("Options");
-  set.path(
-      {"DATA",
-       "A file (.csv, .tsv, .jsonl, or of the task), a folder of such files, or a store (.sqlite)"},
-      o.data);
+  set.path({"DATA",
+            "A file (.csv, .tsv, .jsonl, or of the task), a folder of such files, or a store "
+            "(.sqlite)"},
+           o.data)
+      .on_resume = OnResume::reason;
   add_data_options(set, o);
   add_case_option(set, o.prepare);
   add_rebuild_option(set, o.prepare);

@@ -1,7 +1,6 @@
 #include "trainer/run/resume.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -102,14 +101,16 @@ bool holds_something(const RunFolder& run) {
   return found.step || !found.skipped.empty() || run.finished() || path_exists(run.file("model"));
 }
 
-// What may have made the data another one.
-void compare_data_options(std::vector<std::string>& lines,
-                          const std::vector<Setting>& there,
-                          const std::vector<Setting>& here) {
-  for (const char* key : {"data", "also", "dev", "test", "limit", "max-length", "long-text",
-                          "vocab", "vocab-size", "cased", "split", "stratify", "dedupe"}) {
-    const auto saved = std::ranges::find(there, key, &Setting::key);
-    if (saved != there.end()) compare(lines, key, saved->value, value_of(here, key));
+// Compares the options with this rule. A checkpoint that was made before an option existed says
+// nothing about it.
+void compare_options(std::vector<std::string>& lines,
+                     OnResume rule,
+                     const std::vector<Setting>& there,
+                     const std::vector<Setting>& here) {
+  for (const Setting& setting : here) {
+    const auto saved = std::ranges::find(there, setting.key, &Setting::key);
+    if (setting.on_resume != rule || saved == there.end()) continue;
+    compare(lines, setting.key, saved->value, setting.value);
   }
 }
 
@@ -175,7 +176,7 @@ std::vector<std::string> differences(const ResumePoint& point, const CurrentRun&
   const bool same_data = state.store == current.store && state.rows == current.rows;
   if (!same_data && !current.reset.data) {
     refused.emplace_back("the data is not what the checkpoint was trained on");
-    compare_data_options(refused, state.options, current.options);
+    compare_options(refused, OnResume::reason, state.options, current.options);
   }
   if (!refused.empty()) {
     std::string text;
@@ -186,50 +187,8 @@ std::vector<std::string> differences(const ResumePoint& point, const CurrentRun&
   }
 
   // Options that change the steps to come, which a user may want.
-  constexpr std::array kAllowed{
-      "epochs",       "steps",          "batch",      "accumulate", "lr",        "warmup",
-      "weight-decay", "epsilon",        "clip",       "dropout",    "precision", "wire",
-      "loss-scale",   "error-feedback", "eval-every", "save-every", "keep",      "keep-best"};
   std::vector<std::string> lines;
-  for (const char* key : kAllowed) {
-    compare(lines, key, value_of(state.options, key), value_of(current.options, key));
-  }
-  // A checkpoint that was made before an option existed says nothing about it.
-  std::vector<std::string> newer = current.task_options;
-  newer.insert(newer.begin(), {"max-tokens",
-                               "curriculum",
-                               "group-lengths",
-                               "schedule",
-                               "cycle",
-                               "force-anneal",
-                               "end-lr",
-                               "power",
-                               "decay-every",
-                               "decay-factor",
-                               "betas",
-                               "nesterov",
-                               "rho",
-                               "best-metric",
-                               "final",
-                               "patience",
-                               "min-improvement",
-                               "target-score",
-                               "max-time",
-                               "keep-every",
-                               "no-optimizer-state",
-                               "eval-first",
-                               "ema",
-                               "swa-from",
-                               "freeze",
-                               "unfreeze-every",
-                               "layer-decay"});
-  newer.emplace_back("lora-dropout");
-  newer.insert(newer.end(), {"teacher", "distill-temperature", "distill-weight", "distill-hidden"});
-  for (const std::string& key : newer) {
-    const auto saved = std::ranges::find(state.options, key, &Setting::key);
-    if (saved == state.options.end()) continue;
-    compare(lines, key, saved->value, value_of(current.options, key));
-  }
+  compare_options(lines, OnResume::told, state.options, current.options);
   for (const auto& [key, there] : state.summation) {
     for (const auto& [own_key, here] : current.summation) {
       if (own_key == key) compare(lines, key, there, here);

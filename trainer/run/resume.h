@@ -32,8 +32,7 @@ struct ResumePoint {
 // What decides the steps of this run, to be compared with a checkpoint.
 struct CurrentRun {
   std::vector<Setting> options;
-  std::vector<std::string> task_options = {};  // the names of those of the task's training
-  MainScore metric = {};                       // by which evaluations are compared
+  MainScore metric = {};  // by which evaluations are compared
   std::uint64_t seed = 0;
   std::string optimizer;
   std::string store;  // its identity

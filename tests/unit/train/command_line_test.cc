@@ -183,6 +183,28 @@ TEST(CommandLine, SettingsKnowTheirOrigin) {
   EXPECT_EQ(parse({"x.csv", "--precision", "auto"}).precision, Precision::automatic);
 }
 
+TEST(CommandLine, SettingsKnowWhatResumingDoesWithThem) {
+  const auto rule = [](const std::string& key) {
+    const Options o = parse({"x.csv"});
+    const auto same = std::ranges::find(o.settings, key, &Setting::key);
+    return same == o.settings.end() ? "none" : std::to_string(static_cast<int>(same->on_resume));
+  };
+  const std::string free = std::to_string(static_cast<int>(OnResume::free));
+  const std::string reason = std::to_string(static_cast<int>(OnResume::reason));
+  const std::string told = std::to_string(static_cast<int>(OnResume::told));
+  for (const char* key : {"run", "seed", "optimizer", "momentum", "label", "device", "store",
+                          "overfit", "trace", "checkpoint-activations", "lora"}) {
+    EXPECT_EQ(rule(key), free) << key;
+  }
+  for (const char* key : {"data", "also", "test", "split", "max-length", "vocab", "cased"}) {
+    EXPECT_EQ(rule(key), reason) << key;
+  }
+  for (const char* key : {"epochs", "batch", "nesterov", "wire", "r-drop", "dropout", "max-time",
+                          "lora-dropout", "final", "save-every"}) {
+    EXPECT_EQ(rule(key), told) << key;
+  }
+}
+
 TEST(CommandLine, DurationsAreThoseOfBprun) {
   using std::chrono::seconds;
   EXPECT_EQ(parse({"x.csv", "--max-time", "1.5h"}).early_stop.max_time, seconds(5400));

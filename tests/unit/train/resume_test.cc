@@ -131,10 +131,12 @@ TEST_F(Differences, WithoutOnesTheListIsEmpty) {
 
 TEST_F(Differences, ThatAreAllowedAreListed) {
   current_.options = {{"seed", "1", ""},
-                      {"batch", "16", ""},
-                      {"lr", "0.001", ""},
-                      {"epochs", "5", ""},
+                      {"epochs", "5", "", OnResume::told},
+                      {"batch", "16", "", OnResume::told},
+                      {"lr", "0.001", "", OnResume::told},
                       {"run", "elsewhere", ""}};
+  point_.state.options.insert(point_.state.options.end(),
+                              {{"epochs", "", ""}, {"run", "here", ""}});
   current_.summation = {{"ranks of each host", "2"}};
   EXPECT_THAT(differences(point_, current_),
               ElementsAre("epochs is not given in the checkpoint, 5 here",
@@ -143,11 +145,10 @@ TEST_F(Differences, ThatAreAllowedAreListed) {
 }
 
 TEST_F(Differences, OfTheTasksOptionsAreListed) {
-  current_.options.insert(current_.options.end(), {{"schedule", "cosine", ""},
-                                                   {"r-drop", "0.5", ""},
-                                                   {"label-smoothing", "0.1", ""},
-                                                   {"newer", "1", ""}});
-  current_.task_options = {"r-drop", "label-smoothing", "newer"};
+  current_.options.insert(current_.options.end(), {{"schedule", "cosine", "", OnResume::told},
+                                                   {"r-drop", "0.5", "", OnResume::told},
+                                                   {"label-smoothing", "0.1", "", OnResume::told},
+                                                   {"newer", "1", "", OnResume::told}});
   point_.state.options.insert(
       point_.state.options.end(),
       {{"schedule", "linear", ""}, {"r-drop", "0", ""}, {"label-smoothing", "0.1", ""}});
