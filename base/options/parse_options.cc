@@ -129,7 +129,9 @@ OptionSet::Found OptionSet::find(const std::string& word) const {
 
 void OptionSet::take(const Option& option, const std::string& value) {
   Given& given = given_[option.name];
-  if (!option.repeatable) given.values.clear();  // the last one counts
+  if (!option.repeatable && !given.values.empty()) {
+    throw InputError(2, concat(option.spelled(), " is given twice"), "leave out one of the two");
+  }
   given.values.push_back(value);
   given.origin = "command line";
 }

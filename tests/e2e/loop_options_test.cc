@@ -110,7 +110,9 @@ TEST_F(LoopOptions, ARunThatEndedEarlyIsFinishedAndContinuesWithMorePatience) {
               HasSubstr("the run in r is finished: it ended after step 6, because the accuracy of "
                         "dev did not improve in 1 evaluation (--patience 1)"));
   EXPECT_TRUE(fs::exists(path("r/report.html"))) << "a refused run keeps its results";
-  const Ended more = in_folder(command(options + "--patience 2"));
+  std::string patient = options;
+  patient.replace(patient.find("--patience 1"), 12, "--patience 2");
+  const Ended more = in_folder(command(patient));
   ASSERT_EQ(more.code, 0) << more.output;
   EXPECT_THAT(more.output, HasSubstr("patience is 1 in the checkpoint, 2 here"));
   EXPECT_EQ(summary_of("r")["steps"], 9);

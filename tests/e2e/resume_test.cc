@@ -39,11 +39,12 @@ class Resume : public ::testing::Test {
     return shell(concat("cd ", folder_, " && ", command));
   }
   // A run of 50 steps per epoch: short, but long enough to be interrupted.
-  static std::string bprun(const std::string& placing, const std::string& options) {
+  static std::string bprun(const std::string& placing,
+                           const std::string& options,
+                           const std::string& model = "tiny") {
     return concat(kBinDir + "/bprun ", placing,
-                  " bert_train reviews.csv --text review --label label --model tiny --batch 16 "
-                  "--epochs 2 --save-every 20 ",
-                  options);
+                  " bert_train reviews.csv --text review --label label --model ", model,
+                  " --batch 16 --epochs 2 --save-every 20 ", options);
   }
   // Starts the command, waits until metrics.jsonl of the run has a line that matches `line`, and
   // runs the shell commands `then`.
@@ -95,7 +96,8 @@ TEST_F(Resume, AStoppedRunIsResumedByTheCommandItPrints) {
   const Ended again = in_folder(command);
   EXPECT_EQ(again.code, 2);
   EXPECT_THAT(again.output, HasSubstr("the run in stopped is finished, with 100 steps"));
-  const Ended never = in_folder(command + " --resume never");
+  const Ended never =
+      in_folder(concat(command.substr(0, command.find("--resume auto")), "--resume never"));
   EXPECT_EQ(never.code, 2);
   EXPECT_THAT(never.output, HasSubstr("the run's folder stopped already exists"));
 }
@@ -174,7 +176,7 @@ TEST_F(Resume, StopAsksTheRunningRunToSaveAndEnd) {
   const Ended not_running = in_folder(kBinDir + "/bert_train stop asked");
   EXPECT_EQ(not_running.code, 66);
   EXPECT_THAT(not_running.output, HasSubstr("no run is active in asked"));
-  const Ended other = in_folder(bprun("-n 2", "--run asked --model mini"));
+  const Ended other = in_folder(bprun("-n 2", "--run asked", "mini"));
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.output,
               HasSubstr("the model's hidden_size is 128 in the checkpoint, 256 here"));

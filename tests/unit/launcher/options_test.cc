@@ -131,6 +131,7 @@ TEST(Options, AreRefusedInOneLineAndAHint) {
   EXPECT_EQ(bad({"--nnodes", "2:20:30", "p"}),
             "bprun: there is no option --nnodes (before the program: --nnodes 2:20:30 p)");
   EXPECT_EQ(bad({"-n", "2:20:30", "p"}), "bprun: Could not convert: -n = 2:20:30");
+  EXPECT_EQ(bad({"-n", "2", "-np", "3", "p"}), "bprun: -n is given twice");
   EXPECT_EQ(bad({"-n", "0", "p"}), "bprun: -n must be 1 or more, not 0");
   EXPECT_EQ(bad({"-n", "x", "p"}), "bprun: Could not convert: -n = x");
   EXPECT_EQ(bad({"-H", "a", "--hosts", "b", "p"}),

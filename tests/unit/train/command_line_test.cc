@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <sstream>
 
@@ -203,6 +204,14 @@ TEST(CommandLine, SettingsKnowWhatResumingDoesWithThem) {
                           "lora-dropout", "final", "save-every"}) {
     EXPECT_EQ(rule(key), told) << key;
   }
+}
+
+TEST(CommandLine, AnOptionIsGivenOnce) {
+  EXPECT_EQ(refusal({"x.csv", "--lr", "1e-3", "--lr=1e-5"}),
+            "--lr is given twice | leave out one of the two");
+  EXPECT_EQ(parse({"x.csv", "--also", "a.csv", "--also", "b.csv"}).prepare.more_sources,
+            (std::vector<std::string>{"a.csv", "b.csv"}))
+      << "a list may be given in parts";
 }
 
 TEST(CommandLine, DurationsAreThoseOfBprun) {
