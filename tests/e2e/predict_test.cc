@@ -122,7 +122,7 @@ TEST_F(Predict, RefusesWhatItCannotDo) {
 TEST_F(Predict, ACtrlCLeavesNoHalfFile) {
   const Ended ended = in_folder("mkfifo in; (sleep 5 > in &) ; timeout -s INT 1 " + kBinDir +
                                 "/bert_train predict r - --out half.csv < in; code=$?; rm in; "
-                                "ls half.csv*; exit $code");
+                                "LC_ALL=C ls half.csv*; exit $code");
   EXPECT_THAT(ended.output, HasSubstr("stopped on request while reading standard input"));
   EXPECT_THAT(ended.output, HasSubstr("No such file"));
 }

@@ -175,7 +175,7 @@ TEST_F(ReportCommand, ARefusedRunLeavesNoFolder) {
   EXPECT_THAT(ended.output, ::testing::EndsWith("\nodd.csv\n"));
   const Ended large = in_folder("mkdir fresh && cd fresh && cp ../data.csv . && " + kBinDir +
                                 "/bert_train data.csv --model tiny --max-parameters 1000; code=$?; "
-                                "ls -d runs; cd .. && rm -r fresh; exit $code");
+                                "LC_ALL=C ls -d runs; cd .. && rm -r fresh; exit $code");
   const Ended empty =
       in_folder("mkdir -p fresh/runs && cp data.csv fresh && " + kBinDir +
                 "/bert_train check fresh >/dev/null; code=$?; rm -r fresh; exit $code");

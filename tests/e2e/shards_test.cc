@@ -40,7 +40,7 @@ class Shards : public test::FolderTest<> {
       out << '\n';
     }
   }
-  [[nodiscard]] std::string names() const { return in_folder("ls -d s* 2>&1").output; }
+  [[nodiscard]] std::string names() const { return in_folder("LC_ALL=C ls -d s* 2>&1").output; }
 };
 
 const std::string kShards = kBinDir + "/bert_train shards runs.txt --vocab vocab.txt --out s ";

@@ -22,7 +22,7 @@ using testing::Not;
 std::string bprun_path() { return kBinDir + "/bprun"; }
 
 TEST(Cause, AFullDisk) {
-  BprunProcess bprun({{"-n", "2", "sh", "-c", "cat /proc/version >/dev/full"}});
+  BprunProcess bprun({{"-n", "2", "sh", "-c", "LC_ALL=C cat /proc/version >/dev/full"}});
   EXPECT_EQ(bprun.finish(), 1);
   EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: the disk is full (df -h shows which)\n"));
 }
