@@ -4,9 +4,11 @@ contain: check_suites.py BUILD_FOLDER. A suite that only a program knows would n
 """
 import collections
 import json
+import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 
 def output_of(*command):
@@ -20,9 +22,16 @@ def suites_in(program):
     return [set(line.split(".")[0].split("/")) for line in lines if re.match(r"[\w/]+\.", line)]
 
 
+def tests_of(build):
+    # In a folder of its own, since ctest begins the log of its folder anew, which another ctest may be writing.
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "CTestTestfile.cmake").write_text(f'subdirs("{pathlib.Path(build).resolve()}")')
+        return json.loads(output_of("ctest", "--test-dir", folder, "--show-only=json-v1"))["tests"]
+
+
 def main():
     listed = collections.defaultdict(set)
-    for test in json.loads(output_of("ctest", "--test-dir", sys.argv[1], "--show-only=json-v1"))["tests"]:
+    for test in tests_of(sys.argv[1]):
         program, *arguments = test.get("command", [""])
         for argument in arguments:
             if argument.startswith("--gtest_filter="):

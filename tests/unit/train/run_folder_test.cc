@@ -128,6 +128,9 @@ TEST_F(RunFolderTest, StoppingNeedsARunningRun) {
 
 TEST_F(RunFolderTest, StoppingInAReadOnlyFolderSaysWhetherARunIsActive) {
   write("run/config.yaml", "");
+  for (const char* name : {"", "run/config.yaml"}) {  // whatever the umask
+    std::filesystem::permissions(path(name), std::filesystem::perms(0755));
+  }
   std::filesystem::permissions(path("run"), std::filesystem::perms(0555));
   const std::string refused = concat("66: no run is active in ", path("run"));
   as_nobody(
