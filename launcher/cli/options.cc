@@ -1,15 +1,15 @@
 #include "launcher/cli/options.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <string_view>
 
 #include "base/refuse.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/cli/check_build.h"
-#include "launcher/cli/check_joining.h"
 #include "launcher/cli/completion.h"
-#include "launcher/cli/env_option.h"
 #include "launcher/cli/option_rows.h"
 #include "launcher/cli/usage_error.h"
 #include "launcher/protocol/hello.h"
@@ -30,6 +30,65 @@ Examples:
   bprun doctor -H a,b                    whether these hosts are fit for a job
   bprun gpus -H a,b                      their GPUs, and who uses them
   bprun sweep SPACE.yaml -- PROGRAM      the program with many sets of options)";
+
+// Those of rank_variables() in launcher/plan and of the agent.
+constexpr std::array<std::string_view, 16> kOfEachRank{
+    "RANK",          "WORLD_SIZE",       "LOCAL_RANK",    "LOCAL_WORLD_SIZE",
+    "GROUP_RANK",    "GROUP_WORLD_SIZE", "MASTER_ADDR",   "MASTER_PORT",
+    "BP_STORE",      "BP_JOB",           "BP_KEY_FD",     "BP_LOCAL_SIZES",
+    "BP_HOST_NAMES", "BP_HOST_RANK",     "BP_GENERATION", "BP_LAUNCH_COMMAND"};
+
+// Refuses a request without a name, and a variable that bprun sets for each rank.
+void check_variables(const std::vector<std::string>& requests) {
+  for (const std::string& request : requests) {
+    const std::string name = request.substr(0, request.find('='));
+    if (name.empty()) {
+      refuse(concat("--env '", request, "' has no name; write --env NAME or --env NAME=VALUE"));
+    }
+    if (std::ranges::find(kOfEachRank, name) != kOfEachRank.end()) {
+      refuse(concat("--env ", name, ": bprun sets ", name,
+                    " for each rank; choose another name, or leave this out"));
+    }
+  }
+}
+
+// Checks the options that go with --serve and --join.
+void check_joining(const Options& options) {
+  if (!options.serve_port && !options.join) return;
+  if (options.serve_port && options.join) refuse("give only one of --serve and --join");
+  const std::string mode = options.serve_port ? "--serve" : "--join";
+  if (options.host_list || options.hostfile || options.host_map || options.selection.include ||
+      options.selection.exclude) {
+    refuse(concat(
+        mode,
+        " cannot be combined with -H, --hostfile, --hosts, --include and --exclude: the hosts "
+        "are those that join"));
+  }
+  if (options.join && options.dry_run) {
+    refuse(
+        "--join cannot be combined with --dry-run: only the server knows what will be started; run "
+        "--dry-run there");
+  }
+  if (options.max_restarts > 0) {
+    refuse(
+        concat(mode,
+               " cannot be combined with --max-restarts: after a failure the machines would have "
+               "to join again"));
+  }
+  if (options.serve_port && (*options.serve_port < 0 || *options.serve_port > 65535)) {
+    refuse(concat("--serve must be a port from 0 to 65535, not ", *options.serve_port));
+  }
+  if (options.serve_port && !options.ranks) {
+    refuse("--serve needs -n, the number of ranks of the job");
+  }
+  const int least = options.serve_port ? 0 : 1;
+  if (options.slots < least || options.slots > kMaxSlots) {
+    refuse(concat("--slots must be from ", least, " to ", kMaxSlots, ", not ", options.slots));
+  }
+  if (options.first_rank && (*options.first_rank < 0 || options.slots == 0)) {
+    refuse("--first-rank must be 0 or more, and needs --slots 1 or more");
+  }
+}
 
 void check_restarts(const Options& options) {
   if (options.min_ranks && options.max_restarts == 0) {
@@ -56,6 +115,19 @@ void check_options(const OptionSet& set, const Options& options) {
   if ((set.given("slots") || options.first_rank) && !options.join && !options.serve_port) {
     refuse("--slots and --first-rank need --serve or --join");
   }
+}
+
+// Returns bprun's own words with "--env NAME" for each "--env NAME=VALUE", also where it is spelled
+// --env=NAME=VALUE or -x.
+std::vector<std::string> without_values_of_env(std::vector<std::string> words) {
+  bool is_value = false;
+  for (std::string& word : words) {
+    const bool joined = word.starts_with("--env=") || word.starts_with("-x=");
+    const std::size_t name = joined ? word.find('=') + 1 : 0;
+    if (is_value || joined) word.erase(std::min(word.find('=', name), word.size()));
+    is_value = !is_value && (word == "--env" || word == "-x");
+  }
+  return words;
 }
 
 }  // namespace

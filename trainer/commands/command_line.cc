@@ -12,12 +12,8 @@
 #include "base/nearest.h"
 #include "base/options/option_set.h"
 #include "base/text.h"
-#include "trainer/commands/model_options.h"
+#include "trainer/commands/parse_commands.h"
 #include "trainer/commands/program_help.h"
-#include "trainer/commands/runs_options.h"
-#include "trainer/commands/shards_options.h"
-#include "trainer/commands/sweep_options.h"
-#include "trainer/commands/training_options.h"
 #include "trainer/data/input_error.h"
 
 namespace bp::trainer {

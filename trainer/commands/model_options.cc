@@ -1,11 +1,9 @@
-#include "trainer/commands/model_options.h"
-
 #include <utility>
 
 #include "base/text.h"
 #include "trainer/commands/evaluation_source.h"
+#include "trainer/commands/parse_commands.h"
 #include "trainer/commands/parse_options.h"
-#include "trainer/commands/training_options.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/run/run_paths.h"

@@ -1,8 +1,7 @@
-#include "trainer/commands/runs_options.h"
-
 #include <utility>
 
 #include "base/options/option_set.h"
+#include "trainer/commands/parse_commands.h"
 
 namespace bp::trainer {
 namespace {

@@ -6,6 +6,7 @@
 #include "base/input_error.h"
 #include "base/options/option_set.h"
 #include "base/text.h"
+#include "trainer/commands/parse_commands.h"
 
 namespace bp::trainer {
 namespace {

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "trainer/commands/command_line.h"
 #include "trainer/tasks/pretrain/make_instances.h"
 
 namespace bp::trainer {
@@ -23,9 +22,5 @@ struct ShardsOptions {
 
 // Returns the most masked tokens of an instance in NVIDIA's recipe: 20 up to 128 tokens, else 80.
 [[nodiscard]] int default_masked(int max_length);
-
-// Parses what follows `bert_train shards`. The result has Options::shards, unless it is a text to
-// print. Throws InputError (2).
-[[nodiscard]] CommandLine parse_shards(const std::vector<std::string>& arguments);
 
 }  // namespace bp::trainer

@@ -1,10 +1,9 @@
-#include "trainer/commands/sweep_options.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "base/options/option_set.h"
 #include "base/text.h"
+#include "trainer/commands/parse_commands.h"
 #include "trainer/data/input_error.h"
 
 namespace bp::trainer {

@@ -1,9 +1,8 @@
-#include "trainer/commands/training_options.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "base/text.h"
+#include "trainer/commands/parse_commands.h"
 #include "trainer/commands/parse_options.h"
 #include "trainer/commands/scale_worlds.h"
 #include "trainer/data/input_error.h"
