@@ -27,15 +27,15 @@ std::vector<PredictionColumn> CustomScorer::columns() const {
 }
 
 void CustomScorer::keep(const Batch& block,
-                           const at::Tensor& outputs,
-                           std::vector<float>& kept) const {
+                        const at::Tensor& outputs,
+                        std::vector<float>& kept) const {
   const auto* const numbers = outputs.const_data_ptr<float>();
   kept.insert(kept.end(), numbers, numbers + block.rows * outputs.size(1));
 }
 
 void CustomScorer::set_fields(const Sample& sample,
-                                 std::span<const float> kept,
-                                 std::vector<std::string>& fields) const {
+                              std::span<const float> kept,
+                              std::vector<std::string>& fields) const {
   const std::size_t answers = task_->answers().size();
   fields.assign(answers, "");
   const std::vector<double> numbers = answers_of(sample, answers);
@@ -52,7 +52,8 @@ void CustomScorer::set_fields(const Sample& sample,
 CustomScorer::Answered CustomScorer::answered() const {
   Answered all;
   for (std::int64_t i = 0; i < store().size(split()); ++i) {
-    const std::vector<double> answers = answers_of(store().load(split(), i), task_->answers().size());
+    const std::vector<double> answers =
+        answers_of(store().load(split(), i), task_->answers().size());
     if (answers.empty()) continue;
     const float* const outputs = kept().data() + static_cast<std::size_t>(i) * outputs_;
     all.outputs.insert(all.outputs.end(), outputs, outputs + outputs_);

@@ -39,9 +39,7 @@ class GapScorer : public Scorer {
   [[nodiscard]] std::vector<ResultFile> files() const override;
 
  private:
-  void count(const Batch& block,
-             const at::Tensor& outputs,
-             std::span<const float> kept) override;
+  void count(const Batch& block, const at::Tensor& outputs, std::span<const float> kept) override;
   // The samples with the highest loss.
   [[nodiscard]] ErrorRows worst_rows() const;
 

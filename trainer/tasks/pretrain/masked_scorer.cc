@@ -49,8 +49,8 @@ std::vector<PredictionColumn> MaskedScorer::columns() const {
 }
 
 void MaskedScorer::keep(const Batch& block,
-                           const at::Tensor& outputs,
-                           std::vector<float>& kept) const {
+                        const at::Tensor& outputs,
+                        std::vector<float>& kept) const {
   struct Row {
     int masked = 0;
     int right = 0;
@@ -79,8 +79,8 @@ void MaskedScorer::keep(const Batch& block,
 }
 
 void MaskedScorer::set_fields(const Sample& /*sample*/,
-                                 std::span<const float> kept,
-                                 std::vector<std::string>& fields) const {
+                              std::span<const float> kept,
+                              std::vector<std::string>& fields) const {
   fields.assign(1, concat(kept[0]));
   fields.push_back(concat(kept[1]));
   fields.push_back(kept[0] == 0 ? "" : concat(kept[2]));

@@ -37,9 +37,7 @@ class MaskedScorer : public Scorer {
                                                const std::string& predictions) const override;
 
  private:
-  void count(const Batch& block,
-             const at::Tensor& outputs,
-             std::span<const float> kept) override;
+  void count(const Batch& block, const at::Tensor& outputs, std::span<const float> kept) override;
 
   std::int64_t samples_;
   bool pairs_;

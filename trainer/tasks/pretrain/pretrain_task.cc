@@ -109,7 +109,6 @@ class PretrainTask : public Task {
     return tiles;
   }
 
-
   void configure(BertConfig& config, const SampleStore& store) const override {
     config.head = {{kArchitectures, pairs_ ? kPairModel : kMaskedModel}};
     if (!pairs_) return;

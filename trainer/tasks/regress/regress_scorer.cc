@@ -22,15 +22,15 @@ std::vector<PredictionColumn> RegressScorer::columns() const {
 }
 
 void RegressScorer::keep(const Batch& block,
-                            const at::Tensor& outputs,
-                            std::vector<float>& kept) const {
+                         const at::Tensor& outputs,
+                         std::vector<float>& kept) const {
   const auto* numbers = outputs.const_data_ptr<float>();
   kept.insert(kept.end(), numbers, numbers + block.rows);
 }
 
 void RegressScorer::set_fields(const Sample& sample,
-                                  std::span<const float> kept,
-                                  std::vector<std::string>& fields) const {
+                               std::span<const float> kept,
+                               std::vector<std::string>& fields) const {
   const std::optional<double> target = target_of(sample);
   fields.assign(1, target ? number_text(*target) : "");
   fields.push_back(number_text(double{kept.front()}));

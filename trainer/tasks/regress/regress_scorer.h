@@ -31,9 +31,7 @@ class RegressScorer : public Scorer {
   [[nodiscard]] std::string sections() const override;
 
  private:
-  void count(const Batch& block,
-             const at::Tensor& outputs,
-             std::span<const float> kept) override;
+  void count(const Batch& block, const at::Tensor& outputs, std::span<const float> kept) override;
   // The samples that have a target, in the store's order.
   [[nodiscard]] std::vector<ScoredNumber> scored() const;
   [[nodiscard]] RegressScores scores() const;

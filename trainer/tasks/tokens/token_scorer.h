@@ -38,9 +38,7 @@ class TokenScorer : public Scorer {
   [[nodiscard]] std::vector<ResultFile> files() const override;
 
  private:
-  void count(const Batch& block,
-             const at::Tensor& outputs,
-             std::span<const float> kept) override;
+  void count(const Batch& block, const at::Tensor& outputs, std::span<const float> kept) override;
   // Returns the model's number of a target; -1: the token has none.
   [[nodiscard]] int tag_of(std::int64_t target) const;
 

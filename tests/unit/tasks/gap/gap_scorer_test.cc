@@ -107,8 +107,7 @@ TEST_F(GapScoring, WritesKagglesFileAlsoWithoutAnswers) {
   EXPECT_EQ(files[0].name, "kaggle.csv");
   EXPECT_THAT(files[0].content, HasSubstr("ID,A,B,NEITHER\n\"x,1\",0.576116"));
   std::vector<std::string> fields;
-  scorer->set_fields(rows.load(Split::test, 1), std::span(scorer->kept()).subspan(3, 3),
-                                 fields);
+  scorer->set_fields(rows.load(Split::test, 1), std::span(scorer->kept()).subspan(3, 3), fields);
   EXPECT_THAT(fields, ElementsAre("x2", "", "A", "0.576117", "0.211942", "0.211942"));
 }
 
