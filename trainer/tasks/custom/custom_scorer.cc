@@ -117,8 +117,9 @@ std::vector<std::string> CustomScorer::lines(const std::string& name,
   }
   constexpr int kDigits = 4;
   std::string line = name + ":";
-  for (const auto& [key, value] : all.scores)
+  for (const auto& [key, value] : all.scores) {
     line += concat(" ", key, " ", fixed(value, kDigits), ",");
+  }
   return {concat(line, " ", samples)};
 }
 
