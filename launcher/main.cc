@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/quoted.h"
 #include "base/standard_output.h"
 #include "base/text.h"
 #include "bp/error.h"
@@ -26,7 +27,6 @@
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/report/likely_cause.h"
-#include "launcher/report/quoted.h"
 #include "launcher/serve/join_server.h"
 #include "launcher/supervise/restarts.h"
 #include "launcher/tools/sweep_program.h"

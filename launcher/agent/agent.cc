@@ -16,6 +16,7 @@
 #include <variant>
 
 #include "base/job_key.h"
+#include "base/quoted.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/agent/channel.h"
@@ -35,7 +36,6 @@
 #include "launcher/protocol/sealed_job.h"
 #include "launcher/protocol/timing.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 namespace {

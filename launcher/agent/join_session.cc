@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "base/quoted.h"
 #include "launcher/hosts/rank_list.h"
-#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 

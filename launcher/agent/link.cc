@@ -12,12 +12,12 @@
 #include <utility>
 #include <variant>
 
+#include "base/quoted.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/agent/agent.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/program.h"
-#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 

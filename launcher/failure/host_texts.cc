@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/quoted.h"
 #include "base/text.h"
 #include "launcher/cli/usage_error.h"
 #include "launcher/failure/rank_texts.h"
@@ -13,7 +14,6 @@
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/report/likely_cause.h"
-#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 namespace {

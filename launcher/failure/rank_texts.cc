@@ -2,11 +2,11 @@
 
 #include <sys/wait.h>
 
+#include "base/quoted.h"
 #include "base/text.h"
 #include "launcher/hosts/rank_list.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 namespace {

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/quoted.h"
 #include "base/text.h"
 #include "launcher/plan/environment_differences.h"
 #include "launcher/plan/rank_environment.h"
@@ -17,7 +18,6 @@
 #include "launcher/process/environment_list.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 namespace {

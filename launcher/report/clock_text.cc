@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <array>
+#include <cstdint>
 #include <cstdio>
 
 namespace bp::launcher {
@@ -41,6 +42,10 @@ std::string elapsed_text(std::chrono::milliseconds elapsed) {
   }
   const long long seconds = std::chrono::floor<std::chrono::seconds>(elapsed).count();
   return formatted<64>("%02lld:%02lld:%02lld", seconds / 3600, seconds / 60 % 60, seconds % 60);
+}
+
+std::string elapsed_text(double seconds) {
+  return elapsed_text(std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000)));
 }
 
 }  // namespace bp::launcher

@@ -10,5 +10,6 @@ namespace bp::launcher {
 [[nodiscard]] std::string date_and_time(
     std::chrono::system_clock::time_point time);  // 2026-11-20 18:58:39.412
 [[nodiscard]] std::string elapsed_text(std::chrono::milliseconds elapsed);  // 0.4 s, 00:12:41
+[[nodiscard]] std::string elapsed_text(double seconds);
 
 }  // namespace bp::launcher

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/quoted.h"
 #include "base/text.h"
-#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "launcher/report/quoted.h"
+#include "base/quoted.h"
 
 namespace bp::launcher {
 

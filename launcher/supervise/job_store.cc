@@ -3,13 +3,13 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/quoted.h"
 #include "base/resume_words.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/store/report_keys.h"
 #include "launcher/agent/liveness_check.h"
 #include "launcher/network/port_holder.h"
-#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 namespace {

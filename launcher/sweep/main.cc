@@ -6,10 +6,10 @@
 #include <system_error>
 #include <vector>
 
+#include "base/quoted.h"
 #include "base/standard_output.h"
 #include "bp/error.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/report/quoted.h"
 #include "launcher/sweep/commands/run_sweep.h"
 #include "launcher/sweep/commands/subcommand.h"
 #include "launcher/sweep/relay/host_relay.h"

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/quoted.h"
 #include "launcher/process/program.h"
-#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <variant>
 
+#include "base/quoted.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/cli/option_rows.h"
@@ -14,7 +15,6 @@
 #include "launcher/process/process_tree.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/report/quoted.h"
 #include "launcher/tools/doctor.h"
 #include "launcher/tools/gpu_table.h"
 

@@ -2,11 +2,11 @@
 // config.yaml and reads them again, except for values that are not UTF-8, which YAML cannot hold.
 #include <cstdlib>
 
+#include "base/utf8.h"
 #include "fuzz.h"
 #include "input_file.h"
 #include "trainer/commands/command_line.h"
 #include "trainer/run/run_settings.h"
-#include "trainer/text/utf8.h"
 
 namespace {
 
@@ -29,7 +29,7 @@ FUZZ_TARGET(config_file) {
     if (again.size() != settings.size()) std::abort();
     for (std::size_t i = 0; i < again.size(); ++i) {
       const bool same = again[i].value == settings[i].value;
-      const bool text = find_invalid_utf8(settings[i].value) == std::string::npos;
+      const bool text = bp::find_invalid_utf8(settings[i].value) == std::string::npos;
       if (again[i].key != settings[i].key || (text && !same)) std::abort();
     }
   });

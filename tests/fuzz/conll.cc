@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
 #include "fuzz.h"
 #include "input_file.h"
 #include "trainer/tasks/tokens/entities.h"
 #include "trainer/tasks/tokens/sentence_windows.h"
-#include "trainer/text/utf8.h"
 
 namespace {
 
@@ -20,7 +20,7 @@ void check_words(const Sentence& sentence) {
   if (sentence.words.empty() || sentence.line < 1) std::abort();
   if (!sentence.tags.empty() && sentence.tags.size() != sentence.words.size()) std::abort();
   for (const std::string& word : sentence.words) {
-    if (word.empty() || bp::trainer::find_invalid_utf8(word) != std::string::npos) std::abort();
+    if (word.empty() || bp::find_invalid_utf8(word) != std::string::npos) std::abort();
   }
 }
 

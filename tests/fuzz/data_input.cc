@@ -2,11 +2,11 @@
 // other bytes: they are the file, or its content in one or two compressed parts, perhaps cut.
 #include <array>
 
+#include "base/utf8.h"
 #include "fuzz.h"
 #include "input_file.h"
 #include "tests/support/compressed.h"
 #include "trainer/data/open_input.h"
-#include "trainer/text/utf8.h"
 
 namespace {
 
@@ -41,7 +41,7 @@ void read_raw(const std::string& path, const std::string& encoding) {
   if (a.problem.empty() && a.bytes != b.bytes) std::abort();
   if (!a.bytes.starts_with(b.bytes) && !b.bytes.starts_with(a.bytes)) std::abort();
   const bool converted = !encoding.empty() && encoding != "utf-8";
-  if (converted && bp::trainer::find_invalid_utf8(a.bytes) != std::string::npos) std::abort();
+  if (converted && bp::find_invalid_utf8(a.bytes) != std::string::npos) std::abort();
 }
 
 }  // namespace

@@ -4,12 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "fuzz.h"
 #include "input_file.h"
 #include "tests/support/classify_data.h"
 #include "trainer/data/json_keys.h"
 #include "trainer/data/json_lines_reader.h"
-#include "trainer/text/utf8.h"
 
 namespace {
 
@@ -67,7 +67,7 @@ FUZZ_TARGET(json_lines) {
     while (reader.next()) {
       compare(reader, keys[0], arrays);
       for (const std::string_view value : {reader.value(0), reader.value(1)}) {
-        if (find_invalid_utf8(value) != std::string_view::npos) std::abort();
+        if (bp::find_invalid_utf8(value) != std::string_view::npos) std::abort();
       }
       if (reader.place().empty()) std::abort();
     }

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/utf8.h"
 #include "fuzz.h"
 #include "input_file.h"
-#include "trainer/text/utf8.h"
 
 FUZZ_TARGET(label_map) {
   using namespace bp::trainer;
@@ -18,7 +18,7 @@ FUZZ_TARGET(label_map) {
     const LabelMap map(path, "");
     if (map.classes().empty()) std::abort();
     for (const std::string& name : map.classes()) {
-      if (name.empty() || find_invalid_utf8(name) != std::string::npos) std::abort();
+      if (name.empty() || bp::find_invalid_utf8(name) != std::string::npos) std::abort();
       if (std::ranges::count(map.classes(), name) != 1) std::abort();
       if (!map.place_of(name).starts_with(path)) std::abort();
     }

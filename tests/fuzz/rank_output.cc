@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/quoted.h"
+#include "base/utf8.h"
 #include "fuzz.h"
 #include "launcher/report/likely_cause.h"
 #include "launcher/report/line_assembler.h"
-#include "launcher/report/quoted.h"
 #include "launcher/report/same_warnings.h"
-#include "trainer/text/utf8.h"
 
 namespace {
 
@@ -20,9 +20,9 @@ void require(bool holds) {
 
 // The text must be valid UTF-8 without control characters of a terminal.
 void require_harmless(std::string_view text) {
-  require(bp::trainer::find_invalid_utf8(text) == std::string_view::npos);
+  require(bp::find_invalid_utf8(text) == std::string_view::npos);
   for (std::size_t at = 0; at < text.size();) {
-    const char32_t c = bp::trainer::next_code_point(text, at);
+    const char32_t c = bp::next_code_point(text, at);
     require(c == '\n' || c == '\t' || (c >= 0x20 && c < 0x7f) || c > 0x9f);
   }
 }

@@ -2,11 +2,11 @@
 // the options.
 #include "trainer/data/table.h"
 
+#include "base/utf8.h"
 #include "fuzz.h"
 #include "input_file.h"
 #include "tests/support/classify_data.h"
 #include "trainer/tasks/classify/label_form.h"
-#include "trainer/text/utf8.h"
 
 FUZZ_TARGET(table) {
   using namespace bp::trainer;
@@ -36,9 +36,9 @@ FUZZ_TARGET(table) {
       if (columns == 0) columns = reader.fields().size();
       if (reader.fields().size() != columns) std::abort();
       for (const std::string_view field : reader.fields()) {
-        if (find_invalid_utf8(field) != std::string_view::npos) std::abort();
+        if (bp::find_invalid_utf8(field) != std::string_view::npos) std::abort();
         const auto label = formed_label(field, {.trim = true, .round = dialect.header});
-        if (label && find_invalid_utf8(*label) != std::string_view::npos) std::abort();
+        if (label && bp::find_invalid_utf8(*label) != std::string_view::npos) std::abort();
       }
       if (reader.place().empty()) std::abort();
     }

@@ -8,12 +8,12 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "fuzz.h"
 #include "input_file.h"
 #include "tests/support/token_database.h"
 #include "trainer/tasks/classify/token_queues.h"
 #include "trainer/tasks/classify/token_samples.h"
-#include "trainer/text/utf8.h"
 
 namespace {
 
@@ -43,7 +43,7 @@ std::size_t count_samples(const std::string& path) {
     last = samples.sample_id();
     if (std::ranges::any_of(samples.ids(), [](std::int32_t id) { return id < 0; })) std::abort();
     if (!samples.ids().empty() && samples.ids().back() == 0) std::abort();
-    if (bp::trainer::find_invalid_utf8(samples.label()) != std::string::npos) std::abort();
+    if (bp::find_invalid_utf8(samples.label()) != std::string::npos) std::abort();
   }
   return count;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "base/quoted.h"
 #include "bp/environment.h"
 #include "bp/error.h"
 #include "trainer/commands/extension_check.h"
@@ -24,8 +25,8 @@ bool prints_before_rendezvous() {
 }  // namespace
 
 void print_problem(const std::string& text, const std::string& hint) {
-  std::fprintf(stderr, "bert_train: %s\n", text.c_str());
-  if (!hint.empty()) std::fprintf(stderr, "hint: %s\n", hint.c_str());
+  std::fprintf(stderr, "bert_train: %s\n", printable(text).c_str());
+  if (!hint.empty()) std::fprintf(stderr, "hint: %s\n", printable(hint).c_str());
 }
 
 std::optional<int> answer(const std::vector<std::string>& arguments,

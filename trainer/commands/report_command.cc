@@ -1,18 +1,15 @@
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/report/section.h"
 #include "base/text.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/results.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/whole_file.h"
-#include "trainer/report/chart.h"
-#include "trainer/report/page.h"
 #include "trainer/report/report.h"
-#include "trainer/report/shown_text.h"
 #include "trainer/report/terminal_width.h"
 #include "trainer/runs/comparison.h"
 #include "trainer/runs/estimate.h"
@@ -21,22 +18,12 @@
 namespace bp::trainer {
 namespace {
 
-void print_text(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
-}
-
 std::string file_page(const std::string& path, const ScoredFile& scored) {
-  std::string rows;
-  for (const auto& [key, value] : scored.summary.scores) {
-    rows +=
-        concat("<tr><th scope=\"row\">", html(key), "</th><td>", score_text(value), "</td></tr>\n");
-  }
-  return page(
-      path, concat("<header><h1>", html(path),
-                   "</h1></header>\n<section class=\"card\"><h2>Scores</h2>\n<table><tbody>", rows,
-                   "</tbody></table></section>\n", scored.sections,
-                   "<footer>Written by bert_train report.</footer>\n"));
+  Section scores{.title = "Scores", .table = {.columns = {{}, {}}}};
+  for (const auto& [key, value] : scored.summary.scores) scores.table.add({key, score_text(value)});
+  return page_html({.title = path,
+                    .sections = joined({{scores}, scored.sections}),
+                    .footer = "Written by bert_train report."});
 }
 
 // Prints the scores of a file, and returns the page about it.

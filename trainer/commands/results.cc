@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "base/output_place.h"
+#include "base/quoted.h"
 #include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
@@ -41,10 +42,12 @@ void require_writable(const std::string& file, const std::string& option) {
                    "name a file in a folder that exists and that you may write to");
 }
 
-void print_line(const std::string& text) {
-  std::fputs((text + "\n").c_str(), stdout);
+void print_text(const std::string& text) {
+  std::fputs(printable(text).c_str(), stdout);
   std::fflush(stdout);
 }
+
+void print_line(const std::string& text) { print_text(text + '\n'); }
 
 // A task with a value for each token scores these.
 std::string folded_texts(const SampleStore& store, Split split) {

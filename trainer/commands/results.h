@@ -20,7 +20,9 @@ namespace bp::trainer {
 // of work and not after them. An empty name means no file.
 void require_writable(const std::string& file, const std::string& option = "--out");
 
-// Writes to stdout, with a line feed.
+// Write to stdout what people read: nothing in it controls a terminal. print_line() adds a line
+// feed.
+void print_text(const std::string& text);
 void print_line(const std::string& text);
 // Returns "22 samples of 3 texts" if long texts of the split are folded into several samples, which
 // each have the text's answer; else "".

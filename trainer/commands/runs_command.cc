@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "trainer/commands/commands.h"
+#include "trainer/commands/results.h"
 #include "trainer/report/terminal_width.h"
 #include "trainer/runs/run_list.h"
 
@@ -14,17 +15,14 @@ int run_runs(Communicator& world, const Options& options) {
   std::vector<ListedRun> runs = list_runs(options.source);
   sort_runs(runs, options.sort);
   const std::string metric = sorts_by_score(options.sort) ? options.sort : "";
-  std::string text;
-  if (options.list_format == "csv") {
-    text = runs_csv(runs, metric);
-  } else if (options.list_format == "json") {
-    text = runs_json(runs, metric);
+  if (options.list_format == "csv" || options.list_format == "json") {
+    const bool csv = options.list_format == "csv";
+    std::fputs((csv ? runs_csv(runs, metric) : runs_json(runs, metric)).c_str(), stdout);
+    std::fflush(stdout);
   } else {
-    text = runs.empty() ? concat("no runs in ", options.source, "\n")
-                        : runs_text(runs, metric, columns_of_stdout());
+    print_text(runs.empty() ? concat("no runs in ", options.source, "\n")
+                            : runs_text(runs, metric, columns_of_stdout()));
   }
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
   return 0;
 }
 

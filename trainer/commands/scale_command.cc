@@ -28,7 +28,6 @@
 #include "trainer/report/terminal_width.h"
 #include "trainer/runs/estimate.h"
 #include "trainer/runs/scaling.h"
-#include "trainer/runs/text_table.h"
 #include "trainer/share/temporary_folder.h"
 
 namespace bp::trainer {
@@ -173,7 +172,7 @@ int run_scale(Communicator& world, const Options& options) {
     measured.push_back(measure_world(name, options, folder.path()));
   }
   const std::vector<ScalingRow> rows = scaling_rows(measured);
-  std::fputs(text_table(scaling_table(rows), columns_of_stdout()).c_str(), stdout);
+  print_text(terminal_text(scaling_table(rows), {.columns = columns_of_stdout()}));
   write_scaling(rows, options);
   return 0;
 }

@@ -98,7 +98,7 @@ void write_report(const TrainResults& run, const RunSummary& summary, const Scor
   report.higher_is_better = run.metric.higher_is_better;
   report.tiles = tiles_of(run, summary);
   if (scorer != nullptr) {
-    report.results = scorer->sections() + lengths_section(lengths_in(run.store));
+    report.results = joined({scorer->sections(), {lengths_section(lengths_in(run.store))}});
     report.result_files = {"predictions.csv"};
     for (const ResultFile& file : scorer->files()) report.result_files.push_back(file.name);
   }

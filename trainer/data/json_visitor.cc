@@ -1,8 +1,8 @@
 #include "trainer/data/json_visitor.h"
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "trainer/data/json_field.h"
-#include "trainer/text/utf8.h"
 
 namespace bp::trainer {
 namespace {

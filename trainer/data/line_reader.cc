@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/open_input.h"
-#include "trainer/text/utf8.h"
 
 namespace bp::trainer {
 

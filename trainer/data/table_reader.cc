@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/open_input.h"
 #include "trainer/data/separator.h"
-#include "trainer/text/utf8.h"
 
 namespace bp::trainer {
 namespace {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/report/section.h"
+
 namespace bp::trainer {
 
 // How many rows a task names, and how many of them show without a click, and on a terminal.
@@ -28,9 +30,8 @@ struct ErrorRows {
   std::vector<ErrorRow> rows = {};  // the worst first
 };
 
-// Returns the section as HTML; empty without rows. A long text is folded after its beginning, and
-// so are the rows behind the first ones.
-[[nodiscard]] std::string error_section(const ErrorRows& errors);
+// The rows behind the first ones are folded. It is left out without rows.
+[[nodiscard]] Section error_section(const ErrorRows& errors);
 
 // Returns the first rows, each as one line and the beginning of its text as a second one; empty
 // without rows.

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/report/section.h"
+
 namespace bp::trainer {
 
 struct SplitLengths {
@@ -13,7 +15,7 @@ struct SplitLengths {
   std::string folded = {};                // "22 samples of 3 texts"; empty: as many texts
 };
 
-// Returns the section as HTML; empty if no split has samples.
-[[nodiscard]] std::string lengths_section(std::vector<SplitLengths> splits);
+// It is left out if no split has samples.
+[[nodiscard]] Section lengths_section(std::vector<SplitLengths> splits);
 
 }  // namespace bp::trainer

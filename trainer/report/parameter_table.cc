@@ -5,16 +5,6 @@
 #include "trainer/report/shown_text.h"
 
 namespace bp::trainer {
-namespace {
-
-std::string row_of(const ModelPart& part, const std::string& rate) {
-  return concat("<tr><th scope=\"row\">", html(part.name), "</th><td>",
-                with_commas(part.parameters), "</td><td>", with_commas(part.trained), "</td><td>",
-                with_commas(part.parameters - part.trained), "</td><td>", rate, "</td></tr>\n");
-}
-
-}  // namespace
-
 ModelPart sum_of(const std::vector<ModelPart>& parts) {
   ModelPart sum{.name = "all"};
   for (const ModelPart& part : parts) {
@@ -24,22 +14,24 @@ ModelPart sum_of(const std::vector<ModelPart>& parts) {
   return sum;
 }
 
-std::string parameters_section(const std::vector<ModelPart>& parts) {
-  if (parts.empty()) return "";
-  std::string rows;
-  for (const ModelPart& part : parts) {
-    rows += row_of(part, part.trained == 0 ? "&ndash;" : brief(part.rate));
-  }
+Section parameters_section(const std::vector<ModelPart>& parts) {
   const ModelPart all = sum_of(parts);
-  return concat("<section class=\"card\"><h2>Parameters</h2>\n<p class=\"quiet\">",
-                with_commas(all.parameters), " parameters, of which ", with_commas(all.trained),
-                " are trained.</p>\n<details><summary>of each part</summary><div class=\"scroll\" "
-                "tabindex=\"0\"><table><thead><tr><th scope=\"col\">part</th><th "
-                "scope=\"col\">parameters</th>"
-                "<th scope=\"col\">trained</th><th scope=\"col\">frozen</th>"
-                "<th scope=\"col\">rate factor</th></tr></thead>\n<tbody>\n",
-                rows, "</tbody>\n<tfoot>\n", row_of(all, ""),
-                "</tfoot></table></div></details></section>\n");
+  Section section{.title = "Parameters",
+                  .note = concat(with_commas(all.parameters), " parameters, of which ",
+                                 with_commas(all.trained), " are trained."),
+                  .table = table_of({"part", "parameters", "trained", "frozen", "rate factor"}),
+                  .open = 0,
+                  .fold = "of each part"};
+  const auto add = [&](const ModelPart& part, const std::string& rate, Table::Row::Kind kind) {
+    section.table.add({part.name, with_commas(part.parameters), with_commas(part.trained),
+                       with_commas(part.parameters - part.trained), rate},
+                      kind);
+  };
+  for (const ModelPart& part : parts) {
+    add(part, part.trained == 0 ? "-" : brief(part.rate), Table::Row::Kind::body);
+  }
+  if (!parts.empty()) add(all, "", Table::Row::Kind::foot);
+  return section;
 }
 
 }  // namespace bp::trainer

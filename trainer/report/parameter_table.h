@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/report/section.h"
+
 namespace bp::trainer {
 
 struct ModelPart {
@@ -18,7 +20,7 @@ struct ModelPart {
 // Returns the sums, with the name "all".
 [[nodiscard]] ModelPart sum_of(const std::vector<ModelPart>& parts);
 
-// Returns a folded section of report.html; empty without parts.
-[[nodiscard]] std::string parameters_section(const std::vector<ModelPart>& parts);
+// Folded. It is left out without parts.
+[[nodiscard]] Section parameters_section(const std::vector<ModelPart>& parts);
 
 }  // namespace bp::trainer

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "base/report/table.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/report/json.h"
@@ -14,20 +15,6 @@ std::string json_string(const std::string& text) {
 }
 
 }  // namespace
-
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string out = "\"";
-  for (const char c : text) {
-    out += c;
-    if (c == '"') {
-      out += '"';
-    }
-  }
-  return out + '"';
-}
 
 std::string probability_text(double probability) {
   char text[32];

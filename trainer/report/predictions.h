@@ -65,9 +65,6 @@ class PredictionsWriter {
   std::int64_t last_id_ = -1;
 };
 
-// Returns `text` as one field of a CSV line.
-[[nodiscard]] std::string csv_field(std::string_view text);
-
 // Returns a probability with six decimals.
 [[nodiscard]] std::string probability_text(double probability);
 

@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <set>
-#include <vector>
+#include <utility>
 
+#include "base/report/section.h"
 #include "base/text.h"
 #include "trainer/data/numbers.h"
 #include "trainer/report/shown_text.h"
@@ -40,6 +42,41 @@ bool share_main_score(const std::vector<RunRecord>& runs) {
   });
 }
 
+Series train_loss_of(const RunRecord& run) {
+  Series series{.look = Series::Look::smooth};
+  for (const StepRecord& record : run.metrics.steps) {
+    series.x.push_back(static_cast<double>(record.step));
+    series.y.push_back(record.loss);
+  }
+  return series;
+}
+
+Series dev_of(const RunRecord& run, const std::string& key) {
+  Series series{.look = Series::Look::dots};
+  for (const EvaluationRecord& record : run.metrics.evaluations) {
+    if (record.split != "dev") continue;
+    series.x.push_back(static_cast<double>(record.step));
+    series.y.push_back(record.result.at(key));
+  }
+  return series;
+}
+
+Section chart_section(const std::string& title,
+                      const std::vector<RunRecord>& runs,
+                      const std::function<Series(const RunRecord&)>& series_of) {
+  const std::vector<std::string> names = short_names(runs);
+  Chart chart{.title = title + " of each run", .of_runs = true};
+  bool any = false;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    chart.series.push_back(series_of(runs[i]));
+    chart.series.back().name = names[i];
+    any = any || !chart.series.back().x.empty();
+  }
+  Section section{.title = title};
+  if (any) section.charts.push_back(std::move(chart));
+  return section;
+}
+
 }  // namespace
 
 std::string score_text(double score) { return std::isfinite(score) ? fixed(score, 4) : kNone; }
@@ -60,11 +97,11 @@ std::vector<std::string> short_names(const std::vector<RunRecord>& runs) {
   return names;
 }
 
-std::vector<TableRow> compared_runs(const std::vector<RunRecord>& runs) {
+Table compared_runs(const std::vector<RunRecord>& runs) {
   const bool same = share_main_score(runs);
   const std::string score = same ? runs.front().main_score.key : "score";
-  std::vector<TableRow> rows = {{"run", "state", "best dev " + score, "at step", "last dev", "test",
-                                 "train loss", "steps", "time", "rows/s"}};
+  Table table = table_of({"run", "state", "best dev " + score, "at step", "last dev", "test",
+                          "train loss", "steps", "time", "rows/s"});
   const std::vector<std::string> names = short_names(runs);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const RunRecord& run = runs[i];
@@ -72,18 +109,20 @@ std::vector<TableRow> compared_runs(const std::vector<RunRecord>& runs) {
     const EvaluationRecord* const best = run.best_dev();
     const double rate = run.samples_per_second();
     const std::string best_score = score_text(dev_score(best, key));
-    rows.push_back({names[i], name_of(run.state),
-                    same || best == nullptr ? best_score : concat(key, ' ', best_score),
-                    best == nullptr ? kNone : with_commas(best->step),
-                    score_text(dev_score(run.last_dev(), key)), score_text(run.test(key)),
-                    score_text(run.train_loss()), with_commas(run.steps()),
-                    duration_text(run.train_seconds()),
-                    std::isfinite(rate) ? rate_text(rate) : kNone});
+    table.add({names[i], name_of(run.state),
+               same || best == nullptr ? best_score : concat(key, ' ', best_score),
+               best == nullptr ? kNone : with_commas(best->step),
+               score_text(dev_score(run.last_dev(), key)), score_text(run.test(key)),
+               score_text(run.train_loss()), with_commas(run.steps()),
+               duration_text(run.train_seconds()), std::isfinite(rate) ? rate_text(rate) : kNone});
+    table.rows.back().cells.front().run = i;
   }
-  return rows;
+  return table;
 }
 
-std::vector<TableRow> differing_settings(const std::vector<RunRecord>& runs) {
+Table differing_settings(const std::vector<RunRecord>& runs) {
+  Table table = table_of({"setting"});
+  for (const std::string& name : short_names(runs)) table.columns.push_back({name});
   std::vector<std::string> keys;
   for (const RunRecord& run : runs) {
     for (const Setting& setting : run.settings) {
@@ -91,28 +130,47 @@ std::vector<TableRow> differing_settings(const std::vector<RunRecord>& runs) {
       if (std::ranges::find(keys, setting.key) == keys.end()) keys.push_back(setting.key);
     }
   }
-  std::vector<TableRow> rows;
   for (const std::string& key : keys) {
-    TableRow row = {key};
+    std::vector<std::string> row = {key};
     std::set<std::string> values;
     for (const RunRecord& run : runs) {
       const std::string value = value_of(run.settings, key);
       values.insert(value);
       row.push_back(value.empty() ? kNone : shortened(repaired_utf8(value), kLongestValue));
     }
-    if (values.size() > 1) rows.push_back(row);
+    if (values.size() > 1) table.add(std::move(row));
   }
-  if (rows.empty()) return {};
-  TableRow head = short_names(runs);
-  head.insert(head.begin(), "setting");
-  rows.insert(rows.begin(), head);
-  return rows;
+  return table;
 }
 
 std::string comparison_text(const std::vector<RunRecord>& runs, int columns) {
-  const std::vector<TableRow> settings = differing_settings(runs);
-  return concat(text_table(compared_runs(runs), columns), '\n',
-                settings.empty() ? "all settings are the same\n" : text_table(settings, columns));
+  const Table settings = differing_settings(runs);
+  return concat(terminal_text(compared_runs(runs), {.columns = columns}), '\n',
+                settings.rows.empty() ? "all settings are the same\n"
+                                      : terminal_text(settings, {.columns = columns}));
+}
+
+std::string comparison_page(const std::vector<RunRecord>& runs) {
+  std::string paths;
+  for (const RunRecord& run : runs) paths += (paths.empty() ? "" : ", ") + run.path;
+  Page page{.title = concat(runs.size(), " runs"),
+            .about = {paths},
+            .sections = {{.title = "Results", .table = compared_runs(runs)}},
+            .footer = concat("Written by bert_train report, at ", utc_now(), ".")};
+  std::set<std::string> shown = {"loss"};
+  for (const RunRecord& run : runs) {
+    const std::string& key = run.main_score.key;
+    if (!shown.insert(key).second) continue;
+    page.sections.push_back(
+        chart_section("dev " + key, runs, [&](const RunRecord& one) { return dev_of(one, key); }));
+  }
+  page.sections.push_back(chart_section("train loss", runs, train_loss_of));
+  page.sections.push_back(
+      chart_section("dev loss", runs, [](const RunRecord& run) { return dev_of(run, "loss"); }));
+  Section settings{.title = "Settings that differ", .table = differing_settings(runs)};
+  if (settings.table.rows.empty()) settings.remark = "All settings are the same.";
+  page.sections.push_back(settings);
+  return page_html(page);
 }
 
 }  // namespace bp::trainer

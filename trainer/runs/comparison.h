@@ -4,17 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "base/report/table.h"
 #include "trainer/runs/run_record.h"
-#include "trainer/runs/text_table.h"
 
 namespace bp::trainer {
 
-// Returns a row for each run behind a head: name, state, main score (best and last on dev, and on
-// test), loss, steps, time, rows per second.
-[[nodiscard]] std::vector<TableRow> compared_runs(const std::vector<RunRecord>& runs);
-// Returns a row for each setting that not all runs share, behind a head with the names of the runs;
-// none if there is no such setting.
-[[nodiscard]] std::vector<TableRow> differing_settings(const std::vector<RunRecord>& runs);
+// Returns a row for each run: name, state, main score (best and last on dev, and on test), loss,
+// steps, time, rows per second.
+[[nodiscard]] Table compared_runs(const std::vector<RunRecord>& runs);
+// Returns a row for each setting that not all runs share, and a column for each run.
+[[nodiscard]] Table differing_settings(const std::vector<RunRecord>& runs);
 
 // For a terminal of this width; 0: any width.
 [[nodiscard]] std::string comparison_text(const std::vector<RunRecord>& runs, int columns = 0);

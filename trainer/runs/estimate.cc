@@ -4,11 +4,12 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <utility>
 
+#include "base/report/table.h"
 #include "base/text.h"
 #include "trainer/report/json.h"
 #include "trainer/report/shown_text.h"
-#include "trainer/runs/text_table.h"
 
 namespace bp::trainer {
 namespace {
@@ -92,18 +93,18 @@ std::vector<ModelPart> joined_layers(std::vector<ModelPart> parts) {
 // The rates need a column only if they differ.
 std::string parts_text(const std::vector<ModelPart>& parts) {
   const bool rates = std::ranges::any_of(parts, [](const ModelPart& p) { return p.rate != 1; });
-  std::vector<TableRow> table = {{"part", "parameters", "trained", "frozen"}};
-  const auto add = [&](const ModelPart& part) {
-    table.push_back({part.name, count_text(part.parameters), count_text(part.trained),
-                     count_text(part.parameters - part.trained)});
-    if (!rates) return;
-    table.back().push_back(part.trained > 0 ? brief(part.rate) : "-");
+  Table table = table_of({"part", "parameters", "trained", "frozen"});
+  if (rates) table.columns.push_back({"rate factor"});
+  const auto add = [&](const ModelPart& part, const std::string& rate) {
+    std::vector<std::string> row = {part.name, count_text(part.parameters),
+                                    count_text(part.trained),
+                                    count_text(part.parameters - part.trained)};
+    if (rates) row.push_back(rate);
+    table.add(std::move(row));
   };
-  if (rates) table.front().emplace_back("rate factor");
-  for (const ModelPart& part : parts) add(part);
-  add(sum_of(parts));
-  if (rates) table.back().back() = "";
-  return text_table(table);
+  for (const ModelPart& part : parts) add(part, part.trained > 0 ? brief(part.rate) : "-");
+  add(sum_of(parts), "");
+  return terminal_text(table);
 }
 
 std::string estimate_text(const Estimate& e) {

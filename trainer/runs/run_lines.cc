@@ -1,10 +1,10 @@
 // The list of runs as text, CSV and JSON.
 #include <cmath>
 
+#include "base/report/table.h"
 #include "base/text.h"
 #include "trainer/data/numbers.h"
 #include "trainer/report/json.h"
-#include "trainer/report/predictions.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/runs/comparison.h"
 #include "trainer/runs/run_list.h"
@@ -42,46 +42,44 @@ std::string shown_date(const std::string& begun) {
 }  // namespace
 
 std::string runs_text(const std::vector<ListedRun>& runs, const std::string& metric, int columns) {
-  std::vector<TableRow> rows = {{"run", "state", "task", "model", "steps", "score", "best dev",
-                                 "test", "time", "date (UTC)"}};
+  Table table = table_of({"run", "state", "task", "model", "steps", "score", "best dev", "test",
+                          "time", "date (UTC)"});
   std::string problems;
   for (const ListedRun& run : runs) {
     if (!run.record) {
-      rows.push_back({run.name, "damaged"});
+      table.add({run.name, "damaged"});
       problems += concat(run.name, ": ", run.problem, '\n');
       continue;
     }
     const Listed scores = listed_scores(*run.record, metric);
-    rows.push_back({run.name, name_of(run.record->state), run.record->task(), run.record->model(),
-                    with_commas(run.record->steps()), scores.metric, score_text(scores.dev),
-                    score_text(scores.test), duration_text(run.record->train_seconds()),
-                    shown_date(run.record->begun())});
+    table.add({run.name, name_of(run.record->state), run.record->task(), run.record->model(),
+               with_commas(run.record->steps()), scores.metric, score_text(scores.dev),
+               score_text(scores.test), duration_text(run.record->train_seconds()),
+               shown_date(run.record->begun())});
     if (!run.record->why.empty()) problems += concat(run.name, ": ", run.record->why, '\n');
   }
-  return text_table(rows, columns) + (problems.empty() ? "" : "\n" + problems);
+  return terminal_text(table, {.columns = columns}) + (problems.empty() ? "" : "\n" + problems);
 }
 
 std::string runs_csv(const std::vector<ListedRun>& runs, const std::string& metric) {
-  std::string out =
-      "run,state,why,task,model,steps,epochs,metric,best_dev,best_dev_step,test,train_loss,seconds,"
-      "samples_per_s,begun\n";
+  Table table =
+      table_of({"run", "state", "why", "task", "model", "steps", "epochs", "metric", "best_dev",
+                "best_dev_step", "test", "train_loss", "seconds", "samples_per_s", "begun"});
   const auto shown = [](double value) { return std::isfinite(value) ? concat(value) : ""; };
   for (const ListedRun& run : runs) {
     if (!run.record) {
-      out += concat(csv_field(run.name), ",damaged,", csv_field(run.problem), ",,,,,,,,,,,,\n");
+      table.add({run.name, "damaged", run.problem});
       continue;
     }
     const RunRecord& record = *run.record;
     const Listed scores = listed_scores(record, metric);
-    out +=
-        concat(csv_field(run.name), ',', name_of(record.state), ',', csv_field(record.why), ',',
-               csv_field(record.task()), ',', csv_field(record.model()), ',', record.steps(), ',',
-               shown(record.epochs()), ',', csv_field(scores.metric), ',', shown(scores.dev), ',',
-               scores.dev_step > 0 ? concat(scores.dev_step) : "", ',', shown(scores.test), ',',
-               shown(record.train_loss()), ',', shown(record.train_seconds()), ',',
-               shown(record.samples_per_second()), ',', record.begun(), '\n');
+    table.add({run.name, name_of(record.state), record.why, record.task(), record.model(),
+               concat(record.steps()), shown(record.epochs()), scores.metric, shown(scores.dev),
+               scores.dev_step > 0 ? concat(scores.dev_step) : "", shown(scores.test),
+               shown(record.train_loss()), shown(record.train_seconds()),
+               shown(record.samples_per_second()), record.begun()});
   }
-  return out;
+  return csv_text(table);
 }
 
 std::string runs_json(const std::vector<ListedRun>& runs, const std::string& metric) {

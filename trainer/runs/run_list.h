@@ -24,7 +24,7 @@ struct ListedRun {
 void sort_runs(std::vector<ListedRun>& runs, const std::string& by);
 
 // Each run has one line. `metric`: the score to show; empty: each run's main score. `columns`: see
-// text_table().
+// terminal_text().
 [[nodiscard]] std::string runs_text(const std::vector<ListedRun>& runs,
                                     const std::string& metric,
                                     int columns = 0);

@@ -6,13 +6,13 @@
 #include <optional>
 #include <vector>
 
+#include "base/report/table.h"
 #include "base/text.h"
 #include "trainer/data/look_up.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/run/run_paths.h"
 #include "trainer/runs/comparison.h"
 #include "trainer/runs/run_texts.h"
-#include "trainer/runs/text_table.h"
 
 namespace bp::trainer {
 namespace {
@@ -49,12 +49,12 @@ std::string scores_text(const RunRecord& run) {
   const EvaluationRecord* const best = run.best_dev();
   const EvaluationSummary& listed = summary.dev ? dev : test;
   if (listed.scores.empty()) return "no split has been scored\n";
-  std::vector<TableRow> rows = {{"score", "best dev", "last dev", "test"}};
+  Table table = table_of({"score", "best dev", "last dev", "test"});
   for (const auto& [key, value] : listed.scores) {
-    rows.push_back({key, score_text(best == nullptr ? std::nan("") : best->result.at(key)),
-                    score_text(dev.at(key)), score_text(test.at(key))});
+    table.add({key, score_text(best == nullptr ? std::nan("") : best->result.at(key)),
+               score_text(dev.at(key)), score_text(test.at(key))});
   }
-  return text_table(rows);
+  return terminal_text(table);
 }
 
 }  // namespace
@@ -73,28 +73,25 @@ ScoredFile score_predictions(const RunRecord& run) {
 
 std::string run_text(const RunRecord& run, const ScoredFile& scored) {
   const RunSummary summary = summary_of_run(run);
-  std::vector<TableRow> facts = {
-      {"run", run.path},
-      {"state", state_line(run)},
-      {"task", concat(summary.task, " with a ", summary.model, " model")},
+  Table facts{.columns = {{.width = 8}, {.left = true}}};
+  facts.add({"run", run.path});
+  facts.add({"state", state_line(run)});
+  facts.add({"task", concat(summary.task, " with a ", summary.model, " model")});
+  facts.add(
       {"trained", concat(counted(summary.steps, "step"), ", ", brief(summary.epochs), " epochs in ",
                          duration_text(summary.train.seconds), ", ", counted(summary.world, "rank"),
-                         " on ", counted(summary.hosts, "host"))}};
+                         " on ", counted(summary.hosts, "host"))});
   for (const Session& session : run.sessions) {
-    facts.push_back({session.from_step == 0 ? "begun" : "resumed",
-                     concat(session.begun, " at step ", session.from_step, ", bert_train ",
-                            session.version, ", ", session.machine)});
+    facts.add({session.from_step == 0 ? "begun" : "resumed",
+               concat(session.begun, " at step ", session.from_step, ", bert_train ",
+                      session.version, ", ", session.machine)});
   }
   if (const EvaluationRecord* best = run.best_dev()) {
-    facts.push_back({"best dev", concat(run.main_score.key, ' ',
-                                        score_text(best->result.at(run.main_score.key)),
-                                        " at step ", best->step, ", epoch ", brief(best->epoch))});
+    facts.add({"best dev",
+               concat(run.main_score.key, ' ', score_text(best->result.at(run.main_score.key)),
+                      " at step ", best->step, ", epoch ", brief(best->epoch))});
   }
-  std::string text;
-  for (const TableRow& fact : facts) {
-    constexpr std::size_t kNameWidth = 10;
-    text += concat(fact[0], std::string(kNameWidth - fact[0].size(), ' '), fact[1], '\n');
-  }
+  std::string text = terminal_text(facts);
   text += '\n' + scores_text(run);
   for (const std::string& line : scored.lines) {
     text += concat('\n', line, line.ends_with('\n') ? "" : "\n");

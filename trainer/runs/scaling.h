@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/runs/text_table.h"
+#include "base/report/table.h"
 
 namespace bp::trainer {
 
@@ -33,8 +33,7 @@ struct ScalingRow {
 // Compares the worlds with the first one. All must have positive samples, seconds and ranks.
 [[nodiscard]] std::vector<ScalingRow> scaling_rows(const std::vector<MeasuredWorld>& worlds);
 
-// Returns the table for a terminal, with a row of names.
-[[nodiscard]] std::vector<TableRow> scaling_table(const std::vector<ScalingRow>& rows);
+[[nodiscard]] Table scaling_table(const std::vector<ScalingRow>& rows);
 // Returns it with all digits: world,ranks,samples_per_step,ms_per_step,...
 [[nodiscard]] std::string scaling_csv(const std::vector<ScalingRow>& rows);
 // Returns a page with the table and charts, which needs no other file. `about`: what was measured.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/options/setting.h"
+#include "base/report/section.h"
 #include "trainer/report/evaluation_summary.h"
 
 namespace bp::trainer {
@@ -29,7 +30,7 @@ struct ScoredFile {
   EvaluationSummary summary = {};
   std::vector<std::string> lines = {};  // for the terminal; tables end with a line feed
   std::string errors = {};              // the worst rows, for the terminal; may be empty
-  std::string sections = {};            // for a page, as HTML
+  Sections sections = {};               // for a page
 };
 
 // Lets the task score the file whose predictions have these columns. Returns nullopt if there is

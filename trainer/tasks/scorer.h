@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/report/section.h"
 #include "trainer/data/batch.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/report/evaluation_summary.h"
@@ -78,7 +79,7 @@ class Scorer {
                                                        const std::string& predictions) const = 0;
   // Return the sections of report.html, and the files besides predictions.csv; nothing if no sample
   // had a true answer.
-  [[nodiscard]] virtual std::string sections() const { return ""; }
+  [[nodiscard]] virtual Sections sections() const { return {}; }
   [[nodiscard]] virtual std::vector<ResultFile> files() const { return {}; }
   // Returns the PR curve of each class, for tasks and results that have classes.
   [[nodiscard]] virtual std::vector<PrCurve> pr_curves() const { return {}; }

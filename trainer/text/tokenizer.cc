@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "trainer/text/utf8.h"
+#include "base/utf8.h"
 #include "trainer/text/word_cache.h"
 #include "trainer/text/word_pieces.h"
 #include "trainer/text/words.h"

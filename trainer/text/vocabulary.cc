@@ -6,9 +6,9 @@
 #include "base/refuse.h"
 #include "base/regular_file.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "bp/error.h"
 #include "trainer/text/tokenizer.h"
-#include "trainer/text/utf8.h"
 
 namespace bp::trainer {
 namespace {

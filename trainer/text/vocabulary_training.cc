@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/text/utf8.h"
+#include "base/utf8.h"
 
 namespace bp::trainer {
 namespace {

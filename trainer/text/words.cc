@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "trainer/text/unicode.h"
-#include "trainer/text/utf8.h"
 
 namespace bp::trainer {
 

@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/quoted.h"
 #include "base/shell_word.h"
 #include "base/text.h"
-#include "launcher/report/quoted.h"
 #include "launcher/sweep/commands/time_estimate.h"
 #include "launcher/sweep/driver/proposals.h"
 #include "launcher/sweep/driver/trial_run.h"

@@ -13,11 +13,10 @@ namespace {
 constexpr std::ptrdiff_t kBest = 3;
 
 LiveTrial live_trial(const TrialRecord& trial) {
-  const bool running = trial.state == TrialState::running;
   return {.number = trial.number,
           .result = trial.result,
           .step = trial.step,
-          .seconds = trial.seconds + (running ? wall_time() - trial.attempt_started : 0),
+          .seconds = seconds_until_now(trial),
           .what = shown(trial.parameters)};
 }
 

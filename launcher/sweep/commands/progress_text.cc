@@ -22,9 +22,7 @@ std::string progress_text(const SweepView& view, const std::string& metric) {
   }
   if (view.ended > 0 && ended < view.all && running > 0) {
     const double left = view.elapsed / view.ended * (view.all - ended);
-    text += concat("; about ",
-                   elapsed_text(std::chrono::milliseconds(static_cast<std::int64_t>(left * 1000))),
-                   " left");
+    text += concat("; about ", elapsed_text(left), " left");
   }
   if (const TrialRecord* best = trials.best(); best != nullptr && !metric.empty()) {
     text += concat("; best ", metric, " ", *best->result, " (trial ", best->number, ")");

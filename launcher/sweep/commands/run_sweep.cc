@@ -8,11 +8,11 @@
 #include <utility>
 #include <variant>
 
+#include "base/quoted.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/report/quoted.h"
 #include "launcher/report/terminal.h"
 #include "launcher/sweep/commands/dry_run.h"
 #include "launcher/sweep/commands/live_view.h"

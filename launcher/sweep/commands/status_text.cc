@@ -1,18 +1,18 @@
 #include "launcher/sweep/commands/status_text.h"
 
 #include <algorithm>
-#include <iomanip>
 #include <map>
-#include <set>
-#include <sstream>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "base/report/escape.h"
+#include "base/report/table.h"
 #include "base/text.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/sweep/driver/wall_time.h"
+#include "launcher/sweep/report/sweep_page.h"
 #include "launcher/sweep/state/folder_lock.h"
 
 namespace bp::launcher::sweep {
@@ -20,32 +20,6 @@ namespace {
 
 constexpr int kShownBest = 10;
 constexpr std::size_t kShownOthers = 20;
-
-Direction direction_in(SweepReader& sweep) {
-  return sweep.setting("direction") == "min" ? Direction::min : Direction::max;
-}
-
-std::string seconds_text(double seconds) {
-  return elapsed_text(std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000)));
-}
-
-std::string number_text(double value) {
-  std::ostringstream text;
-  text << std::setprecision(6) << value;
-  return text.str();
-}
-
-double running_seconds(const TrialRecord& trial) {
-  return trial.seconds +
-         (trial.state == TrialState::running ? wall_time() - trial.attempt_started : 0);
-}
-
-std::string line_of(const TrialRecord& trial, const std::string& what) {
-  std::ostringstream line;
-  line << "  " << std::setw(6) << trial.number << "  " << std::left << std::setw(12) << what << "  "
-       << shown(trial.parameters) << "\n";
-  return line.str();
-}
 
 std::string headline(SweepReader& sweep, const std::map<TrialState, int>& counts) {
   std::string text;
@@ -64,17 +38,15 @@ std::string headline(SweepReader& sweep, const std::map<TrialState, int>& counts
 std::string section(const std::string& title,
                     const std::vector<TrialRecord>& trials,
                     std::string (*what)(const TrialRecord&)) {
-  if (trials.empty()) {
-    return "";
-  }
-  std::string text = concat(title, "\n");
+  if (trials.empty()) return "";
+  Table table{.columns = {{}, {.width = 6}, {.left = true, .width = 12}, {.left = true}}};
   for (std::size_t i = 0; i < std::min(trials.size(), kShownOthers); ++i) {
-    text += line_of(trials[i], what(trials[i]));
+    const TrialRecord& trial = trials[i];
+    table.add({"", std::to_string(trial.number), what(trial), shown(trial.parameters)});
   }
-  if (trials.size() > kShownOthers) {
-    text += concat("  and ", trials.size() - kShownOthers, " more\n");
-  }
-  return text;
+  const std::size_t more = trials.size() - table.rows.size();
+  return concat(title, "\n", terminal_text(table),
+                more > 0 ? concat("  and ", more, " more\n") : std::string());
 }
 
 // A sweep that does not run has no hosts that could be lost.
@@ -104,7 +76,7 @@ nlohmann::json json_of(const TrialRecord& trial) {
                         {"repeat", trial.repeat},
                         {"attempts", trial.attempts},
                         {"hosts", trial.hosts},
-                        {"seconds", running_seconds(trial)},
+                        {"seconds", seconds_until_now(trial)},
                         {"result", nullptr},
                         {"step", trial.result_step},
                         {"last_step", trial.step}};
@@ -122,17 +94,6 @@ nlohmann::json json_list(const std::vector<TrialRecord>& trials) {
   return list;
 }
 
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\n\r") == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c == '"' ? "\"\"" : std::string(1, c);
-  }
-  return quoted + "\"";
-}
-
 }  // namespace
 
 std::string status_text(SweepReader& sweep) {
@@ -140,13 +101,13 @@ std::string status_text(SweepReader& sweep) {
   const std::string metric = sweep.setting("metric");
   std::string text = headline(sweep, counts);
   if (!metric.empty()) {
-    const auto best = sweep.best(kShownBest, direction_in(sweep));
+    const auto best = sweep.best(kShownBest, sweep.direction());
     text += section(concat("best ", metric, ":"), best,
-                    [](const TrialRecord& it) { return number_text(*it.result); });
+                    [](const TrialRecord& it) { return brief(*it.result, 6); });
   }
   text += section("running:", sweep.trials(TrialState::running), [](const TrialRecord& it) {
-    return concat(seconds_text(running_seconds(it)),
-                  it.result ? concat(", ", number_text(*it.result)) : std::string());
+    return concat(elapsed_text(seconds_until_now(it)),
+                  it.result ? concat(", ", brief(*it.result, 6)) : std::string());
   });
   text += section("failed:", sweep.trials(TrialState::failed),
                   [](const TrialRecord& it) { return concat("code ", it.exit_code); });
@@ -177,37 +138,33 @@ std::string status_json(SweepReader& sweep) {
                      {"running", json_list(sweep.trials(TrialState::running))},
                      {"failed", json_list(sweep.trials(TrialState::failed))}};
   if (holder) all["process"] = *holder;
-  if (!metric.empty()) all["best"] = json_list(sweep.best(kShownBest, direction_in(sweep)));
+  if (!metric.empty()) all["best"] = json_list(sweep.best(kShownBest, sweep.direction()));
   return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 std::string trials_csv(SweepReader& sweep) {
   const auto trials = sweep.trials();
-  std::vector<std::string> names;
-  std::set<std::string> known;
+  const auto names = parameter_names(trials);
+  Table table = table_of(
+      {"trial", "state", "result", "step", "seconds", "attempts", "exit_code", "hosts", "reason"});
+  for (const std::string& name : names) table.columns.push_back({name});
   for (const TrialRecord& trial : trials) {
-    for (const auto& [name, value] : trial.parameters) {
-      if (known.insert(name).second) names.push_back(name);
-    }
-  }
-  std::ostringstream csv;
-  csv << "trial,state,result,step,seconds,attempts,exit_code,hosts,reason";
-  for (const std::string& name : names) {
-    csv << "," << csv_field(name);
-  }
-  csv << "\n";
-  for (const TrialRecord& trial : trials) {
-    csv << trial.number << "," << name_of(trial.state) << ","
-        << (trial.result ? nlohmann::json(*trial.result).dump() : "") << "," << trial.result_step
-        << "," << running_seconds(trial) << "," << trial.attempts << "," << trial.exit_code << ","
-        << csv_field(trial.hosts) << "," << csv_field(trial.reason);
+    std::vector<std::string> row{std::to_string(trial.number),
+                                 std::string(name_of(trial.state)),
+                                 trial.result ? nlohmann::json(*trial.result).dump() : "",
+                                 std::to_string(trial.result_step),
+                                 concat(seconds_until_now(trial)),
+                                 std::to_string(trial.attempts),
+                                 std::to_string(trial.exit_code),
+                                 trial.hosts,
+                                 trial.reason};
     for (const std::string& name : names) {
       const Value* const value = find_value(trial.parameters, name);
-      csv << "," << (value == nullptr ? "" : csv_field(value->text()));
+      row.push_back(value == nullptr ? "" : value->text());
     }
-    csv << "\n";
+    table.add(std::move(row));
   }
-  return csv.str();
+  return csv_text(table);
 }
 
 }  // namespace bp::launcher::sweep

@@ -48,10 +48,6 @@ double seconds_of_all(const SweepSettings& settings, int trials, double trial_se
   return trial_seconds * std::ceil(static_cast<double>(trials) / at_once);
 }
 
-std::string in_words(double seconds) {
-  return elapsed_text(std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000)));
-}
-
 // A folder in the system's folder for temporary files, which is removed with all that is in it.
 class TemporaryFolder {
  public:
@@ -146,8 +142,9 @@ std::optional<TimeEstimate> time_of_steps(const SweepSettings& settings,
 }
 
 std::string shown(const TimeEstimate& time) {
-  return concat("time: ", in_words(time.trial_seconds), " a trial, by ", time.source, "; about ",
-                in_words(time.seconds), " for ", time.left, time.left == 1 ? " trial" : " trials");
+  return concat("time: ", elapsed_text(time.trial_seconds), " a trial, by ", time.source,
+                "; about ", elapsed_text(time.seconds), " for ", time.left,
+                time.left == 1 ? " trial" : " trials");
 }
 
 }  // namespace bp::launcher::sweep

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/output_place.h"
@@ -14,24 +16,11 @@
 #include "bp/error.h"
 #include "launcher/sweep/driver/trial_run.h"
 #include "launcher/sweep/driver/wall_time.h"
-#include "launcher/sweep/report/sweep_page.h"
 
 namespace bp::launcher::sweep {
 namespace {
 
 constexpr int kFileMode = 0644;
-
-PageTrial page_trial(const TrialRecord& trial) {
-  const bool running = trial.state == TrialState::running;
-  return {.number = trial.number,
-          .state = trial.state,
-          .parameters = trial.parameters,
-          .result = may_be_best(trial.state) ? trial.result : std::nullopt,
-          .step = trial.result_step,
-          .seconds = trial.seconds + (running ? wall_time() - trial.attempt_started : 0),
-          .hosts = trial.hosts,
-          .reason = trial.reason};
-}
 
 [[noreturn]] void cannot_write(const std::string& path, int error) {
   throw Error(ErrorCode::io, concat("cannot write ", path, ": ", error_text(error)));
@@ -40,12 +29,18 @@ PageTrial page_trial(const TrialRecord& trial) {
 }  // namespace
 
 PageData page_data_of(SweepReader& sweep) {
-  PageData page{.name = sweep.folder(), .metric = sweep.setting("metric")};
-  page.direction = sweep.setting("direction") == "min" ? Direction::min : Direction::max;
-  for (const TrialRecord& trial : sweep.trials()) page.trials.push_back(page_trial(trial));
+  PageData page{.name = sweep.folder(),
+                .metric = sweep.setting("metric"),
+                .direction = sweep.direction(),
+                .trials = sweep.trials()};
+  for (TrialRecord& trial : page.trials) {
+    trial.seconds = seconds_until_now(trial);
+    if (!may_be_best(trial.state)) trial.result.reset();
+  }
   sort_trials(page.trials, page.direction);
-  for (std::size_t i = 0; i < page.trials.size() && i < kCurves; ++i) {
-    if (page.trials[i].result) page.trials[i].reports = sweep.reports(page.trials[i].number);
+  for (std::size_t i = 0; i < std::min(page.trials.size(), kCurves); ++i) {
+    const TrialRecord& trial = page.trials[i];
+    page.reports.push_back(trial.result ? sweep.reports(trial.number) : std::vector<Report>());
   }
   if (!page.trials.empty()) {
     page.best_folder = trial_folder(sweep.folder(), page.trials.front().number);

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "launcher/sweep/report/page_data.h"
+#include "launcher/sweep/report/sweep_page.h"
 #include "launcher/sweep/state/sweep_reader.h"
 
 namespace bp::launcher::sweep {

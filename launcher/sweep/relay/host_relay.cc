@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/quoted.h"
 #include "base/text.h"
 #include "base/usable_cores.h"
 #include "bp/error.h"
@@ -18,7 +19,6 @@
 #include "launcher/process/signals.h"
 #include "launcher/protocol/hello.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/report/quoted.h"
 #include "launcher/sweep/relay/relay_frame.h"
 #include "launcher/sweep/relay/relayed_command.h"
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "launcher/sweep/report/sweep_page.h"
 #include "launcher/sweep/sampling/random.h"
 
 namespace bp::launcher::sweep {
@@ -20,14 +21,14 @@ constexpr std::size_t kMostRows = 1000;  // the newest; more would only take lon
 constexpr std::size_t kLeastLeaf = 2;
 constexpr double kMissing = -std::numeric_limits<double>::infinity();
 
-struct Column {
+struct Feature {
   std::string name;
   bool categories = false;
   std::vector<double> values = {};  // by row
 };
 
-struct Table {
-  std::vector<Column> columns;
+struct Samples {
+  std::vector<Feature> columns;
   std::vector<double> results;
 };
 
@@ -39,20 +40,20 @@ struct Split {
   double gain = 0;  // the sum of squares that it removes
 };
 
-bool goes_left(const Column& column, double at, std::size_t row) {
+bool goes_left(const Feature& column, double at, std::size_t row) {
   return column.categories ? column.values[row] == at : column.values[row] <= at;
 }
 
 double square(double x) { return x * x; }
 
 // The best split of the rows at one column.
-std::optional<Split> best_split(const Table& table, const Rows& rows, std::size_t number) {
-  const Column& column = table.columns[number];
+std::optional<Split> best_split(const Samples& samples, const Rows& rows, std::size_t number) {
+  const Feature& column = samples.columns[number];
   std::vector<std::pair<double, double>> sorted;  // value, result
   double sum = 0;
   for (const std::size_t row : rows) {
-    sorted.emplace_back(column.values[row], table.results[row]);
-    sum += table.results[row];
+    sorted.emplace_back(column.values[row], samples.results[row]);
+    sum += samples.results[row];
   }
   std::sort(sorted.begin(), sorted.end());
   const auto all = static_cast<double>(rows.size());
@@ -86,8 +87,8 @@ struct Node {
 
 class Forest {
  public:
-  explicit Forest(const Table& table) : table_(table), gains_(table.columns.size(), 0.0) {
-    const std::size_t count = table.results.size();
+  explicit Forest(const Samples& samples) : table_(samples), gains_(samples.columns.size(), 0.0) {
+    const std::size_t count = samples.results.size();
     std::vector<double> sums(count, 0.0);
     std::vector<int> votes(count, 0);
     for (std::size_t tree = 0; tree < kTrees; ++tree) {
@@ -158,19 +159,19 @@ class Forest {
     return all > 0 ? std::max(0.0, 1 - left_over / all) : 0;
   }
 
-  const Table& table_;
+  const Samples& table_;
   std::vector<double> gains_;
   double explained_ = 0;
 };
 
-Column column_of(const std::string& name, const std::vector<const PageTrial*>& trials) {
-  Column column{.name = name};
+Feature column_of(const std::string& name, const std::vector<const TrialRecord*>& trials) {
+  Feature column{.name = name};
   std::map<std::string, double> categories;
-  for (const PageTrial* trial : trials) {
+  for (const TrialRecord* trial : trials) {
     const Value* value = find_value(trial->parameters, name);
     column.categories |= value != nullptr && !value->is_number();
   }
-  for (const PageTrial* trial : trials) {
+  for (const TrialRecord* trial : trials) {
     const Value* value = find_value(trial->parameters, name);
     if (value == nullptr) {
       column.values.push_back(kMissing);
@@ -197,28 +198,28 @@ void standardize(std::vector<double>& results) {
 
 }  // namespace
 
-Importances importances_of(const std::vector<PageTrial>& trials) {
-  std::vector<const PageTrial*> used;
-  for (const PageTrial& trial : trials) {
+Importances importances_of(const std::vector<TrialRecord>& trials) {
+  std::vector<const TrialRecord*> used;
+  for (const TrialRecord& trial : trials) {
     if (trial.result && std::isfinite(*trial.result)) used.push_back(&trial);
   }
   std::sort(used.begin(), used.end(),
-            [](const PageTrial* a, const PageTrial* b) { return a->number > b->number; });
+            [](const TrialRecord* a, const TrialRecord* b) { return a->number > b->number; });
   if (used.size() > kMostRows) used.resize(kMostRows);
-  Table table;
-  for (const PageTrial* trial : used) table.results.push_back(*trial->result);
+  Samples samples;
+  for (const TrialRecord* trial : used) samples.results.push_back(*trial->result);
   for (const std::string& name : parameter_names(trials)) {
-    table.columns.push_back(column_of(name, used));
+    samples.columns.push_back(column_of(name, used));
   }
   Importances found;
-  if (used.size() < kLeastTrialsForImportance || table.columns.empty()) return found;
-  standardize(table.results);
-  const Forest forest(table);
+  if (used.size() < kLeastTrialsForImportance || samples.columns.empty()) return found;
+  standardize(samples.results);
+  const Forest forest(samples);
   const double sum = std::accumulate(forest.gains().begin(), forest.gains().end(), 0.0);
   if (sum <= 0) return found;
   found.explained = forest.explained();
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    found.parameters.push_back({table.columns[i].name, forest.gains()[i] / sum});
+  for (std::size_t i = 0; i < samples.columns.size(); ++i) {
+    found.parameters.push_back({samples.columns[i].name, forest.gains()[i] / sum});
   }
   std::stable_sort(found.parameters.begin(), found.parameters.end(),
                    [](const Importance& a, const Importance& b) { return a.share > b.share; });

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/sweep/report/page_data.h"
+#include "launcher/sweep/state/trial_record.h"
 
 namespace bp::launcher::sweep {
 
@@ -25,6 +25,6 @@ inline constexpr std::size_t kLeastTrialsForImportance = 8;
 // texts one value against the others; a missing parameter is a value of its own. Deterministic.
 // Returns no parameters if there are fewer than kLeastTrialsForImportance trials with a result, or
 // all results are equal.
-[[nodiscard]] Importances importances_of(const std::vector<PageTrial>& trials);
+[[nodiscard]] Importances importances_of(const std::vector<TrialRecord>& trials);
 
 }  // namespace bp::launcher::sweep

@@ -1,9 +1,11 @@
 #include "launcher/sweep/report/plot_axis.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
+#include <utility>
+
+#include "base/report/escape.h"
+#include "base/text.h"
 
 namespace bp::launcher::sweep {
 namespace {
@@ -20,30 +22,6 @@ double nice_step(double width) {
 
 }  // namespace
 
-std::string short_number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
-}
-
-std::string html_text(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    if (c == '&') {
-      safe += "&amp;";
-    } else if (c == '<') {
-      safe += "&lt;";
-    } else if (c == '>') {
-      safe += "&gt;";
-    } else if (c == '"') {
-      safe += "&quot;";
-    } else {
-      safe += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-    }
-  }
-  return safe;
-}
-
 PlotAxis PlotAxis::of_numbers(const std::vector<double>& numbers, bool may_be_log) {
   PlotAxis axis;
   if (numbers.empty()) return axis;
@@ -58,11 +36,11 @@ PlotAxis PlotAxis::of_numbers(const std::vector<double>& numbers, bool may_be_lo
   return axis;
 }
 
-PlotAxis PlotAxis::of_parameter(const std::vector<PageTrial>& trials, const std::string& name) {
+PlotAxis PlotAxis::of_parameter(const std::vector<TrialRecord>& trials, const std::string& name) {
   std::vector<Value> values;
   bool all_numbers = true;
   std::vector<double> numbers;
-  for (const PageTrial& trial : trials) {
+  for (const TrialRecord& trial : trials) {
     const Value* value = find_value(trial.parameters, name);
     if (value == nullptr) continue;
     all_numbers &= value->is_number();
@@ -93,20 +71,20 @@ std::optional<double> PlotAxis::position(const Value* value) const {
          static_cast<double>(categories_.size());
 }
 
-std::vector<std::pair<double, std::string>> PlotAxis::ticks() const {
-  std::vector<std::pair<double, std::string>> found;
+std::vector<Tick> PlotAxis::ticks() const {
+  std::vector<Tick> found;
   if (has_categories()) {
     const std::size_t every = (categories_.size() + kMostTicks - 1) / kMostTicks;
     for (std::size_t i = 0; i < categories_.size(); i += every) {
-      found.emplace_back(position(&categories_[i]).value(), categories_[i].text());
+      found.push_back({position(&categories_[i]).value(), categories_[i].text()});
     }
     return found;
   }
   const double step = log_ ? std::max(1.0, std::ceil((high_ - low_) / 5)) : nice_step(high_ - low_);
   for (double x = std::ceil(low_ / step) * step; x <= high_; x += step) {
     const double exact = std::round(x / step) * step + 0.0;  // no -0
-    found.emplace_back((exact - low_) / (high_ - low_),
-                       short_number(log_ ? std::pow(10.0, exact) : exact));
+    found.push_back(
+        {(exact - low_) / (high_ - low_), brief(log_ ? std::pow(10.0, exact) : exact, 6)});
   }
   return found;
 }

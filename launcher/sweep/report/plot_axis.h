@@ -3,10 +3,10 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "launcher/sweep/report/page_data.h"
+#include "base/report/chart.h"
+#include "launcher/sweep/state/trial_record.h"
 
 namespace bp::launcher::sweep {
 
@@ -17,7 +17,7 @@ class PlotAxis {
   [[nodiscard]] static PlotAxis of_numbers(const std::vector<double>& numbers, bool may_be_log);
   // Of the values of one parameter: a position for each if one is no number or there are at most
   // six, otherwise numbers.
-  [[nodiscard]] static PlotAxis of_parameter(const std::vector<PageTrial>& trials,
+  [[nodiscard]] static PlotAxis of_parameter(const std::vector<TrialRecord>& trials,
                                              const std::string& name);
 
   // From 0 to 1; nullopt for nullptr.
@@ -25,7 +25,7 @@ class PlotAxis {
   [[nodiscard]] double position(double number) const;
   [[nodiscard]] bool has_categories() const { return !categories_.empty(); }
   // Positions and texts, from 0 upwards.
-  [[nodiscard]] std::vector<std::pair<double, std::string>> ticks() const;
+  [[nodiscard]] std::vector<Tick> ticks() const;
 
  private:
   double low_ = 0;
@@ -33,8 +33,5 @@ class PlotAxis {
   bool log_ = false;
   std::vector<Value> categories_;
 };
-
-[[nodiscard]] std::string short_number(double value);  // six digits: "0.93", "1e-05"
-[[nodiscard]] std::string html_text(const std::string& text);
 
 }  // namespace bp::launcher::sweep

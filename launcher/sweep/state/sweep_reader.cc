@@ -90,6 +90,10 @@ std::string SweepReader::setting(const std::string& name) {
   return value;
 }
 
+Direction SweepReader::direction() {
+  return setting("direction") == "min" ? Direction::min : Direction::max;
+}
+
 std::map<TrialState, int> SweepReader::counts() {
   std::map<TrialState, int> counts;
   impl_->each(

@@ -30,6 +30,7 @@ class SweepReader {
 
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] std::string setting(const std::string& name);  // empty if it is not set
+  [[nodiscard]] Direction direction();
   [[nodiscard]] std::map<TrialState, int> counts();
   [[nodiscard]] std::vector<TrialRecord> trials();                  // all, by number
   [[nodiscard]] std::vector<TrialRecord> trials(TrialState state);  // by number

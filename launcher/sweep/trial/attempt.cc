@@ -16,6 +16,7 @@
 
 #include "base/deadline.h"
 #include "base/fd.h"
+#include "base/quoted.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/cli/options.h"
@@ -24,7 +25,6 @@
 #include "launcher/process/signals.h"
 #include "launcher/process/spawn.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/report/quoted.h"
 #include "launcher/supervise/restarts.h"
 #include "launcher/sweep/trial/exit_record.h"
 

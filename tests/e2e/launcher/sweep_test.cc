@@ -46,7 +46,8 @@ TEST_F(SweepTest, AGridRunsOnLocalSlotsAndItsBestTrialIsKnown) {
   EXPECT_THAT(ask("status", {"--csv"}), HasSubstr("\n5,finished,60.0,1,"));
   EXPECT_THAT(ask("best"), HasSubstr("trial 5: score 60 at step 1\n  x=3 y=20\n"));
   EXPECT_EQ(json::parse(ask("best", {"--json"}))["step"], 1);
-  EXPECT_THAT(read_file(folder() + "/sweep.html"), HasSubstr("<tr><th>step</th><td>1</td>"));
+  EXPECT_THAT(read_file(folder() + "/sweep.html"),
+              HasSubstr(R"(<th scope="row">step</th><td class="text">1</td>)"));
   EXPECT_EQ(std::filesystem::read_symlink(folder() + "/best"), "trials/5");
 }
 

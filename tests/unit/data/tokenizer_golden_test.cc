@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "base/utf8.h"
 #include "tests/support/places.h"
 #include "trainer/data/token_windows.h"
 #include "trainer/text/tokenizer.h"
-#include "trainer/text/utf8.h"
 
 namespace bp::trainer {
 namespace {

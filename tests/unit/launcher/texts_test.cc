@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/quoted.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/agent/ssh_command.h"
@@ -15,7 +16,6 @@
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/report/failure.h"
-#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 namespace {

@@ -40,7 +40,7 @@ AnalysedSplit four_samples() {
 }
 
 TEST(Analysis, HasTheAccuracyByLabelAndLength) {
-  const std::string section = accuracy_section(four_samples());
+  const std::string section = sections_html({accuracy_section(four_samples())});
   EXPECT_THAT(section, HasSubstr("all</th><td>66.7 %</td><td>20.8 % to 93.9 %</td><td>3</td>"));
   EXPECT_THAT(section, HasSubstr("yes</th><td>50.0 %</td>"));
   EXPECT_THAT(section, HasSubstr("1 to 8 tokens</th><td>100.0 %</td>"));
@@ -48,13 +48,13 @@ TEST(Analysis, HasTheAccuracyByLabelAndLength) {
   EXPECT_THAT(section, Not(HasSubstr("33 to 64")));  // that sample has no label
   AnalysedSplit unknown = four_samples();
   unknown.lengths.clear();
-  EXPECT_THAT(accuracy_section(unknown), Not(HasSubstr("tokens")));
+  EXPECT_THAT(sections_html({accuracy_section(unknown)}), Not(HasSubstr("tokens")));
   unknown.given.labels = {-1, -1, -1, -1};
-  EXPECT_THAT(analysis_sections(unknown), Not(HasSubstr("<section")));
+  EXPECT_THAT(sections_html(analysis_sections(unknown)), Not(HasSubstr("<section")));
 }
 
 TEST(Analysis, HasTheCurvesOfTwoLabels) {
-  EXPECT_THAT(curves_section(four_samples()),
+  EXPECT_THAT(sections_html(curves_section(four_samples())),
               AllOf(HasSubstr("ROC curve (area 1.0000) of yes, test split"),
                     HasSubstr("Precision by recall of yes")));
   const RankCurves curves = rank_curves({{0.9F, true}, {0.5F, false}, {0.5F, true}, {0.1F, false}});
@@ -77,16 +77,20 @@ TEST(Analysis, CountsWhatReachesEachThreshold) {
   EXPECT_EQ(curve.true_positives.back(), 0);
 }
 
+std::string lengths_html(const std::vector<SplitLengths>& splits) {
+  return sections_html({lengths_section(splits)});
+}
+
 TEST(Analysis, DescribesTheData) {
-  EXPECT_THAT(label_counts_section({"a<", "b"}, {{"train", {30, 10}}}),
+  EXPECT_THAT(sections_html({label_counts_section({"a<", "b"}, {{"train", {30, 10}}})}),
               AllOf(HasSubstr("a&lt;</th><td>30 <small class=\"quiet\">75.0 %")));
-  EXPECT_THAT(lengths_section({{"train", {5, 1, 4, 2, 3}}, {"test", {}}}),
+  EXPECT_THAT(lengths_html({{"train", {5, 1, 4, 2, 3}}, {"test", {}}}),
               AllOf(HasSubstr("train</th><td>5</td><td>1</td><td>3</td><td>4</td><td>5</td>"),
                     Not(HasSubstr("test"))));
-  EXPECT_THAT(lengths_section({{"train", {5}}}), HasSubstr("with [CLS] and [SEP].</p>"));
-  EXPECT_THAT(lengths_section({{"train", {5}}, {"test", {5, 4}, "2 samples of 1 texts"}}),
+  EXPECT_THAT(lengths_html({{"train", {5}}}), HasSubstr("with [CLS] and [SEP].</p>"));
+  EXPECT_THAT(lengths_html({{"train", {5}}, {"test", {5, 4}, "2 samples of 1 texts"}}),
               HasSubstr("[SEP]. test has 2 samples of 1 texts. The scores are of samples.</p>"));
-  EXPECT_EQ(lengths_section({}), "");
+  EXPECT_EQ(lengths_html({}), "");
 }
 
 }  // namespace

@@ -27,8 +27,10 @@ ErrorRows errors_of(std::size_t count) {
   return errors;
 }
 
+std::string error_html(const ErrorRows& errors) { return sections_html({error_section(errors)}); }
+
 TEST(ErrorRows, WithoutRowsThereIsNothing) {
-  EXPECT_EQ(error_section(errors_of(0)), "");
+  EXPECT_EQ(error_html(errors_of(0)), "");
   EXPECT_EQ(error_lines(errors_of(0)), "");
 }
 
@@ -37,7 +39,7 @@ TEST(ErrorRows, NameTextsAnswersAndIds) {
             "worst rows of test, those with the highest loss\n"
             "  text 7, sample 9: is yes, predicted no; loss 4.60\n"
             "    text number 0\n");
-  const std::string section = error_section(errors_of(1));
+  const std::string section = error_html(errors_of(1));
   EXPECT_THAT(section, HasSubstr("<h2>Worst rows, test split</h2>"));
   EXPECT_THAT(section,
               HasSubstr("<blockquote>text number 0</blockquote><p>is <b>yes</b>, predicted "
@@ -46,7 +48,7 @@ TEST(ErrorRows, NameTextsAnswersAndIds) {
 }
 
 TEST(ErrorRows, BehindTheFirstAreFolded) {
-  const std::string section = error_section(errors_of(kOpenErrorRows + 3));
+  const std::string section = error_html(errors_of(kOpenErrorRows + 3));
   EXPECT_THAT(section, HasSubstr("<summary>3 more</summary>"));
   EXPECT_LT(section.find("text number 4"), section.find("<summary>"));
   EXPECT_GT(section.find("text number 5"), section.find("<summary>"));
@@ -56,7 +58,7 @@ TEST(ErrorRows, BehindTheFirstAreFolded) {
 TEST(ErrorRows, ALongTextIsFoldedAndEveryTextEscaped) {
   ErrorRows errors = errors_of(1);
   errors.rows[0].text = "<script>\x1b[31m\n" + std::string(400, 'w') + " end";
-  const std::string section = error_section(errors);
+  const std::string section = error_html(errors);
   EXPECT_THAT(section, HasSubstr("<blockquote>&lt;script&gt;"));
   EXPECT_THAT(section, HasSubstr("\xE2\x80\xA6<details><summary>whole text</summary>"));
   EXPECT_THAT(section, HasSubstr(" end</details></blockquote>"));
@@ -73,7 +75,7 @@ TEST(ErrorRows, WithoutATextHaveOneLine) {
   EXPECT_EQ(error_lines(errors),
             "worst rows of test, those with the highest loss\n"
             "  text 7, sample 9: is none, predicted no; loss 4.60\n");
-  EXPECT_THAT(error_section(errors), Not(HasSubstr("blockquote")));
+  EXPECT_THAT(error_html(errors), Not(HasSubstr("blockquote")));
 }
 
 }  // namespace

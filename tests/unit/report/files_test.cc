@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 
+#include "base/report/table.h"
 #include "bp/error.h"
 #include "tests/support/labelled_rows.h"
 #include "trainer/data/whole_file.h"

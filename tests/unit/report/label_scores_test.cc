@@ -71,7 +71,7 @@ TEST(LabelScores, TheReportEscapesNamesAndTexts) {
   ErrorRows errors;
   errors.rows.push_back({.text = "a <script> text", .answer = "<b>|fear", .facts = "loss 1.50"});
   const std::string page =
-      class_sections({"test", {"<b>", "fear", "food"}, scores(), errors}, nullptr);
+      sections_html(class_sections({"test", {"<b>", "fear", "food"}, scores(), errors}, nullptr));
   EXPECT_EQ(page.find("<script>"), std::string::npos);
   EXPECT_NE(page.find("is <b>&lt;b&gt;|fear</b>, predicted <b>none</b>; loss 1.50"),
             std::string::npos);

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <string>
 
+#include "base/report/chart.h"
 #include "base/text.h"
 #include "sample_report.h"
-#include "trainer/report/chart.h"
 #include "trainer/tasks/classify/row_scorer.h"
 
 namespace bp::trainer {
@@ -32,7 +32,7 @@ TEST(Report, ShowsWhatHappened) {
   EXPECT_THAT(
       page,
       HasSubstr("this page: summary.json, predictions.csv, classes.csv and metrics.jsonl beside"));
-  EXPECT_THAT(page, HasSubstr("<td>config file</td>"));
+  EXPECT_THAT(page, HasSubstr(R"(<td class="text">config file</td>)"));
   EXPECT_THAT(page, HasSubstr("Begun on 2026-11-24 03:02 UTC with bert_train 0.1.0; rank 0 has 2 "
                               "cores."));
   EXPECT_THAT(page, HasSubstr("Resumed at step 700 on 2026-11-25 03:02 UTC"));

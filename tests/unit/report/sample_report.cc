@@ -72,17 +72,17 @@ ErrorRows sample_errors() {
   return errors;
 }
 
-std::string sample_sections(const Counts& counts, std::vector<std::string> labels) {
+Sections sample_sections(const Counts& counts, std::vector<std::string> labels) {
   const Tally tally = tally_of(counts);
   return class_sections({"test", std::move(labels), scores_of(counts), sample_errors()}, &tally);
 }
 
-std::string sample_evaluation() {
+Sections sample_evaluation() {
   return sample_sections({{612, 31, 12}, {44, 540, 38}, {9, 27, 508}},
                          {"negative", "neutral <&>", "positive"});
 }
 
-std::string sample_analysis() {
+Sections sample_analysis() {
   std::vector<float> shares;
   AnalysedSplit analysed{.split = "test", .labels = {"negative", "neutral <&>", "positive"}};
   for (int i = 0; i < 300; ++i) {
@@ -93,8 +93,9 @@ std::string sample_analysis() {
   }
   analysed.given.shares = shares;
   analysed.given.classes = 3;
-  return analysis_sections(analysed) +
-         label_counts_section(analysed.labels, {{"train", {70, 20, 10}}, {"test", {7, 2, 1}}});
+  return joined(
+      {analysis_sections(analysed),
+       {label_counts_section(analysed.labels, {{"train", {70, 20, 10}}, {"test", {7, 2, 1}}})}});
 }
 
 }  // namespace
@@ -122,8 +123,9 @@ Report sample_report() {
   report.metrics = sample_metrics();
   report.main_score = "accuracy";
   report.tiles = {{"Accuracy", "91.2 %", "test"}, {"Log loss", "0.306", "test"}};
-  report.results = sample_evaluation() + sample_analysis() +
-                   lengths_section({{"train", {12, 9, 48, 128}}, {"test", {7}}});
+  report.results = joined({sample_evaluation(),
+                           sample_analysis(),
+                           {lengths_section({{"train", {12, 9, 48, 128}}, {"test", {7}}})}});
   report.sessions = {{.begun = "2026-11-24T03:02:00Z", .version = "0.1.0", .machine = "2 cores"},
                      {.from_step = 700,
                       .begun = "2026-11-25T03:02:00Z",

@@ -149,6 +149,16 @@ TEST(Tables, LabelsThatAreEqualWhenCutAreShownInAList) {
       testing::StartsWith("                true             predicted  samples  of true\n"));
 }
 
+TEST(Tables, LabelsCannotControlTheTerminalOrBreakLines) {
+  const std::vector<std::string> labels = {"l\x1b[32mone", "two\b\b\nX", "three", "four"};
+  for (const std::string& table :
+       {confusion_table(tally_of(kFour), labels), classification_table(scores_of(kFour), labels)}) {
+    EXPECT_EQ(table.find_first_of("\x1b\b"), std::string::npos) << table;
+    EXPECT_THAT(table, testing::HasSubstr(" l [32mone "));
+    EXPECT_THAT(table, testing::HasSubstr("two   X "));
+  }
+}
+
 TEST(Tables, OfManyLabelsAPageIsShown) {
   for (const int classes : {21, 100, 1000}) {
     const Counts counts = counts_of_many(classes);

@@ -51,7 +51,7 @@ TEST(Scaling, AWorldMayHaveAnyRanks) {
   EXPECT_NEAR(rows[1].speed_up, 10.0 / 15, 1e-12);
   EXPECT_NEAR(rows[1].expansion, 0.5, 1e-12);
   EXPECT_EQ(rows[1].communication, 0.5);
-  EXPECT_EQ(text_table(scaling_table(rows)),
+  EXPECT_EQ(terminal_text(scaling_table(rows)),
             "world  ranks  ms/step  samples/s  speed-up  expansion  communication\n"
             "3          3    2,000       15.0      1.00       1.00          5.0 %\n"
             "3+1        4    4,000       10.0      0.67       0.50         50.0 %\n");

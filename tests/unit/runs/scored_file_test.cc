@@ -43,7 +43,7 @@ TEST_F(ScoredFileTest, HasTheScoresOfLabels) {
   ASSERT_EQ(file.lines.size(), 4U);
   EXPECT_THAT(file.lines[0], HasSubstr("test: accuracy 0.5000"));
   EXPECT_THAT(file.lines[3], HasSubstr("yes, \"sir\""));
-  EXPECT_THAT(file.sections, HasSubstr("yes, &quot;sir&quot;"));
+  EXPECT_THAT(sections_html(file.sections), HasSubstr("yes, &quot;sir&quot;"));
 }
 
 TEST_F(ScoredFileTest, HasTheScoresOfAnyNumberOfLabels) {
@@ -68,7 +68,7 @@ TEST_F(ScoredFileTest, NamesTheWorstRowsWithTheTextsThatAreKnown) {
       return sample_id == 2 ? concat("text ", text_id) : "";
     };
     const ScoredFile file = score_file({path("p.csv"), "test", {}, text}).value();
-    EXPECT_EQ(file.sections.find("text 12") != std::string::npos,
+    EXPECT_EQ(sections_html(file.sections).find("text 12") != std::string::npos,
               file.errors.find("text 12") != std::string::npos);
     return file.errors;
   };

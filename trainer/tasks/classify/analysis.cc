@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 
 #include "base/text.h"
 #include "trainer/data/numbers.h"
-#include "trainer/report/chart.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/class_section.h"
 #include "trainer/tasks/classify/confusions.h"
@@ -20,7 +20,7 @@ namespace {
 constexpr int kHundred = 100;
 
 struct Group {
-  std::string name = {};  // as HTML
+  std::string name = {};
   std::int64_t samples = 0;
   std::int64_t right = 0;
 
@@ -37,22 +37,19 @@ bool is_right(const AnalysedSplit& analysed, std::size_t sample) {
 
 std::string share_text(double share) { return fixed(kHundred * share, 1) + " %"; }
 
-std::string group_row(const Group& group) {
+void add_group(Table& table, const Group& group) {
   const Interval interval = wilson_interval(group.right, group.samples);
   const double share = static_cast<double>(group.right) / static_cast<double>(group.samples);
-  return concat("<tr><th scope=\"row\">", group.name, "</th><td>", share_text(share), "</td><td>",
-                share_text(interval.low), " to ", share_text(interval.high), "</td><td>",
-                with_commas(group.samples), "</td></tr>\n");
+  table.add({group.name, share_text(share),
+             concat(share_text(interval.low), " to ", share_text(interval.high)),
+             with_commas(group.samples)});
 }
 
-std::string group_rows(const std::string& heading, const std::vector<Group>& groups) {
-  std::string rows;
+void add_groups(Table& table, const std::string& heading, const std::vector<Group>& groups) {
+  if (!groups.empty()) table.add({heading}, Table::Row::Kind::heading);
   for (const Group& group : groups) {
-    if (group.samples > 0) rows += group_row(group);
+    if (group.samples > 0) add_group(table, group);
   }
-  return rows.empty() ? ""
-                      : concat("<tr><th scope=\"rowgroup\" colspan=\"4\" class=\"quiet\">", heading,
-                               "</th></tr>\n", rows);
 }
 
 Group all_of(const AnalysedSplit& analysed) {
@@ -67,7 +64,7 @@ std::vector<Group> by_label(const AnalysedSplit& analysed) {
   std::vector<Group> groups;
   if (analysed.labels.size() > kMostInMatrix) return groups;
   for (std::size_t k = 0; k < analysed.labels.size(); ++k) {
-    groups.push_back({.name = label_html(analysed.labels, static_cast<int>(k))});
+    groups.push_back({.name = label_name(analysed.labels, static_cast<int>(k))});
   }
   for (std::size_t i = 0; i < analysed.given.labels.size(); ++i) {
     const int label = analysed.given.labels[i];
@@ -107,19 +104,20 @@ Series curve_of(const std::string& name, const std::vector<CurvePoint>& points) 
 
 }  // namespace
 
-std::string accuracy_section(const AnalysedSplit& analysed) {
+Section accuracy_section(const AnalysedSplit& analysed) {
+  Section section{.title = concat("Accuracy, ", analysed.split, " split"),
+                  .note = "With Wilson's 95 % confidence intervals.",
+                  .table = table_of({"", "accuracy", "interval", "samples"}),
+                  .half = true};
   const Group all = all_of(analysed);
-  if (all.samples == 0) return "";
-  return concat("<section class=\"card\"><h2>Accuracy, ", html(analysed.split),
-                " split</h2>\n<p class=\"quiet\">With Wilson's 95 % confidence intervals.</p>\n"
-                "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th scope=\"col\"></th>"
-                "<th scope=\"col\">accuracy</th><th scope=\"col\">interval</th>"
-                "<th scope=\"col\">samples</th></tr></thead>\n<tbody>\n",
-                group_row(all), group_rows("by label", by_label(analysed)),
-                group_rows("by length", by_length(analysed)), "</tbody></table></div></section>\n");
+  if (all.samples == 0) return section;
+  add_group(section.table, all);
+  add_groups(section.table, "by label", by_label(analysed));
+  add_groups(section.table, "by length", by_length(analysed));
+  return section;
 }
 
-std::string calibration_section(const AnalysedSplit& analysed) {
+Section calibration_section(const AnalysedSplit& analysed) {
   const Calibration bins = calibration_of(analysed.given);
   Series own{.name = "accuracy", .look = Series::Look::dots};
   for (const CalibrationBin& bin : bins) {
@@ -128,65 +126,57 @@ std::string calibration_section(const AnalysedSplit& analysed) {
     own.x.push_back(bin.confidence / samples);
     own.y.push_back(static_cast<double>(bin.right) / samples);
   }
-  if (own.x.size() < 2) return "";
+  Section section{.title = concat("Calibration, ", analysed.split, " split"),
+                  .note = concat("How often the most probable label is right, by its probability. "
+                                 "Expected calibration error: ",
+                                 fixed(expected_calibration_error(bins), 4), "."),
+                  .half = true};
+  if (own.x.size() < 2) return section;
   const Series ideal{
       .name = "calibrated", .x = {own.x.front(), own.x.back()}, .y = {own.x.front(), own.x.back()}};
-  return concat(
-      "<section class=\"card\"><h2>Calibration, ", html(analysed.split),
-      " split</h2>\n<p class=\"quiet\">How often the most probable label is right, by its "
-      "probability. Expected calibration error: ",
-      fixed(expected_calibration_error(bins), 4), ".</p>\n",
-      render_chart({.title = "accuracy by the probability of the predicted label",
-                    .x_name = "probability",
-                    .series = {own, ideal}}),
-      "</section>\n");
+  section.charts = {{.title = "accuracy by the probability of the predicted label",
+                     .x_name = "probability",
+                     .series = {own, ideal}}};
+  return section;
 }
 
-std::string curves_section(const AnalysedSplit& analysed) {
-  if (analysed.given.classes != 2) return "";
+Sections curves_section(const AnalysedSplit& analysed) {
+  if (analysed.given.classes != 2) return {};
   const std::vector<RankedSample> ranked = ranked_samples(analysed.given, 1);
   const RankCurves curves = rank_curves(ranked);
-  if (curves.roc.empty()) return "";
-  const std::string label = label_html(analysed.labels, 1);
+  if (curves.roc.empty()) return {};
   const auto card = [&](const std::string& heading, const std::string& x, const Series& series) {
-    return concat("<section class=\"card\"><h2>", heading, " of ", label, ", ",
-                  html(analysed.split), " split</h2>\n",
-                  render_chart({.title = heading, .x_name = x, .series = {series}}),
-                  "</section>\n");
+    return Section{.title = concat(heading, " of ", label_name(analysed.labels, 1), ", ",
+                                   analysed.split, " split"),
+                   .charts = {{.title = heading, .x_name = x, .series = {series}}},
+                   .half = true};
   };
-  return card(concat("ROC curve (area ", fixed(roc_auc(ranked), 4), ')'), "false positive rate",
-              curve_of("true positive rate", curves.roc)) +
-         card("Precision by recall", "recall", curve_of("precision", curves.precision));
+  return {card(concat("ROC curve (area ", fixed(roc_auc(ranked), 4), ')'), "false positive rate",
+               curve_of("true positive rate", curves.roc)),
+          card("Precision by recall", "recall", curve_of("precision", curves.precision))};
 }
 
-std::string analysis_sections(const AnalysedSplit& analysed) {
-  return concat("<div class=\"pair\">\n", accuracy_section(analysed), calibration_section(analysed),
-                curves_section(analysed), "</div>\n");
+Sections analysis_sections(const AnalysedSplit& analysed) {
+  return joined(
+      {{accuracy_section(analysed), calibration_section(analysed)}, curves_section(analysed)});
 }
 
-std::string label_counts_section(const std::vector<std::string>& labels,
-                                 const std::vector<LabelCounts>& splits) {
-  if (labels.size() > kMostInTable || splits.empty()) return "";
-  std::string head;
-  for (const LabelCounts& split : splits) {
-    head += concat("<th scope=\"col\">", html(split.split), "</th>");
-  }
-  std::string rows;
+Section label_counts_section(const std::vector<std::string>& labels,
+                             const std::vector<LabelCounts>& splits) {
+  Section section{.title = "Labels of the data", .table = table_of({"label"})};
+  if (labels.size() > kMostInTable || splits.empty()) return section;
+  for (const LabelCounts& split : splits) section.table.columns.push_back({split.split});
   for (std::size_t k = 0; k < labels.size(); ++k) {
-    rows += concat("<tr><th scope=\"row\">", label_html(labels, static_cast<int>(k)), "</th>");
+    std::vector<Cell>& cells = section.table.rows.emplace_back().cells;
+    cells.push_back({.text = label_name(labels, static_cast<int>(k))});
     for (const LabelCounts& split : splits) {
-      std::int64_t all = 0;
-      for (const std::int64_t count : split.counts) all += count;
-      rows += concat("<td>", with_commas(split.counts[k]), " <small class=\"quiet\">",
-                     percent_text(split.counts[k], all), "</small></td>");
+      const std::int64_t all =
+          std::accumulate(split.counts.begin(), split.counts.end(), std::int64_t{0});
+      cells.push_back(
+          {.text = with_commas(split.counts[k]), .note = percent_text(split.counts[k], all)});
     }
-    rows += "</tr>\n";
   }
-  return concat(
-      "<section class=\"card\"><h2>Labels of the data</h2>\n"
-      "<div class=\"scroll tall\" tabindex=\"0\"><table><thead><tr>"
-      "<th scope=\"col\">label</th>",
-      head, "</tr></thead>\n<tbody>\n", rows, "</tbody></table></div></section>\n");
+  return section;
 }
 
 }  // namespace bp::trainer

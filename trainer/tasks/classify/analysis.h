@@ -1,11 +1,11 @@
-// The sections of report.html that say where a classifier errs. Each function returns a piece of
-// HTML; empty if there is nothing to show there.
+// The sections of report.html that say where a classifier errs.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/report/section.h"
 #include "trainer/tasks/classify/probability_scores.h"
 
 namespace bp::trainer {
@@ -18,21 +18,21 @@ struct AnalysedSplit {
 };
 
 // The accuracy in all, by label and by length, each with its 95 % confidence interval.
-[[nodiscard]] std::string accuracy_section(const AnalysedSplit& analysed);
+[[nodiscard]] Section accuracy_section(const AnalysedSplit& analysed);
 // How far the probabilities can be trusted.
-[[nodiscard]] std::string calibration_section(const AnalysedSplit& analysed);
+[[nodiscard]] Section calibration_section(const AnalysedSplit& analysed);
 // The ROC and PR curves; only of two labels.
-[[nodiscard]] std::string curves_section(const AnalysedSplit& analysed);
+[[nodiscard]] Sections curves_section(const AnalysedSplit& analysed);
 
 // Returns all of them.
-[[nodiscard]] std::string analysis_sections(const AnalysedSplit& analysed);
+[[nodiscard]] Sections analysis_sections(const AnalysedSplit& analysed);
 
 // How often a label occurs in each split.
 struct LabelCounts {
   std::string split = {};
   std::vector<std::int64_t> counts = {};  // one for each label
 };
-[[nodiscard]] std::string label_counts_section(const std::vector<std::string>& labels,
-                                               const std::vector<LabelCounts>& splits);
+[[nodiscard]] Section label_counts_section(const std::vector<std::string>& labels,
+                                           const std::vector<LabelCounts>& splits);
 
 }  // namespace bp::trainer

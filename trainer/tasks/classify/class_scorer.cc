@@ -146,13 +146,15 @@ ErrorRows ClassScorer::errors(const RowScorer& scored) const {
   });
 }
 
-std::string ClassScorer::sections() const {
+Sections ClassScorer::sections() const {
   const RowScorer all = scored();
-  if (!all.known()) return "";
-  return all.sections(name_of(split()), errors(all)) + (form_.several ? "" : label_counts());
+  if (!all.known()) return {};
+  Sections sections = all.sections(name_of(split()), errors(all));
+  if (!form_.several) sections.push_back(label_counts());
+  return sections;
 }
 
-std::string ClassScorer::label_counts() const {
+Section ClassScorer::label_counts() const {
   std::vector<LabelCounts> splits;
   for (const Split counted : {Split::train, Split::dev, Split::test}) {
     LabelCounts counts{.split = name_of(counted), .counts = {}};

@@ -40,7 +40,7 @@ class ClassScorer : public Scorer {
   [[nodiscard]] EvaluationSummary summary() const override { return scored().summary(); }
   [[nodiscard]] std::vector<std::string> lines(const std::string& name,
                                                const std::string& predictions) const override;
-  [[nodiscard]] std::string sections() const override;
+  [[nodiscard]] Sections sections() const override;
   [[nodiscard]] std::vector<ResultFile> files() const override;
   [[nodiscard]] std::vector<PrCurve> pr_curves() const override;
 
@@ -53,7 +53,7 @@ class ClassScorer : public Scorer {
   // Return the model's labels: of a sample with these ones, and that these probabilities predict.
   [[nodiscard]] std::vector<int> answers_of(std::span<const std::int64_t> stored) const;
   [[nodiscard]] std::vector<int> predictions_of(std::span<const float> shares) const;
-  [[nodiscard]] std::string label_counts() const;
+  [[nodiscard]] Section label_counts() const;
 
   LabelledRows form_;  // without rows
   std::vector<int> label_map_;

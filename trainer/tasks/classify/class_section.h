@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/report/section.h"
 #include "trainer/tasks/classify/class_scores.h"
 
 namespace bp::trainer {
@@ -17,9 +18,9 @@ struct ClassSection {
 };
 
 // Of many classes it shows those with the lowest F1.
-[[nodiscard]] std::string class_section(const ClassSection& section);
+[[nodiscard]] Section class_section(const ClassSection& classes);
 
-// Returns the label as HTML, cut if it is long; "#3" for an index without a name.
-[[nodiscard]] std::string label_html(const std::vector<std::string>& labels, int index);
+// Returns the label, cut if it is long; "#3" for an index without a name.
+[[nodiscard]] std::string label_name(const std::vector<std::string>& labels, int index);
 
 }  // namespace bp::trainer

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/report/escape.h"
+#include "base/report/table.h"
 #include "base/text.h"
-#include "trainer/report/predictions.h"
-#include "trainer/report/shown_text.h"
 
 namespace bp::trainer {
 namespace {
@@ -91,23 +91,22 @@ std::vector<std::vector<std::int64_t>> grouped_matrix(const Tally& tally,
 std::string classes_csv(const std::vector<ClassScores>& classes,
                         const std::vector<std::string>& labels) {
   constexpr int kDigits = 6;
-  std::string text = "label,precision,recall,f1,samples,predictions\n";
+  Table table = table_of({"label", "precision", "recall", "f1", "samples", "predictions"});
   for (std::size_t k = 0; k < classes.size(); ++k) {
     const ClassScores& of = classes[k];
-    text += concat(csv_field(labels.at(k)), ',', fixed(of.precision, kDigits), ',',
-                   fixed(of.recall, kDigits), ',', fixed(of.f1, kDigits), ',', of.support, ',',
-                   of.predictions, '\n');
+    table.add({labels.at(k), fixed(of.precision, kDigits), fixed(of.recall, kDigits),
+               fixed(of.f1, kDigits), concat(of.support), concat(of.predictions)});
   }
-  return text;
+  return csv_text(table);
 }
 
 std::string confusion_csv(const Tally& tally, const std::vector<std::string>& labels) {
-  std::string text = "label,prediction,samples\n";
+  Table table = table_of({"label", "prediction", "samples"});
   for_each_cell(tally, [&](int label, int prediction, std::int64_t n) {
-    text += concat(csv_field(labels.at(static_cast<std::size_t>(label))), ',',
-                   csv_field(labels.at(static_cast<std::size_t>(prediction))), ',', n, '\n');
+    table.add({labels.at(static_cast<std::size_t>(label)),
+               labels.at(static_cast<std::size_t>(prediction)), concat(n)});
   });
-  return text;
+  return csv_text(table);
 }
 
 }  // namespace bp::trainer

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/report/escape.h"
 #include "base/text.h"
-#include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/analysis.h"
 #include "trainer/tasks/classify/confusions.h"
 #include "trainer/tasks/classify/sections.h"
@@ -64,12 +64,12 @@ ErrorRows RowScorer::errors(const std::string& name,
   return errors;
 }
 
-std::string RowScorer::sections(const std::string& name, const ErrorRows& errors) const {
+Sections RowScorer::sections(const std::string& name, const ErrorRows& errors) const {
   const ClassDetail detail{name, rows_.labels, scores_, errors};
   if (rows_.several) return class_sections(detail, nullptr);
   const Tally tally(rows_);
-  return class_sections(detail, &tally) +
-         analysis_sections({name, rows_.labels, rows_.probabilities(), rows_.lengths});
+  return joined({class_sections(detail, &tally),
+                 analysis_sections({name, rows_.labels, rows_.probabilities(), rows_.lengths})});
 }
 
 std::string RowScorer::classes_file() const { return classes_csv(scores_.classes, rows_.labels); }

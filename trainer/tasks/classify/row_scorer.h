@@ -33,7 +33,7 @@ class RowScorer {
                                  double least,
                                  const std::function<ErrorRow(std::size_t row)>& identify) const;
   // Returns the sections of report.html.
-  [[nodiscard]] std::string sections(const std::string& name, const ErrorRows& errors) const;
+  [[nodiscard]] Sections sections(const std::string& name, const ErrorRows& errors) const;
   [[nodiscard]] std::string classes_file() const;    // classes.csv
   [[nodiscard]] std::string confusion_file() const;  // confusion.csv, of one label a row
   // Of one label a row, for each class.

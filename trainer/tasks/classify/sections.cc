@@ -4,124 +4,106 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/report/escape.h"
 #include "base/text.h"
 #include "trainer/data/numbers.h"
-#include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/class_section.h"
 #include "trainer/tasks/classify/confusions.h"
 
 namespace bp::trainer {
 namespace {
 
-constexpr int kDigits = 3;
-constexpr int kPercent = 100;
+std::string percent(double share) { return fixed(100 * share, 1) + '%'; }
 
-std::string label_at(const ClassDetail& detail, int index) {
-  return label_html(detail.labels, index);
-}
+constexpr std::size_t kFew = 6;  // labels that need no list of confusions
 
-std::string matrix_cell(std::int64_t count, double share, bool right) {
-  // The square root makes even the few mistakes of a good model visible.
-  const double shade = right ? share : std::sqrt(share);
-  return concat("<td class=\"", right ? "right" : "wrong",
-                "\" style=\"--share:", fixed(shade, kDigits), "\">", with_commas(count), "<small>",
-                fixed(kPercent * share, 1), "%</small></td>");
-}
-
+// `own`: the index of the cell with the right predictions. It is `labels`, the number of labels
+// with a row of their own, in the row of all others together; that cell counts wrong ones too.
+// `dense`: zeros are left out.
 struct MatrixRow {
-  std::string name;
-  std::size_t place = 0;   // index among the labels; `labels` for the row of all others together
-  std::size_t labels = 0;  // number of labels with a row of their own
-  bool dense = false;      // there are many columns, so zeros are left out
+  std::size_t own = 0;
+  std::size_t labels = 0;
+  bool dense = false;
 };
 
-std::string matrix_row(const MatrixRow& row, const std::vector<std::int64_t>& counts) {
+std::vector<Cell> matrix_cells(const MatrixRow& row, const std::vector<std::int64_t>& counts) {
   const std::int64_t sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-  std::string cells;
+  std::vector<Cell> cells;
   for (std::size_t k = 0; k < counts.size(); ++k) {
-    // The cell counts right and wrong predictions.
-    const bool mixed = k == row.place && k == row.labels;
+    const bool mixed = k == row.own && k == row.labels;
     if (row.dense && (mixed || counts[k] == 0)) {
-      cells += concat("<td class=\"sum\">", counts[k] == 0 ? "" : with_commas(counts[k]), "</td>");
+      cells.push_back(
+          {.text = counts[k] == 0 ? "" : with_commas(counts[k]), .look = Cell::Look::sum});
       continue;
     }
     const double share = sum == 0 ? 0 : static_cast<double>(counts[k]) / static_cast<double>(sum);
-    cells += matrix_cell(counts[k], share, k == row.place);
+    const bool right = k == row.own;
+    // The square root makes even the few mistakes of a good model visible.
+    cells.push_back({.text = with_commas(counts[k]),
+                     .note = percent(share),
+                     .look = right ? Cell::Look::right : Cell::Look::wrong,
+                     .share = right ? share : std::sqrt(share)});
   }
-  return concat("<tr><th scope=\"row\">", row.name, "</th>", cells, "<td class=\"sum\">",
-                with_commas(sum), "</td></tr>\n");
+  cells.push_back({.text = with_commas(sum), .look = Cell::Look::sum});
+  return cells;
 }
 
 }  // namespace
 
-std::string confusion_section(const ClassDetail& detail, const Tally& tally) {
+Section confusion_section(const ClassDetail& detail, const Tally& tally) {
   const auto classes = static_cast<std::size_t>(tally.classes());
   const std::vector<int> shown = most_confused(tally, kMostInMatrix);
   std::vector<std::vector<std::int64_t>> matrix = grouped_matrix(tally, shown);
+  Section section{
+      .title = concat("Confusion matrix, ", detail.split, " split"),
+      .note = "Rows: what is true. Columns: what was predicted. Shares are of the row."};
   std::vector<std::string> names;
-  for (const int k : shown) {
-    names.push_back(label_at(detail, k));
-  }
-  std::string note;
+  for (const int k : shown) names.push_back(label_name(detail.labels, k));
   if (shown.size() < classes) {
     names.push_back(
         concat(with_commas(static_cast<std::int64_t>(classes - shown.size())), " others"));
-    note = concat(" ", shown.size(), " of ", with_commas(static_cast<std::int64_t>(classes)),
-                  " labels: those that were confused most. All: confusion.csv.");
+    section.note +=
+        concat(" ", shown.size(), " of ", with_commas(static_cast<std::int64_t>(classes)),
+               " labels: those that were confused most. All: confusion.csv.");
   } else {
     matrix.pop_back();
     for (std::vector<std::int64_t>& row : matrix) row.pop_back();
   }
-  constexpr std::size_t kFewColumns = 6;
-  const bool dense = names.size() > kFewColumns;
-  std::string head;
-  std::string rows;
+  const bool dense = names.size() > kFew;
+  section.half = !dense;
+  section.table.look = dense ? Table::Look::dense_matrix : Table::Look::matrix;
+  section.table.columns = {{}};
   for (std::size_t i = 0; i < names.size(); ++i) {
-    head += concat("<th scope=\"col\"><span>", names[i], "</span></th>");
-    rows += matrix_row({names[i], i, shown.size(), dense}, matrix[i]);
+    section.table.columns.push_back({names[i]});
+    std::vector<Cell>& cells = section.table.rows.emplace_back().cells;
+    cells = matrix_cells({i, shown.size(), dense}, matrix[i]);
+    cells.insert(cells.begin(), {.text = names[i]});
   }
-  return concat("<section class=\"card", dense ? " wide" : "", "\"><h2>Confusion matrix, ",
-                html(detail.split),
-                " split</h2>\n<p class=\"quiet\">Rows: what is true. Columns: what was predicted. "
-                "Shares are of the row.",
-                note, "</p>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"matrix",
-                dense ? " dense" : "", "\"><thead><tr><th></th>", head,
-                "<th scope=\"col\"><span>sum</span></th></tr></thead>\n<tbody>\n", rows,
-                "</tbody></table></div></section>\n");
+  section.table.columns.push_back({"sum"});
+  return section;
 }
 
 // Shows what a matrix of many labels hides. A matrix of few labels shows this itself.
-std::string confusions_section(const ClassDetail& detail, const Tally& tally) {
-  constexpr std::size_t kFew = 6;
-  if (tally.classes() <= static_cast<int>(kFew)) {
-    return "";
-  }
+Section confusions_section(const ClassDetail& detail, const Tally& tally) {
+  Section section{.title = concat("Most frequent confusions, ", detail.split, " split"),
+                  .table = {.columns = {{"true"}, {"predicted", true}, {"samples"}, {"of true"}}},
+                  .half = true};
+  if (tally.classes() <= static_cast<int>(kFew)) return section;
   const std::vector<Confusion> all = confusions_of(tally);
-  if (all.empty()) {
-    return "";
-  }
   const std::size_t shown = std::min(all.size(), kMostInMatrix);
-  std::string rows;
   for (std::size_t i = 0; i < shown; ++i) {
-    rows +=
-        concat("<tr><th scope=\"row\">", label_at(detail, all[i].label), "</th><td class=\"text\">",
-               label_at(detail, all[i].prediction), "</td><td>", with_commas(all[i].count),
-               "</td><td>", fixed(kPercent * all[i].share, 1), "%</td></tr>\n");
+    section.table.add({label_name(detail.labels, all[i].label),
+                       label_name(detail.labels, all[i].prediction), with_commas(all[i].count),
+                       percent(all[i].share)});
   }
-  const std::string rest = shown == all.size()
-                               ? ""
-                               : concat("<p class=\"quiet\">And ",
-                                        with_commas(static_cast<std::int64_t>(all.size() - shown)),
-                                        " less frequent ones: confusion.csv.</p>");
-  return concat("<section class=\"card\"><h2>Most frequent confusions, ", html(detail.split),
-                " split</h2>\n<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>"
-                "<th scope=\"col\">true</th><th scope=\"col\" class=\"text\">predicted</th>"
-                "<th scope=\"col\">samples</th><th scope=\"col\">of true</th></tr></thead>\n"
-                "<tbody>\n",
-                rows, "</tbody></table></div>", rest, "</section>\n");
+  if (shown < all.size()) {
+    section.remark = concat("And ", with_commas(static_cast<std::int64_t>(all.size() - shown)),
+                            " less frequent ones: confusion.csv.");
+  }
+  return section;
 }
 
-std::string classes_section(const ClassDetail& detail) {
+Section classes_section(const ClassDetail& detail) {
   const Scores& scores = detail.scores;
   std::vector<std::pair<std::string, ClassScores>> means{{"mean", scores.macro},
                                                          {"weighted mean", scores.weighted}};
@@ -132,15 +114,20 @@ std::string classes_section(const ClassDetail& detail) {
     means.front().first = "mean of those that occur or are predicted";
     means.insert(means.begin() + 1, {"mean of all", scores.macro_of_all});
   }
-  return class_section({concat(scores.several ? "Labels, " : "Classes, ", detail.split, " split"),
-                        detail.labels, scores.classes, std::move(means)});
+  Section section =
+      class_section({concat(scores.several ? "Labels, " : "Classes, ", detail.split, " split"),
+                     detail.labels, scores.classes, std::move(means)});
+  section.half = !scores.several;
+  return section;
 }
 
-std::string class_sections(const ClassDetail& detail, const Tally* tally) {
-  const std::string errors = error_section(detail.errors);
-  if (tally == nullptr) return classes_section(detail) + errors;
-  return concat("<div class=\"pair\">\n", confusion_section(detail, *tally),
-                confusions_section(detail, *tally), classes_section(detail), "</div>\n", errors);
+Sections class_sections(const ClassDetail& detail, const Tally* tally) {
+  Sections sections = {classes_section(detail), error_section(detail.errors)};
+  if (tally != nullptr) {
+    sections.insert(sections.begin(),
+                    {confusion_section(detail, *tally), confusions_section(detail, *tally)});
+  }
+  return sections;
 }
 
 }  // namespace bp::trainer

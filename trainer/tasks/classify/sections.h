@@ -1,5 +1,4 @@
-// The sections of report.html about a classifier's results. Each function returns a piece of
-// HTML; empty if there is nothing to show there.
+// The sections of report.html about a classifier's results.
 #pragma once
 
 #include <string>
@@ -19,13 +18,12 @@ struct ClassDetail {
   ErrorRows errors = {};
 };
 
-[[nodiscard]] std::string confusion_section(const ClassDetail& detail,
-                                            const Tally& tally);  // matrix
+[[nodiscard]] Section confusion_section(const ClassDetail& detail, const Tally& tally);  // matrix
 // As a list, for many labels.
-[[nodiscard]] std::string confusions_section(const ClassDetail& detail, const Tally& tally);
-[[nodiscard]] std::string classes_section(const ClassDetail& detail);  // precision, recall, F1
+[[nodiscard]] Section confusions_section(const ClassDetail& detail, const Tally& tally);
+[[nodiscard]] Section classes_section(const ClassDetail& detail);  // precision, recall, F1
 
 // Returns all of them. `tally`: null if a sample has several labels.
-[[nodiscard]] std::string class_sections(const ClassDetail& detail, const Tally* tally);
+[[nodiscard]] Sections class_sections(const ClassDetail& detail, const Tally* tally);
 
 }  // namespace bp::trainer

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "trainer/tasks/classify/list_literal.h"
 #include "trainer/tasks/classify/token_file.h"
-#include "trainer/text/utf8.h"
 
 namespace bp::trainer {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "trainer/data/input_error.h"
 #include "trainer/report/shown_text.h"
-#include "trainer/text/utf8.h"
 
 namespace bp::trainer {
 namespace {

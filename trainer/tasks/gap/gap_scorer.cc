@@ -102,9 +102,9 @@ std::vector<std::string> GapScorer::lines(const std::string& name,
           gap_scorecard(tally_)};
 }
 
-std::string GapScorer::sections() const {
-  if (tally_.rows() == 0) return "";
-  return concat(gap_section(tally_, name_of(split())), error_section(worst_rows()));
+Sections GapScorer::sections() const {
+  if (tally_.rows() == 0) return {};
+  return {gap_section(tally_, name_of(split())), error_section(worst_rows())};
 }
 
 ErrorRows GapScorer::worst_rows() const {

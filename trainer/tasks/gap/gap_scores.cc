@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "base/refuse.h"
+#include "base/report/escape.h"
+#include "base/report/table.h"
 #include "base/text.h"
-#include "trainer/report/predictions.h"
-#include "trainer/report/shown_text.h"
 
 namespace bp::trainer {
 namespace {

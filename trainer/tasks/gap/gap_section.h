@@ -3,11 +3,12 @@
 
 #include <string>
 
+#include "base/report/section.h"
 #include "trainer/tasks/gap/gap_scores.h"
 
 namespace bp::trainer {
 
 // `split`: what was scored, "test".
-[[nodiscard]] std::string gap_section(const GapTally& tally, const std::string& split);
+[[nodiscard]] Section gap_section(const GapTally& tally, const std::string& split);
 
 }  // namespace bp::trainer

@@ -76,10 +76,10 @@ std::vector<std::string> RegressScorer::lines(const std::string& name,
   return unscored(name + ": no targets", predictions);
 }
 
-std::string RegressScorer::sections() const {
+Sections RegressScorer::sections() const {
   ErrorRows errors = error_rows(name_of(split()), scored());
   for (ErrorRow& row : errors.rows) row.text = store().text(row.text_id, split());
-  return error_section(errors);
+  return {error_section(errors)};
 }
 
 }  // namespace bp::trainer

@@ -28,7 +28,7 @@ class RegressScorer : public Scorer {
   [[nodiscard]] EvaluationSummary summary() const override;
   [[nodiscard]] std::vector<std::string> lines(const std::string& name,
                                                const std::string& predictions) const override;
-  [[nodiscard]] std::string sections() const override;
+  [[nodiscard]] Sections sections() const override;
 
  private:
   void count(const Batch& block, const at::Tensor& outputs, std::span<const float> kept) override;

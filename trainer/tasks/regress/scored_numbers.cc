@@ -43,7 +43,7 @@ std::optional<ScoredFile> score_numbers(const FileToScore& file, CsvRows& rows) 
   return ScoredFile{summary_of(scores),
                     {regress_line(file.name, scores)},
                     error_lines(errors),
-                    error_section(errors)};
+                    {error_section(errors)}};
 }
 
 }  // namespace bp::trainer

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "trainer/data/input_error.h"
-#include "trainer/text/utf8.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,19 +1,12 @@
 #include "trainer/tasks/tokens/entity_report.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <numeric>
 #include <span>
-#include <string_view>
-
-#include "trainer/report/shown_text.h"
 
 namespace bp::trainer {
 namespace {
-
-constexpr std::size_t kNumberWidth = 9;
-constexpr std::string_view kLongestAverage = "weighted avg";
 
 double quotient(double dividend, double divisor) { return divisor == 0 ? 0 : dividend / divisor; }
 
@@ -59,20 +52,6 @@ EntityScore mean_of(const std::vector<EntityScore>& scores, const std::vector<do
   return result;
 }
 
-// Aligns to the right in `width` code points, as Python's "{:>width}" does.
-std::string aligned(const std::string& text, std::size_t width) {
-  const std::size_t length = code_points(text);
-  return std::string(width > length ? width - length : 0, ' ') + text;
-}
-
-std::string table_row(const std::string& name,
-                      std::size_t name_width,
-                      const std::vector<std::string>& cells) {
-  std::string out = aligned(name, name_width) + ' ';
-  for (const std::string& cell : cells) out += ' ' + aligned(cell, kNumberWidth);
-  return out + '\n';
-}
-
 }  // namespace
 
 EntityScores entity_scores(const EntityTally& tally) {
@@ -96,25 +75,6 @@ EntityScores entity_scores(const EntityTally& tally) {
   result.accuracy =
       quotient(static_cast<double>(tally.correct_words()), static_cast<double>(tally.words()));
   return result;
-}
-
-std::string entity_report(const EntityScores& scores, int digits) {
-  std::size_t width = std::max(kLongestAverage.size(), static_cast<std::size_t>(digits));
-  for (const std::string& type : scores.types) width = std::max(width, code_points(type));
-  const auto row = [&](const std::string& name, const EntityScore& score) {
-    return table_row(name, width,
-                     {fixed(score.precision, digits), fixed(score.recall, digits),
-                      fixed(score.f1, digits), std::to_string(score.support)});
-  };
-  std::string out = table_row("", width, {"precision", "recall", "f1-score", "support"}) + '\n';
-  for (std::size_t i = 0; i < scores.types.size(); ++i) {
-    out += row(scores.types[i], scores.scores[i]);
-  }
-  out += '\n';
-  out += row("micro avg", scores.micro);
-  out += row("macro avg", scores.macro);
-  out += row("weighted avg", scores.weighted);
-  return out;
 }
 
 }  // namespace bp::trainer

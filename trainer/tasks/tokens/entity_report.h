@@ -28,8 +28,4 @@ struct EntityScores {
 
 [[nodiscard]] EntityScores entity_scores(const EntityTally& tally);
 
-// Returns exactly what seqeval.metrics.classification_report(digits=digits, zero_division=0)
-// prints. Where seqeval fails because there is no entity, returns its table with averages of 0.
-[[nodiscard]] std::string entity_report(const EntityScores& scores, int digits = 2);
-
 }  // namespace bp::trainer

@@ -214,11 +214,11 @@ std::vector<std::string> TokenScorer::lines(const std::string& name,
           entity_report(scores, kDigits)};
 }
 
-std::string TokenScorer::sections() const {
+Sections TokenScorer::sections() const {
   const EntityTally counted = tally();
-  if (counted.words() == 0) return "";
-  return concat(entity_section(entity_scores(counted), name_of(split())),
-                error_section(worst_sentences()));
+  if (counted.words() == 0) return {};
+  return {entity_section(entity_scores(counted), name_of(split())),
+          error_section(worst_sentences())};
 }
 
 std::vector<ResultFile> TokenScorer::files() const {

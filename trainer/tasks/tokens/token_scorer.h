@@ -34,7 +34,7 @@ class TokenScorer : public Scorer {
   [[nodiscard]] EvaluationSummary summary() const override;
   [[nodiscard]] std::vector<std::string> lines(const std::string& name,
                                                const std::string& predictions) const override;
-  [[nodiscard]] std::string sections() const override;
+  [[nodiscard]] Sections sections() const override;
   [[nodiscard]] std::vector<ResultFile> files() const override;
 
  private:

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launcher/sweep/report/importance.h"
@@ -16,8 +17,8 @@ namespace {
 
 using testing::ElementsAre;
 
-PageTrial page_trial(int number, Parameters parameters, double result) {
-  PageTrial trial{.number = number, .state = TrialState::finished};
+TrialRecord trial_of(int number, Parameters parameters, double result) {
+  TrialRecord trial{.number = number, .state = TrialState::finished};
   trial.parameters = std::move(parameters);
   trial.result = result;
   return trial;
@@ -28,16 +29,16 @@ bool has(const std::string& html, const std::string& text) {
   return html.find(text) != std::string::npos;
 }
 
-std::vector<int> numbers_of(const std::vector<PageTrial>& trials) {
+std::vector<int> numbers_of(const std::vector<TrialRecord>& trials) {
   std::vector<int> numbers;
-  for (const PageTrial& trial : trials) numbers.push_back(trial.number);
+  for (const TrialRecord& trial : trials) numbers.push_back(trial.number);
   return numbers;
 }
 
 TEST(SweepPage, PutsTheBestFirst) {
-  std::vector<PageTrial> trials;
+  std::vector<TrialRecord> trials;
   for (const double result : {0.2, 0.9, std::nan(""), 0.9}) {
-    trials.push_back(page_trial(static_cast<int>(trials.size()), {}, result));
+    trials.push_back(trial_of(static_cast<int>(trials.size()), {}, result));
   }
   trials.push_back({.number = 4});
   sort_trials(trials, Direction::max);
@@ -47,15 +48,15 @@ TEST(SweepPage, PutsTheBestFirst) {
 }
 
 // y = 3 a + noise of a fixed pattern; b decides nothing, and c is there for half of the trials.
-std::vector<PageTrial> trials_of_a_line(int count) {
-  std::vector<PageTrial> trials;
+std::vector<TrialRecord> trials_of_a_line(int count) {
+  std::vector<TrialRecord> trials;
   for (int i = 0; i < count; ++i) {
     const double a = i * 37 % count;
     Parameters parameters{{"b", Value::of_integer(i * 11 % 7)},
                           {"a", Value::of_real(a)},
                           {"kind", Value::of_text(i % 2 == 0 ? "x" : "y")}};
     if (i % 2 == 0) parameters.emplace_back("c", Value::of_integer(i % 3));
-    trials.push_back(page_trial(i, parameters, 3 * a + i % 5));
+    trials.push_back(trial_of(i, parameters, 3 * a + i % 5));
   }
   return trials;
 }
@@ -72,8 +73,8 @@ TEST(SweepImportance, FindsTheParameterThatDecides) {
 }
 
 TEST(SweepImportance, FindsACategoryThatDecides) {
-  std::vector<PageTrial> trials = trials_of_a_line(60);
-  for (PageTrial& trial : trials) {
+  std::vector<TrialRecord> trials = trials_of_a_line(60);
+  for (TrialRecord& trial : trials) {
     trial.result = find_value(trial.parameters, "kind")->text() == "x" ? 1 : 0;
   }
   const Importances found = importances_of(trials);
@@ -85,25 +86,25 @@ TEST(SweepImportance, FindsACategoryThatDecides) {
 }
 
 TEST(SweepImportance, SaysThatNoiseExplainsNothing) {
-  std::vector<PageTrial> trials = trials_of_a_line(60);
+  std::vector<TrialRecord> trials = trials_of_a_line(60);
   Random random(1, 2, 3);
-  for (PageTrial& trial : trials) trial.result = random.uniform();
+  for (TrialRecord& trial : trials) trial.result = random.uniform();
   EXPECT_LT(importances_of(trials).explained, 0.3);
 }
 
 TEST(SweepImportance, NeedsSomeTrialsThatDiffer) {
   EXPECT_TRUE(importances_of(trials_of_a_line(7)).parameters.empty());
   auto equal = trials_of_a_line(20);
-  for (PageTrial& trial : equal) trial.result = 1;
+  for (TrialRecord& trial : equal) trial.result = 1;
   EXPECT_TRUE(importances_of(equal).parameters.empty());
   equal[0].result = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(importances_of(equal).parameters.empty());
 }
 
 TEST(SweepPlotAxis, TakesALogarithmForManyMagnitudes) {
-  std::vector<PageTrial> trials;
+  std::vector<TrialRecord> trials;
   for (int i = 0; i < 9; ++i) {
-    trials.push_back(page_trial(i, {{"lr", Value::of_real(std::pow(10.0, i - 8))}}, i));
+    trials.push_back(trial_of(i, {{"lr", Value::of_real(std::pow(10.0, i - 8))}}, i));
   }
   const PlotAxis axis = PlotAxis::of_parameter(trials, "lr");
   const Value middle = Value::of_real(1e-4);
@@ -116,9 +117,9 @@ TEST(SweepPlotAxis, TakesALogarithmForManyMagnitudes) {
 }
 
 TEST(SweepPlotAxis, GivesFewValuesAPlaceEach) {
-  std::vector<PageTrial> trials;
+  std::vector<TrialRecord> trials;
   for (const int batch : {16, 4, 8, 4}) {
-    trials.push_back(page_trial(0, {{"batch", Value::of_integer(batch)}}, 0));
+    trials.push_back(trial_of(0, {{"batch", Value::of_integer(batch)}}, 0));
   }
   const PlotAxis axis = PlotAxis::of_parameter(trials, "batch");
   std::vector<std::string> texts;
@@ -128,7 +129,7 @@ TEST(SweepPlotAxis, GivesFewValuesAPlaceEach) {
   EXPECT_NEAR(one.position(5.0), 0.5, 1e-9) << "a single value has an axis too";
 }
 
-PageData page_of(std::vector<PageTrial> trials) {
+PageData page_of(std::vector<TrialRecord> trials) {
   PageData page{.name = "sweeps/x", .metric = "dev_accuracy"};
   page.trials = std::move(trials);
   sort_trials(page.trials, page.direction);
@@ -137,7 +138,7 @@ PageData page_of(std::vector<PageTrial> trials) {
 
 TEST(SweepPage, HasASectionForEachQuestion) {
   PageData page = page_of(trials_of_a_line(20));
-  page.trials[0].reports = {{10, 0.5}, {20, 0.75}};
+  page.reports = {{{10, 0.5}, {20, 0.75}}};
   const std::string html = sweep_page(page);
   for (const char* title : {"Best trial", "Learning curves", "Importance of the parameters",
                             "Parallel coordinates", "Parameters and results", "Trials"}) {
@@ -164,9 +165,9 @@ TEST(SweepPage, EscapesWhatUsersWrote) {
 }
 
 TEST(SweepPage, StaysSmallWithManyTrials) {
-  std::vector<PageTrial> trials;
+  std::vector<TrialRecord> trials;
   for (int i = 0; i < 20000; ++i) {
-    trials.push_back(page_trial(i, {{"x", Value::of_integer(i)}}, i % 1000));
+    trials.push_back(trial_of(i, {{"x", Value::of_integer(i)}}, i % 1000));
   }
   const std::string html = sweep_page(page_of(std::move(trials)));
   EXPECT_LT(html.size(), 2U << 20);

@@ -80,12 +80,12 @@ TEST_F(GapScoring, EqualsTheFormulas) {
   EXPECT_THAT(scorer->lines("test", "").at(0), HasSubstr("accuracy 0.3333, 3 samples"));
   EXPECT_THAT(scorer->lines("test", "").at(1),
               HasSubstr("Masculine recall: 100.0 precision: 50.0"));
-  EXPECT_THAT(scorer->sections(), HasSubstr("<h2>Decisions, test split</h2>"));
+  EXPECT_THAT(sections_html(scorer->sections()), HasSubstr("<h2>Decisions, test split</h2>"));
 }
 
 TEST_F(GapScoring, ShowsTheRowsWithTheHighestLoss) {
   const SampleStore rows = store(true);
-  const std::string page = scored(rows)->sections();
+  const std::string page = sections_html(scored(rows)->sections());
   const std::size_t wrong = page.find(
       "<blockquote>ann bob she</blockquote><p>is <b>B</b>, predicted "
       "<b>A</b>; x2, probability of the true answer 0.2119, loss 1.55");
@@ -101,7 +101,7 @@ TEST_F(GapScoring, WritesKagglesFileAlsoWithoutAnswers) {
   EXPECT_THAT(scorer->lines("g.tsv", ""),
               ElementsAre("g.tsv: no answers to compare with, 3 samples; --out FILE writes the "
                           "predictions"));
-  EXPECT_EQ(scorer->sections(), "");
+  EXPECT_EQ(sections_html(scorer->sections()), "");
   const std::vector<ResultFile> files = scorer->files();
   ASSERT_EQ(files.size(), 1U);
   EXPECT_EQ(files[0].name, "kaggle.csv");

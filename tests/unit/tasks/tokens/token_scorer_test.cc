@@ -102,7 +102,7 @@ TEST_F(TokenScores, ShowsTheScoresOfEachType) {
   EXPECT_THAT(lines.at(0), HasSubstr("test: F1 0.5000, precision 0.5000, recall 0.5000 of "
                                      "entities, accuracy 0.8571 of words, loss "));
   EXPECT_THAT(lines.at(1), HasSubstr("X     0.5000    0.5000    0.5000         2\n"));
-  EXPECT_THAT(scored->sections(), HasSubstr("<h2>Entities, test split</h2>"));
+  EXPECT_THAT(sections_html(scored->sections()), HasSubstr("<h2>Entities, test split</h2>"));
   const std::vector<ResultFile> files = scored->files();
   ASSERT_EQ(files.size(), 1U);
   EXPECT_EQ(files[0].name, "entities.csv");
@@ -114,7 +114,7 @@ TEST_F(TokenScores, ShowsTheSentencesWithTheMostWrongWords) {
   const SampleStore of = store("c O\n\na B-X\nc I-X\n\nb O\na O\nc O\nb B-X\n");
   const auto scored = scorer(of);
   add_all(of, *scored, 2);
-  const std::string page = scored->sections();
+  const std::string page = sections_html(scored->sections());
   const std::size_t first = page.find(
       "<blockquote>b a c b</blockquote><p>is <b>b O, a O, b B-X</b>, "
       "predicted <b>b I-X, a B-X, b I-X</b>; 3 of 4 words wrong. ");
@@ -144,7 +144,7 @@ TEST_F(TokenScores, SentencesWithoutTagsHaveNoScore) {
   for (const auto& [key, value] : scored->summary().scores) EXPECT_TRUE(std::isnan(value)) << key;
   EXPECT_THAT(scored->lines("test", "p.csv"),
               ElementsAre("test: no tags to compare with, 1 samples; predictions in p.csv"));
-  EXPECT_EQ(scored->sections(), "");
+  EXPECT_EQ(sections_html(scored->sections()), "");
   EXPECT_THAT(scored->files(), IsEmpty());
   std::vector<std::string> fields;
   scored->set_fields(of.load(Split::test, 0), scored->kept(), fields);

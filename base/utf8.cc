@@ -1,15 +1,11 @@
-#include "trainer/text/utf8.h"
+#include "base/utf8.h"
 
 #include <cstring>
 
-namespace bp::trainer {
-namespace {
-
-// Returns the length in bytes of the sequence at `at`, or 0 if it is not valid (Unicode, table
-// 3-7).
-std::size_t sequence_length(std::string_view text, std::size_t at) {
+namespace bp {
+std::size_t character_length(std::string_view text) {
   const auto byte = [&](std::size_t i) -> unsigned {
-    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0;
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
   };
   const auto continues = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80; };
   const unsigned first = byte(0);
@@ -32,7 +28,11 @@ std::size_t sequence_length(std::string_view text, std::size_t at) {
   return 0;
 }
 
-}  // namespace
+bool is_control(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  return first < 0x20 || first == 0x7F ||
+         (first == 0xC2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xA0);
+}
 
 std::size_t find_invalid_utf8(std::string_view text) {
   std::size_t at = 0;
@@ -45,7 +45,7 @@ std::size_t find_invalid_utf8(std::string_view text) {
         continue;
       }
     }
-    const std::size_t length = sequence_length(text, at);
+    const std::size_t length = character_length(text.substr(at));
     if (length == 0) {
       return at;
     }
@@ -84,4 +84,4 @@ void append_utf8(char32_t code_point, std::string& text) {
   put(0x80U | (code_point & 0x3FU));
 }
 
-}  // namespace bp::trainer
+}  // namespace bp

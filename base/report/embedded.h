@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-namespace bp::trainer {
+namespace bp {
 
 [[nodiscard]] std::string_view page_style();
 [[nodiscard]] std::string_view page_script();
 
-}  // namespace bp::trainer
+}  // namespace bp

@@ -1,52 +1,14 @@
-#include "launcher/report/quoted.h"
+#include "base/quoted.h"
 
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
-namespace bp::launcher {
+namespace bp {
 namespace {
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
-
-// Returns whether a character of three or four bytes has the shortest form, is not a surrogate and
-// not beyond U+10FFFF. Some terminals decode a longer form to a control character.
-bool is_code_point(unsigned char first, unsigned char second) {
-  switch (first) {
-    case 0xe0U:
-      return second >= 0xa0U;
-    case 0xedU:
-      return second < 0xa0U;
-    case 0xf0U:
-      return second >= 0x90U;
-    case 0xf4U:
-      return second < 0x90U;
-    default:
-      return true;
-  }
-}
-
-// Returns the length of the UTF-8 character at the start of `text`; 0 if it is invalid or controls
-// a terminal (U+0000 to U+001F, U+007F to U+009F).
-std::size_t character_length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  if (first < 0x80U) {
-    return first >= 0x20U && first != 0x7fU ? 1 : 0;
-  }
-  const std::size_t length = first >= 0xf5U   ? 0
-                             : first >= 0xf0U ? 4
-                             : first >= 0xe0U ? 3
-                             : first >= 0xc2U ? 2
-                                              : 0;
-  if (length == 0 || text.size() < length ||
-      !std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(length),
-                   continues)) {
-    return 0;
-  }
-  const auto second = static_cast<unsigned char>(text[1]);
-  const bool control = first == 0xc2U && second < 0xa0U;
-  return control || !is_code_point(first, second) ? 0 : length;
-}
 
 void add_escaped(std::string& out, char c) {
   static constexpr char kDigits[] = "0123456789abcdef";
@@ -76,15 +38,14 @@ std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    std::size_t length = character_length(text);
-    if (length > 0 || text.front() == '\n' || text.front() == '\t') {
-      length = std::max<std::size_t>(length, 1);
-      out += text.substr(0, length);
+    const char c = text.front();
+    const std::size_t length = is_control(text) ? 0 : character_length(text);
+    if (length > 0 || c == '\n' || c == '\t') {
+      out += text.substr(0, std::max<std::size_t>(length, 1));
     } else {
-      add_escaped(out, text.front());
-      length = 1;
+      add_escaped(out, c);
     }
-    text.remove_prefix(length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return out;
 }
@@ -114,4 +75,4 @@ std::vector<std::string> quoted_lines(std::vector<std::string> lines) {
   return lines;
 }
 
-}  // namespace bp::launcher
+}  // namespace bp

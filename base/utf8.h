@@ -5,9 +5,17 @@
 #include <string>
 #include <string_view>
 
-namespace bp::trainer {
+namespace bp {
 
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+// Returns the length in bytes of the character at the start of `text`, or 0 if it is not valid
+// (Unicode, table 3-7).
+[[nodiscard]] std::size_t character_length(std::string_view text);
+
+// Returns whether `text` begins with a character that controls a terminal: U+0000 to U+001F, U+007F
+// to U+009F.
+[[nodiscard]] bool is_control(std::string_view text);
 
 // Returns the offset of the first byte that is not part of valid UTF-8 (overlong forms, surrogates
 // and values past U+10FFFF are invalid), or npos.
@@ -42,4 +50,4 @@ inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 void append_utf8(char32_t code_point, std::string& text);
 
-}  // namespace bp::trainer
+}  // namespace bp

@@ -1,4 +1,4 @@
-#include "trainer/report/chart.h"
+#include "base/report/chart.h"
 
 #include <algorithm>
 #include <array>
@@ -7,10 +7,11 @@
 #include <iterator>
 #include <limits>
 
+#include "base/report/escape.h"
+#include "base/report/table.h"
 #include "base/text.h"
-#include "trainer/report/shown_text.h"
 
-namespace bp::trainer {
+namespace bp {
 namespace {
 
 constexpr std::size_t kMostPoints = 300;    // more points would not be visible
@@ -22,9 +23,7 @@ constexpr std::array<const char*, 3> kColours = {"first", "second", "third"};
 
 Series thinned(const Series& series) {
   const std::size_t points = series.x.size();
-  if (points <= kMostPoints) {
-    return series;
-  }
+  if (points <= kMostPoints || series.look == Series::Look::points) return series;
   Series out{.name = series.name, .look = series.look};
   for (std::size_t k = 0; k < kMostPoints; ++k) {
     const std::size_t begin = k * points / kMostPoints;
@@ -71,20 +70,18 @@ void include(Range& range, double value) {
   range.high = std::max(range.high, value);
 }
 
-Frame frame_of(const std::vector<Series>& all) {
+Frame frame_of(const std::vector<Series>& all, const std::optional<Range>& x_range) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Frame frame{.x = {kInfinity, -kInfinity}, .y = {kInfinity, -kInfinity}};
   for (const Series& series : all) {
     for (std::size_t i = 0; i < series.x.size(); ++i) {
-      if (std::isfinite(series.y[i])) {
-        include(frame.x, series.x[i]);
-        include(frame.y, series.y[i]);
-      }
+      if (!std::isfinite(series.y[i])) continue;
+      include(frame.x, series.x[i]);
+      include(frame.y, series.y[i]);
     }
   }
-  if (frame.x.low == frame.x.high) {
-    frame.x.high += 1;
-  }
+  if (x_range) frame.x = *x_range;
+  if (frame.x.low == frame.x.high) frame.x.high += 1;
   const double height = frame.y.high - frame.y.low;
   const double margin = height > 0 ? height * kMargin : std::max(std::abs(frame.y.low), 1.0) / 2;
   // The axis does not go below 0 unless a value does.
@@ -99,6 +96,14 @@ double share(const Range& range, double value) {
 
 std::string coordinate(double share_of_side) { return fixed(kSide * share_of_side, 1); }
 
+// From shares of the width and, upwards, of the height.
+std::string point_text(double x, double y) { return coordinate(x) + ' ' + coordinate(1 - y); }
+
+std::string tooltip(const std::string& note) { return concat("<title>", html(note), "</title>"); }
+
+// A stroke of length 0 with round ends is a dot, however the drawing is stretched.
+constexpr const char* kDot = "h0";
+
 std::string path_of(const Series& series, const Frame& frame, bool dots) {
   std::string path;
   bool pen_down = false;
@@ -107,13 +112,22 @@ std::string path_of(const Series& series, const Frame& frame, bool dots) {
       pen_down = false;
       continue;
     }
-    path += concat(pen_down ? 'L' : 'M', coordinate(share(frame.x, series.x[i])), ' ',
-                   coordinate(1 - share(frame.y, series.y[i])));
-    // A stroke of length 0 with round ends is a dot, however the drawing is stretched.
-    path += dots || (!pen_down && series.x.size() == 1) ? "h0" : "";
+    path += (pen_down ? 'L' : 'M') +
+            point_text(share(frame.x, series.x[i]), share(frame.y, series.y[i]));
+    path += dots || (!pen_down && series.x.size() == 1) ? kDot : "";
     pen_down = !dots;
   }
   return path;
+}
+
+std::string points_of(const Series& series, const Frame& frame, const std::string& colour) {
+  std::string out;
+  for (std::size_t i = 0; i < series.x.size(); ++i) {
+    out += concat("<path class=\"", colour, " points\" d=\"M",
+                  point_text(share(frame.x, series.x[i]), share(frame.y, series.y[i])), kDot, "\">",
+                  i < series.notes.size() ? tooltip(series.notes[i]) : "", "</path>");
+  }
+  return out;
 }
 
 std::string joined(const std::vector<double>& values) {
@@ -132,6 +146,7 @@ std::string draw(const Series& series, const Frame& frame, const std::string& co
   };
   const std::string data = concat(" data-name=\"", html(series.name), "\" data-x=\"",
                                   joined(series.x), "\" data-y=\"", joined(series.y), '"');
+  if (series.look == Series::Look::points) return points_of(series, frame, colour);
   if (series.look == Series::Look::dots) {
     return path(series, "", data) + path(series, " dots", "");
   }
@@ -144,15 +159,35 @@ std::string draw(const Series& series, const Frame& frame, const std::string& co
   return path(series, "", data);
 }
 
-std::string table_of(const Series& series, const std::string& x_name) {
-  std::string out =
-      concat("<div class=\"scroll\"><table><thead><tr><th scope=\"col\">", html(x_name),
-             "</th><th scope=\"col\">", html(series.name), "</th></tr></thead><tbody>");
-  for (std::size_t i = 0; i < series.x.size(); ++i) {
-    out += concat("<tr><td class=\"text\">", brief(series.x[i]), "</td><td>", brief(series.y[i]),
-                  "</td></tr>");
-  }
-  return out + "</tbody></table></div>";
+std::string values_of(const Series& series, const std::string& x_name) {
+  Table table{.columns = {{x_name}, {series.name}}};
+  for (std::size_t i = 0; i < series.x.size(); ++i)
+    table.add({brief(series.x[i]), brief(series.y[i])});
+  return table_html(table);
+}
+
+std::string span(const char* side, double percent, const std::string& text) {
+  return concat("<span style=\"", side, ':', fixed(percent, 2), "%\">", html(text), "</span>");
+}
+
+std::vector<Tick> x_ticks_of(const Chart& chart, const Range& range) {
+  if (chart.x_range) return chart.x_ticks;
+  std::vector<Tick> ticks;
+  for (const double tick : round_ticks(range, kTicks)) ticks.push_back({tick, brief(tick)});
+  return ticks;
+}
+
+std::string open_svg(const std::string& attributes) {
+  return concat("<svg ", attributes, " viewBox=\"0 0 ", kSide, ' ', kSide,
+                "\" preserveAspectRatio=\"none\">");
+}
+
+// Returns the CSS class of the k-th run's curve.
+std::string run_colour(std::size_t k) {
+  constexpr std::size_t kHues = 8;
+  constexpr std::size_t kOfOnePattern = 4;
+  constexpr std::array kPatterns = {"", " dashed", " dotted", " long-dashed"};
+  return concat("run run-", k % kHues + 1, kPatterns[k / kOfOnePattern % kPatterns.size()]);
 }
 
 }  // namespace
@@ -171,45 +206,36 @@ std::vector<double> round_ticks(const Range& range, int count) {
   return ticks;
 }
 
-std::string run_colour(std::size_t k) {
-  constexpr std::size_t kHues = 8;
-  constexpr std::size_t kOfOnePattern = 4;
-  constexpr std::array kPatterns = {"", " dashed", " dotted", " long-dashed"};
-  return concat("run run-", k % kHues + 1, kPatterns[k / kOfOnePattern % kPatterns.size()]);
-}
-
-std::string curve_sample(const std::string& css_class) {
+std::string run_sample(std::size_t k) {
   return concat("<svg class=\"sample\" viewBox=\"0 0 30 8\" aria-hidden=\"true\"><path class=\"",
-                css_class, "\" d=\"M1 4H29\"/></svg>");
+                run_colour(k), "\" d=\"M1 4H29\"/></svg>");
 }
 
 std::string render_chart(const Chart& chart) {
   std::vector<Series> all;
+  bool points = false;
   for (const Series& series : chart.series) {
     all.push_back(thinned(series));
+    points |= series.look == Series::Look::points;
   }
-  const Frame frame = frame_of(all);
+  const Frame frame = frame_of(all, chart.x_range);
   if (!std::isfinite(frame.y.high)) {
     return concat("<figure><p class=\"quiet\">", html(chart.title),
                   ": no values to draw.</p></figure>");
   }
-  std::string legend;
   std::string grid;
   std::string y_ticks;
-  std::string x_ticks;
-  std::string curves;
-  std::string tables;
   for (const double tick : round_ticks(frame.y, kTicks)) {
     const double height = share(frame.y, tick);
     grid += concat("M0 ", coordinate(1 - height), 'H', kSide);
     // The hidden copy gives the column its width.
-    y_ticks += concat("<b>", brief(tick), "</b><br><span style=\"bottom:", fixed(100 * height, 2),
-                      "%\">", brief(tick), "</span>");
+    y_ticks += concat("<b>", brief(tick), "</b><br>", span("bottom", 100 * height, brief(tick)));
   }
-  for (const double tick : round_ticks(frame.x, kTicks)) {
-    x_ticks += concat("<span style=\"left:", fixed(100 * share(frame.x, tick), 2), "%\">",
-                      brief(tick), "</span>");
+  std::string x_ticks;
+  for (const Tick& tick : x_ticks_of(chart, frame.x)) {
+    x_ticks += span("left", 100 * share(frame.x, tick.at), tick.text);
   }
+  std::string curves;
   std::string marks;
   for (const Mark& mark : chart.marks) {
     const double place = share(frame.x, mark.x);
@@ -218,24 +244,62 @@ std::string render_chart(const Chart& chart) {
     marks += concat("<span class=\"mark", place > 0.5 ? " left" : "",
                     "\" style=\"left:", fixed(100 * place, 2), "%\">", html(mark.text), "</span>");
   }
+  std::string legend;
+  std::string values;
   for (std::size_t k = 0; k < all.size(); ++k) {
     const std::string colour = chart.of_runs ? run_colour(k) : kColours[k % kColours.size()];
     curves += draw(all[k], frame, colour);
     legend += chart.of_runs
-                  ? concat("<li>", curve_sample(colour), html(all[k].name), "</li>")
+                  ? concat("<li>", run_sample(k), html(all[k].name), "</li>")
                   : concat("<li class=\"", colour, "\"><i></i>", html(all[k].name), "</li>");
-    tables += table_of(all[k], chart.x_name);
+    if (!points) values += values_of(all[k], chart.x_name);
   }
-  return concat("<figure>", all.size() > 1 ? concat("<ul class=\"legend\">", legend, "</ul>") : "",
-                "<div class=\"chart\"><div class=\"y-ticks\" aria-hidden=\"true\">", y_ticks,
-                "</div><div class=\"plot\" data-unit=\"", html(chart.x_name), "\" data-from=\"",
-                fixed(frame.x.low, 6), "\" data-to=\"", fixed(frame.x.high, 6),
-                "\"><svg role=\"img\" aria-label=\"", html(chart.title), "\" viewBox=\"0 0 ", kSide,
-                ' ', kSide, "\" preserveAspectRatio=\"none\"><path class=\"grid\" d=\"", grid,
-                "\"/>", curves, "</svg>", marks,
-                "</div><div class=\"x-ticks\" aria-hidden=\"true\">", x_ticks,
-                "</div><div class=\"x-name\">", html(chart.x_name),
-                "</div></div><details><summary>Values</summary>", tables, "</details></figure>\n");
+  return concat(
+      "<figure>", all.size() > 1 && !points ? concat("<ul class=\"legend\">", legend, "</ul>") : "",
+      "<div class=\"chart\"><div class=\"y-ticks\" aria-hidden=\"true\">", y_ticks,
+      "</div><div class=\"plot\" data-unit=\"", html(chart.x_name), "\" data-from=\"",
+      fixed(frame.x.low, 6), "\" data-to=\"", fixed(frame.x.high, 6), "\">",
+      open_svg(concat("role=\"img\" aria-label=\"", html(chart.title), '"')),
+      "<path class=\"grid\" d=\"", grid, "\"/>", curves, "</svg>", marks,
+      "</div><div class=\"x-ticks", chart.x_range ? " centred" : "", "\" aria-hidden=\"true\">",
+      x_ticks, "</div><div class=\"x-name\">", html(chart.x_name), "</div></div>",
+      points ? "" : concat("<details><summary>Values</summary>", values, "</details>"),
+      "</figure>\n");
 }
 
-}  // namespace bp::trainer
+std::string render_parallel(const ParallelCoordinates& parallel) {
+  const std::size_t poles = parallel.poles.size();
+  const auto place = [&](std::size_t pole) {
+    return static_cast<double>(pole) / static_cast<double>(std::max<std::size_t>(poles, 2) - 1);
+  };
+  std::string drawing;
+  std::string labels;
+  for (std::size_t i = 0; i < poles; ++i) {
+    drawing += concat("<path class=\"pole\" d=\"M", point_text(place(i), 0), "V0\"/>");
+    labels += concat("<div class=\"pole\" style=\"left:", fixed(100 * place(i), 2), "%\"><b>",
+                     html(parallel.poles[i].name), "</b>");
+    for (const Tick& tick : parallel.poles[i].ticks)
+      labels += span("bottom", 100 * tick.at, tick.text);
+    labels += "</div>";
+  }
+  const std::size_t lines = parallel.lines.size();
+  for (std::size_t rank = lines; rank-- > 0;) {  // the best lies on top
+    const ParallelCoordinates::Line& line = parallel.lines[rank];
+    std::string path;
+    bool pen_down = false;
+    for (std::size_t i = 0; i < poles; ++i) {
+      if (line.at[i]) path += (pen_down ? 'L' : 'M') + point_text(place(i), *line.at[i]);
+      pen_down = line.at[i].has_value();
+    }
+    const double strength =
+        lines < 2 ? 1 : 1 - static_cast<double>(rank) / static_cast<double>(lines - 1);
+    drawing += concat("<path class=\"through", rank == 0 ? " best" : "",
+                      "\" style=\"--share:", fixed(strength, 3), "\" d=\"", path, "\">",
+                      tooltip(line.note), "</path>");
+  }
+  return concat("<div class=\"scroll\"><div class=\"parallel\" style=\"min-width:", 88 * poles,
+                "px\"><div class=\"plot\">", open_svg("aria-hidden=\"true\""), drawing, "</svg>",
+                labels, "</div></div></div>");
+}
+
+}  // namespace bp

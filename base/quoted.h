@@ -1,4 +1,4 @@
-// Quotes text from other sources (a rank, ssh, another host) in the launcher's own messages. Pure.
+// Quotes text from other sources (a rank, ssh, another host, a file of the user) in messages. Pure.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace bp::launcher {
+namespace bp {
 
 inline constexpr std::size_t kMostQuoted = 1000;  // bytes per line
 
@@ -23,4 +23,4 @@ inline constexpr std::size_t kMostQuoted = 1000;  // bytes per line
 // Applies quoted_line() to each line.
 [[nodiscard]] std::vector<std::string> quoted_lines(std::vector<std::string> lines);
 
-}  // namespace bp::launcher
+}  // namespace bp
