@@ -12,15 +12,14 @@ constexpr std::size_t kHeader = 5;
 }  // namespace
 
 FrameWriter::FrameWriter(std::uint8_t type) {
-  out_.u32(0);  // the length; take() fills it in
-  out_.u8(type);
+  out_(std::uint32_t{0}, type);  // the length, which take() fills in
 }
 
 std::string FrameWriter::take() {
   std::string bytes = out_.take();
   BP_CHECK(bytes.size() - kHeader <= kMaxFrame, "a frame over the limit");
   WireWriter length;
-  length.u32(static_cast<std::uint32_t>(bytes.size() - kHeader));
+  length(static_cast<std::uint32_t>(bytes.size() - kHeader));
   bytes.replace(0, 4, length.take());
   return bytes;
 }
@@ -37,8 +36,9 @@ std::optional<Frame> FrameReader::next() {
     return std::nullopt;
   }
   WireReader header(rest.substr(0, kHeader));
-  const std::size_t length = header.u32();
-  const std::uint8_t type = header.u8();
+  std::uint32_t length = 0;
+  std::uint8_t type = 0;
+  header(length, type);
   if (length > kMaxFrame) {
     throw Error(ErrorCode::io,
                 concat("bprun and its agent do not understand each other: a frame of ", length,

@@ -7,8 +7,7 @@ namespace bp::launcher::sweep {
 
 std::string encode(const RelayFrame& frame) {
   FrameWriter writer(static_cast<std::uint8_t>(frame.type));
-  writer.content().u32(frame.command);
-  writer.content().string(frame.bytes);
+  writer.content()(frame.command, frame.bytes);
   return writer.take();
 }
 
@@ -20,8 +19,7 @@ RelayFrame decode_relay_frame(const Frame& frame) {
   WireReader reader(frame.content);
   RelayFrame decoded;
   decoded.type = static_cast<RelayType>(frame.type);
-  decoded.command = reader.u32();
-  decoded.bytes = reader.string();
+  reader(decoded.command, decoded.bytes);
   reader.expect_end();
   return decoded;
 }

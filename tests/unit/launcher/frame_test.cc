@@ -30,7 +30,7 @@ std::string every_byte() {
 std::string frame_of(std::uint8_t type, std::string_view content) {
   FrameWriter frame(type);
   for (const char byte : content) {
-    frame.content().u8(static_cast<std::uint8_t>(byte));
+    frame.content()(static_cast<std::uint8_t>(byte));
   }
   return frame.take();
 }
