@@ -2,137 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/report/evaluation_json.h"
+#include "trainer/report/json_fields.h"
 
 namespace bp::trainer {
 namespace {
 
 constexpr int kStateFormat = 1;
-
-// to_object() writes a value that is not finite as null.
-double read_number(const Json& value) {
-  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
-}
-double read_number(const Json& json, const char* key) { return read_number(json.at(key)); }
-
-Json to_array(const std::vector<EpochFigures>& epochs) {
-  Json list = Json::array();
-  for (const EpochFigures& one : epochs) {
-    Json sums = Json::object();
-    for (const Figure& figure : one.sums) {
-      sums[figure.name] = {number(figure.sum), number(figure.weight)};
-    }
-    list.push_back({{"epoch", one.epoch}, {"sums", std::move(sums)}});
-  }
-  return list;
-}
-
-std::vector<EpochFigures> read_epoch_figures(const Json& list) {
-  std::vector<EpochFigures> epochs;
-  for (const Json& entry : list) {
-    EpochFigures& one = epochs.emplace_back();
-    one.epoch = entry.at("epoch");
-    for (const auto& [name, sums] : entry.at("sums").items()) {
-      one.sums.push_back({name, read_number(sums.at(0)), sums.at(1)});
-    }
-  }
-  return epochs;
-}
-
-Json to_object(const RunTotals& totals) {
-  Json json{{"samples", totals.samples},
-            {"tokens", totals.tokens},
-            {"seconds", number(totals.seconds)},
-            {"seconds_exposed", number(totals.seconds_exposed)},
-            {"gradient_bytes", totals.gradient_bytes},
-            {"loss", number(totals.loss)},
-            {"skipped_steps", totals.skipped}};
-  if (!totals.figures.empty()) json["figures"] = to_array(totals.figures);
-  return json;
-}
-
-// Checkpoints of older versions do not have the key.
-std::int64_t count_or_0(const Json& json, const char* key) {
-  return json.contains(key) ? count_at(json, key) : 0;
-}
-
-RunTotals read_totals(const Json& json) {
-  return {.samples = count_at(json, "samples"),
-          .tokens = count_at(json, "tokens"),
-          .seconds = read_number(json, "seconds"),
-          .seconds_exposed = read_number(json, "seconds_exposed"),
-          .gradient_bytes = count_at(json, "gradient_bytes"),
-          .loss = read_number(json, "loss"),
-          .skipped = count_or_0(json, "skipped_steps"),
-          .figures = json.contains("figures") ? read_epoch_figures(json.at("figures"))
-                                              : std::vector<EpochFigures>()};
-}
-
-Json to_object(const BestResult& best) {
-  return {{"step", best.step}, {"dev", to_object(best.dev)}};
-}
-
-BestResult read_best(const Json& json) {
-  return {.step = count_at(json, "step"), .dev = read_evaluation(json.at("dev"))};
-}
-
-Json to_object(const Improvement& improvement) {
-  Json json{{"without", improvement.without}};
-  if (improvement.best) json["best"] = *improvement.best;
-  if (improvement.last) json["last"] = *improvement.last;
-  return json;
-}
-
-Improvement read_improvement(const Json& json) {
-  Improvement improvement{.without = count_at(json, "without")};
-  if (json.contains("best")) improvement.best = json.at("best").get<double>();
-  if (json.contains("last")) improvement.last = json.at("last").get<double>();
-  return improvement;
-}
-
-CheckpointState read_state(const Json& json) {
-  CheckpointState state;
-  state.step = count_at(json, "step");
-  state.skipped_in_a_row = count_or_0(json, "skipped_in_a_row");
-  state.position = {count_at(json, "epoch"), count_at(json, "rows_used")};
-  state.rows = count_at(json, "rows");
-  if (json.contains("schedule")) {
-    const Json& from = json.at("schedule");
-    state.schedule_step = count_at(from, "step");
-    state.schedule_position = {count_at(from, "epoch"), count_at(from, "rows_used")};
-  }
-  state.nominal_weight = json.at("nominal_weight");
-  if (json.contains("loss_scale")) state.loss_scale = json.at("loss_scale");
-  state.good_windows = count_or_0(json, "good_windows");
-  if (json.contains("bucket_order")) {
-    for (const Json& index : json.at("bucket_order")) state.bucket_order.push_back(index);
-  }
-  state.evaluation_due = json.at("evaluation_due");
-  if (json.contains("dev")) state.dev = read_evaluation(json.at("dev"));
-  if (json.contains("best")) state.best.push_back(read_best(json.at("best")));
-  if (json.contains("next_best")) {
-    for (const Json& next : json.at("next_best")) state.best.push_back(read_best(next));
-  }
-  if (json.contains("improvement")) state.improvement = read_improvement(json.at("improvement"));
-  state.averaged = count_or_0(json, "averaged");
-  if (json.contains("optimizer_state")) state.optimizer_state = json.at("optimizer_state");
-  if (json.contains("elapsed")) state.elapsed = json.at("elapsed");
-  state.totals = read_totals(json.at("totals"));
-  state.store = json.at("store").get<std::string>();
-  state.hosts = json.at("hosts").get<std::string>();
-  for (const auto& [key, value] : json.at("summation").items()) {
-    state.summation.emplace_back(key, value.get<std::string>());
-  }
-  for (const auto& [key, value] : json.at("options").items()) {
-    state.options.push_back({key, value.get<std::string>(), ""});
-  }
-  return state;
-}
 
 void check(const CheckpointState& state) {
   const EpochPosition& at = state.position;
@@ -155,48 +34,111 @@ void check(const CheckpointState& state) {
   }
 }
 
+// Each with its weight.
+Named<std::vector<double>> sums_by_name(const std::vector<Figure>& figures) {
+  Named<std::vector<double>> sums;
+  for (const Figure& figure : figures) sums.push_back({figure.name, {figure.sum, figure.weight}});
+  return sums;
+}
+
+std::vector<Figure> figures_of(const Named<std::vector<double>>& sums) {
+  std::vector<Figure> figures;
+  for (const auto& [name, sum] : sums) figures.push_back({name, sum.at(0), sum.at(1)});
+  return figures;
+}
+
+Named<std::string> values_by_key(const std::vector<Setting>& settings) {
+  Named<std::string> values;
+  for (const Setting& setting : settings) values.emplace_back(setting.key, setting.value);
+  return values;
+}
+
+std::vector<Setting> settings_of(const Named<std::string>& values) {
+  std::vector<Setting> settings;
+  for (const auto& [key, value] : values) settings.push_back({key, value, ""});
+  return settings;
+}
+
+// The best one has a key of its own.
+void best_fields(JsonWriter& json, const std::vector<BestResult>& best) {
+  if (best.empty()) return;
+  json("best", best.front());
+  json.maybe("next_best", std::vector<BestResult>(best.begin() + 1, best.end()));
+}
+void best_fields(JsonReader& json, std::vector<BestResult>& best) {
+  std::optional<BestResult> first;
+  json.maybe("best", first);
+  json.maybe("next_best", best);
+  if (first) best.insert(best.begin(), *first);
+}
+
 }  // namespace
 
+void fields(auto& json, Of<EpochFigures> auto& it) {
+  json("epoch", Real(it.epoch));
+  json.as("sums", it.sums, sums_by_name, figures_of);
+}
+
+void fields(auto& json, Of<RunTotals> auto& it) {
+  json("samples", it.samples);
+  json("tokens", it.tokens);
+  json("seconds", it.seconds);
+  json("seconds_exposed", it.seconds_exposed);
+  json("gradient_bytes", it.gradient_bytes);
+  json("loss", it.loss);
+  json.added("skipped_steps", it.skipped);
+  json.maybe("figures", it.figures);
+}
+
+void fields(auto& json, Of<BestResult> auto& it) {
+  json("step", it.step);
+  json("dev", it.dev);
+}
+
+void fields(auto& json, Of<CheckpointState> auto& it) {
+  json("step", it.step);
+  json.added("skipped_in_a_row", it.skipped_in_a_row);
+  json("epoch", it.position.epoch);
+  json("rows_used", it.position.used);
+  json("rows", it.rows);
+  json("nominal_weight", Real(it.nominal_weight));
+  json.added("bucket_order", it.bucket_order);
+  json("evaluation_due", it.evaluation_due);
+  json.maybe("loss_scale", Real(it.loss_scale));
+  json.maybe("good_windows", it.good_windows);
+  json.group(
+      "schedule",
+      [&](auto& schedule) {
+        schedule("step", it.schedule_step);
+        schedule("epoch", it.schedule_position.epoch);
+        schedule("rows_used", it.schedule_position.used);
+      },
+      it.schedule_step > 0);
+  json.maybe("dev", it.dev);
+  best_fields(json, it.best);
+  json.group(
+      "improvement",
+      [&](auto& improvement) {
+        improvement("without", it.improvement.without);
+        improvement.maybe("best", it.improvement.best);
+        improvement.maybe("last", it.improvement.last);
+      },
+      it.improvement.best || it.improvement.without > 0);
+  json.maybe("averaged", it.averaged);
+  json.maybe("optimizer_state", it.optimizer_state, true);
+  json.maybe("elapsed", Real(it.elapsed));
+  json("totals", it.totals);
+  json("store", it.store);
+  json("hosts", it.hosts);
+  json("summation", it.summation);
+  json.as("options", it.options, values_by_key, settings_of);
+}
+
 std::string to_json(const CheckpointState& state) {
-  Json json{{"format", kStateFormat},
-            {"step", state.step},
-            {"skipped_in_a_row", state.skipped_in_a_row},
-            {"epoch", state.position.epoch},
-            {"rows_used", state.position.used},
-            {"rows", state.rows},
-            {"nominal_weight", state.nominal_weight},
-            {"bucket_order", state.bucket_order},
-            {"evaluation_due", state.evaluation_due}};
-  if (state.loss_scale != 0) {
-    json["loss_scale"] = state.loss_scale;
-    json["good_windows"] = state.good_windows;
-  }
-  if (state.schedule_step > 0) {
-    json["schedule"] = {{"step", state.schedule_step},
-                        {"epoch", state.schedule_position.epoch},
-                        {"rows_used", state.schedule_position.used}};
-  }
-  if (state.dev) json["dev"] = to_object(*state.dev);
-  for (const BestResult& result : state.best) {
-    if (&result == &state.best.front()) {
-      json["best"] = to_object(result);
-    } else {
-      json["next_best"].push_back(to_object(result));
-    }
-  }
-  const Improvement& improvement = state.improvement;
-  if (improvement.best || improvement.without > 0) json["improvement"] = to_object(improvement);
-  if (state.averaged > 0) json["averaged"] = state.averaged;
-  if (!state.optimizer_state) json["optimizer_state"] = false;
-  if (state.elapsed > 0) json["elapsed"] = state.elapsed;
-  json["totals"] = to_object(state.totals);
-  json["store"] = state.store;
-  json["hosts"] = state.hosts;
-  json["summation"] = Json::object();
-  for (const auto& [key, value] : state.summation) json["summation"][key] = value;
-  json["options"] = Json::object();
-  for (const Setting& setting : state.options) json["options"][setting.key] = setting.value;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  JsonWriter json;
+  json("format", kStateFormat);
+  fields(json, state);
+  return json.take().dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 CheckpointState parse_state(const std::string& json) {
@@ -209,7 +151,8 @@ CheckpointState parse_state(const std::string& json) {
                                                       "knows ",
                                                       kStateFormat));
     }
-    CheckpointState state = read_state(parsed);
+    CheckpointState state;
+    read_fields(parsed, state);
     check(state);
     return state;
   } catch (const Json::exception& error) {

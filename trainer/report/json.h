@@ -40,17 +40,20 @@ using Json = nlohmann::ordered_json;
   return value;
 }
 
-// Returns json[key], which must be a whole number that fits; a plain conversion would silently
-// accept 1e300. Throws Json::exception if the key is missing, Error (invalid_argument) if the value
-// is anything else.
-[[nodiscard]] inline std::int64_t count_at(const Json& json, const char* key) {
+// Returns the value of `key`, which must be a whole number that fits; a plain conversion would
+// silently accept 1e300. Throws Error (invalid_argument) if it is anything else.
+[[nodiscard]] inline std::int64_t count_of(const Json& value, const std::string& key) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-  const Json& value = json.at(key);
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMost) {
     throw Error(ErrorCode::invalid_argument,
                 concat("\"", key, "\" is ", value.dump(), ", not a whole number from 0 up"));
   }
   return value.get<std::int64_t>();
+}
+
+// Of json[key]. Throws Json::exception too, if the key is missing.
+[[nodiscard]] inline std::int64_t count_at(const Json& json, const char* key) {
+  return count_of(json.at(key), key);
 }
 
 // Rounds measured times and rates to three decimals, which are precise enough.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/report/section.h"
 
 namespace bp::trainer {
@@ -16,6 +17,14 @@ struct ModelPart {
   double rate = 1;           // the factor of the learning rate
   bool operator==(const ModelPart&) const = default;
 };
+
+// See base/fields.h.
+void fields(auto& json, Of<ModelPart> auto& it) {
+  json("part", it.name);
+  json("parameters", it.parameters);
+  json("trained", it.trained);
+  json("rate", it.rate);
+}
 
 // Returns the sums, with the name "all".
 [[nodiscard]] ModelPart sum_of(const std::vector<ModelPart>& parts);

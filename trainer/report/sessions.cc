@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/data/whole_file.h"
-#include "trainer/report/json.h"
+#include "trainer/report/json_fields.h"
 
 namespace bp::trainer {
 namespace {
@@ -53,30 +53,32 @@ std::string processor_name() {
   return "unknown processor";
 }
 
-Session read_start(const Json& json) {
-  Session session{.from_step = count_at(json, "step"),
-                  .begun = json.at("time"),
-                  .version = json.at("version"),
-                  .machine = json.at("machine"),
-                  .main_score = {json.at("main_score"), json.at("higher_is_better")}};
-  for (const Json& host : json.at("hosts")) {
-    session.hosts.push_back({host.at("name"), static_cast<int>(count_at(host, "ranks"))});
-  }
-  session.end_step = session.from_step;
-  return session;
-}
-
 // LibTorch's errors have a backtrace behind their first line. Files of older versions hold it.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-void read_end(const Json& json, Session& session) {
-  session.end_step = count_at(json, "step");
-  session.ended = json.at("time");
-  session.outcome = json.at("outcome");
-  session.why = first_line(json.at("why"));
+void start_fields(auto& json, Of<Session> auto& it) {
+  json("step", it.from_step);
+  json("time", it.begun);
+  json("version", it.version);
+  json("machine", it.machine);
+  json("main_score", it.main_score.key);
+  json("higher_is_better", it.main_score.higher_is_better);
+  json("hosts", it.hosts);
+}
+
+void end_fields(auto& json, Of<Session> auto& it) {
+  json("step", it.end_step);
+  json("time", it.ended);
+  json("outcome", it.outcome);
+  json("why", it.why);
 }
 
 }  // namespace
+
+void fields(auto& json, Of<Host> auto& it) {
+  json("name", it.name);
+  json("ranks", it.ranks);
+}
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
@@ -99,20 +101,10 @@ std::string machine_text(const std::string& gpu) {
 SessionWriter::SessionWriter(std::string path, const Session& session, bool resumed)
     : path_(std::move(path)) {
   if (resumed) remove_unfinished_line(path_);
-  Json hosts = Json::array();
-  for (const Host& host : session.hosts) {
-    hosts.push_back({{"name", host.name}, {"ranks", host.ranks}});
-  }
-  append_line(path_,
-              {{"event", "start"},
-               {"step", session.from_step},
-               {"time", session.begun},
-               {"version", session.version},
-               {"machine", session.machine},
-               {"main_score", session.main_score.key},
-               {"higher_is_better", session.main_score.higher_is_better},
-               {"hosts", hosts}},
-              !resumed);
+  JsonWriter json;
+  json("event", std::string("start"));
+  start_fields(json, session);
+  append_line(path_, json.take(), !resumed);
 }
 
 void SessionWriter::end(std::int64_t step,
@@ -120,13 +112,12 @@ void SessionWriter::end(std::int64_t step,
                         const std::string& why) noexcept {
   if (std::exchange(ended_, true)) return;
   try {
-    append_line(path_,
-                {{"event", "end"},
-                 {"step", step},
-                 {"time", utc_now()},
-                 {"outcome", outcome},
-                 {"why", first_line(why)}},
-                false);
+    const Session session{
+        .ended = utc_now(), .outcome = outcome, .why = first_line(why), .end_step = step};
+    JsonWriter json;
+    json("event", std::string("end"));
+    end_fields(json, session);
+    append_line(path_, json.take(), false);
   } catch (const std::exception&) {  // a reader then takes the session for one that was killed
   }
 }
@@ -138,10 +129,14 @@ std::vector<Session> read_sessions(const std::string& path) {
   for (int number_of_line = 1; std::getline(in, text) && !in.eof(); ++number_of_line) {
     try {
       const Json line = parse_own(text);
+      JsonReader reader(line);
       if (line.at("event") == "start") {
-        sessions.push_back(read_start(line));
+        Session& session = sessions.emplace_back();
+        start_fields(reader, session);
+        session.end_step = session.from_step;
       } else if (!sessions.empty()) {
-        read_end(line, sessions.back());
+        end_fields(reader, sessions.back());
+        sessions.back().why = first_line(sessions.back().why);
       }
     } catch (const std::exception& error) {
       throw Error(ErrorCode::invalid_argument,

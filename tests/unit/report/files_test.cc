@@ -314,6 +314,24 @@ TEST(Summary, OfARunThatEndedEarlyIsReadBack) {
   EXPECT_EQ(read.ended_early, "the loss did not improve");
 }
 
+// One list of fields writes and reads a summary, so a field cannot be written and not read.
+TEST(Summary, AllThatIsWrittenIsReadBack) {
+  const RunSummary summary{
+      .device = "a GPU",
+      .train = {.seconds = 2, .skipped = 1, .figures = {{1, {{"hits", 6, 2}}}, {1.5, {}}}},
+      .dev = EvaluationSummary{{{"loss", std::nan("")}}},
+      .test = EvaluationSummary{{{"loss", 0.5}}},
+      .overfit = EvaluationSummary{{{"loss", 0.25}}},
+      .ended = "time",
+      .ended_early = "its time was over",
+      .best_metric = "loss",
+      .final_weights = "best",
+      .final_step = 900,
+      .parameters = {{"head", 10, 5, 0.5}},
+      .comm = {.bytes = 3}};
+  EXPECT_EQ(to_json(parse_summary(to_json(summary))), to_json(summary));
+}
+
 TEST_F(Files, MetricsThatAreNestedDeeplyAreRefused) {
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
   std::ofstream(path("m")) << R"({"a":)" << deep << R"(,"b":1,"c":2})" << '\n';
