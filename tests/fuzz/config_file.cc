@@ -12,7 +12,7 @@ namespace {
 
 using namespace bp::trainer;
 
-std::vector<Setting> settings_of(const std::string& path) {
+std::vector<bp::Setting> settings_of(const std::string& path) {
   return parse_command_line({"data.csv", "--config", path}).options.settings;
 }
 
@@ -23,7 +23,7 @@ FUZZ_TARGET(config_file) {
   static const bp::test::InputFile written(".yaml");
   const std::string& path = file.write(bp::test::text_of(data, size));
   bp::test::read_input([&] {
-    const std::vector<Setting> settings = settings_of(path);
+    const std::vector<bp::Setting> settings = settings_of(path);
     const auto again =
         bp::test::read_own([&] { return read_settings(written.write(settings_yaml(settings))); });
     if (again.size() != settings.size()) std::abort();

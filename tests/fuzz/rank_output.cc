@@ -28,9 +28,9 @@ void require_harmless(std::string_view text) {
 }
 
 void show_line(std::string_view line) {
-  require_harmless(printable(line));
+  require_harmless(bp::printable(line));
   constexpr std::size_t kMost = 80;
-  const std::string quoted = quoted_line(line, kMost);
+  const std::string quoted = bp::quoted_line(line, kMost);
   require_harmless(quoted);
   require(quoted.find('\n') == std::string::npos);
   // a byte takes at most four, and the note in the middle some more
