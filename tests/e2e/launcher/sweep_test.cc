@@ -69,7 +69,7 @@ TEST_F(SweepTest, AFailureIsExplainedAndCanBeRetried) {
   BprunProcess first = sweep();
   EXPECT_EQ(first.finish(), 1);
   EXPECT_THAT(first.err(), HasSubstr("bprun sweep: trial 0 failed (i=1): rank 0 on localhost "));
-  EXPECT_THAT(first.err(), ContainsRegex("exited with code 3 [^\n]*: p: 1 is too few; see "));
+  EXPECT_THAT(first.err(), ContainsRegex("exited with code 3[^\n]*: p: 1 is too few; see "));
   EXPECT_THAT(first.err(), HasSubstr("2 of 2 trials ended (1 failed)"));
   EXPECT_EQ(status()["failed"][0]["exit_code"], 3);
   scratch_.write("fixed", "");
