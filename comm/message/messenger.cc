@@ -87,19 +87,20 @@ void Messenger::take_packets(int peer) {
     return std::span(memory).subspan(i * kPacketBytes, kPacketBytes);
   };
   const std::uint64_t slot = packet_slot();
-  for (std::size_t i = 0; i < kDepth; ++i) {
-    receives[i] = transport_.post_receive_at_most(peer, slot, cell(i));
-  }
   std::optional<TransportFailure> lost;  // the packets that came before are in the other cells
-  for (std::size_t i = 0; receives[i] && !stop_.load(std::memory_order_acquire);) {
-    if (!receives[i]->wait(Deadline(kSlice), stop_)) continue;
-    dispatch(peer, cell(i));
+  const auto post = [&](std::size_t i) {
     receives[i].reset();
     try {
       if (!lost) receives[i] = transport_.post_receive_at_most(peer, slot, cell(i));
     } catch (const TransportFailure& why) {
       lost = why;
     }
+  };
+  for (std::size_t i = 0; i < kDepth; ++i) post(i);
+  for (std::size_t i = 0; receives[i] && !stop_.load(std::memory_order_acquire);) {
+    if (!receives[i]->wait(Deadline(kSlice), stop_)) continue;
+    dispatch(peer, cell(i));
+    post(i);
     i = (i + 1) % kDepth;
   }
   if (lost) throw *lost;

@@ -16,6 +16,12 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
+// A rank misses an acknowledgement of what it has sent, or else an answer to its probes.
+constexpr auto kGetsNothing =
+    "rank [01] on [ab] gets nothing from rank [01] on [ab](, not even an answer to keepalive "
+    "probes|, not even an acknowledgement of [0-9]+ bytes|: [0-9]+ bytes are not acknowledged) for "
+    "[0-9]+ s[,;] ";
+
 class DeadLinks : public HostsTest {
  protected:
   void SetUp() override {
@@ -57,17 +63,14 @@ TEST_F(DeadLinks, ThatLoseLargePacketsInMidRunAreNamed) {
       "job's store");
 }
 
+// A rank that has sent nothing since then does not know that the other direction is well.
 TEST_F(DeadLinks, ThatLoseOneDirectionAreNamed) {
-  expect_named("iifname a oifname b",
-               "W rank 1 has waited 10 s .*: rank 1 on b gets nothing from rank 0 on a, not even "
-               "an acknowledgement of [0-9]+ bytes for [0-9]+ s; ");
+  expect_named("iifname a oifname b", concat("W rank [01] has waited 10 s .*: ", kGetsNothing));
 }
 
 TEST_F(DeadLinks, ThatLoseBothDirectionsAreNamed) {
   expect_named("ip saddr 10.77.0.1-10.77.0.2 ip daddr 10.77.0.1-10.77.0.2",
-               "W rank [01] has waited 10 s .*: rank [01] on [ab] gets nothing from rank [01] on "
-               "[ab], not even an (acknowledgement of [0-9]+ bytes|answer to keepalive probes) "
-               "for [0-9]+ s; the network between the two carries nothing");
+               concat("W rank [01] has waited 10 s .*: ", kGetsNothing));
 }
 
 TEST_F(DeadLinks, AreTheReasonOfATimeout) {
@@ -75,11 +78,10 @@ TEST_F(DeadLinks, AreTheReasonOfATimeout) {
   ASSERT_TRUE(all_say(bprun, 2, "working"));
   drop("iifname a oifname b");
   EXPECT_NE(bprun.finish(), 0);
-  EXPECT_THAT(
-      bprun.err(),
-      ContainsRegex("rank [01] waited 8000 ms for rank [01] .*: (it takes part, but nothing "
-                    "more came|not seen in this collective by then); rank 1 on b gets "
-                    "nothing from rank 0 on a"));
+  EXPECT_THAT(bprun.err(),
+              ContainsRegex(concat("rank [01] waited 8000 ms for rank [01] .*: (it takes part, but "
+                                   "nothing more came|not seen in this collective by then); ",
+                                   kGetsNothing)));
   EXPECT_THAT(bprun.err(), Not(HasSubstr("slow ranks need a longer timeout")));
 }
 
