@@ -12,6 +12,7 @@ namespace {
 
 using test::Ended;
 using test::read;
+using ::testing::ContainsRegex;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
@@ -278,6 +279,24 @@ TEST_F(EvaluateRun, AFoldedTextIsSaidBesideTheScores) {
   EXPECT_THAT(scored.output, HasSubstr("long.csv: 8 samples of 2 texts; the scores are of samples, "
                                        "so a long text counts several times\n"));
   EXPECT_THAT(bert_train("eval r other.csv").output, Not(HasSubstr(" texts")));
+
+  std::ofstream many(path("many.csv"));
+  many << "text,label\n";
+  for (int row = 0; row < 20; ++row) many << words << row << (row % 2 ? ",yes\n" : ",no\n");
+  many.close();
+  const Ended trained = bert_train(
+      "many.csv --vocab r/model/vocab.txt --max-length 32 --split 0.5,0,0.5 --model tiny --steps 1 "
+      "--batch 4 --run folded");
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  const Ended told = bert_train("report folded --out again.html");
+  EXPECT_THAT(told.output, ContainsRegex("\ntest: [0-9]+ samples of 10 texts; the scores are of "));
+  const auto section = [&](const std::string& file) {
+    const std::string page = read(path(file));
+    const std::size_t begin = page.find("Lengths of the data");
+    return page.substr(begin, page.find("</section>", begin) - begin);
+  };
+  EXPECT_THAT(section("again.html"), HasSubstr(" samples of 10 texts; the scores are of samples"));
+  EXPECT_EQ(section("again.html"), section("folded/report.html"));
 }
 
 TEST_F(EvaluateRun, ATraceThatCannotBeWrittenIsNamed) {

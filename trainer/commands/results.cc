@@ -9,7 +9,7 @@
 #include "base/quoted.h"
 #include "base/text.h"
 #include "trainer/data/input_error.h"
-#include "trainer/data/numbers.h"
+#include "trainer/report/lengths_section.h"
 
 namespace bp::trainer {
 
@@ -50,27 +50,20 @@ void print_text(const std::string& text) {
 void print_line(const std::string& text) { print_text(text + '\n'); }
 
 // A task with a value for each token scores these.
-std::string folded_texts(const SampleStore& store, Split split) {
+std::int64_t scored_texts(const SampleStore& store, Split split) {
   const SampleSchema& schema = store.schema();
-  if (schema.empty() || std::ranges::count(schema, Shape::per_token, &ArrayField::shape) > 0) {
-    return "";
-  }
-  const std::int64_t samples = store.size(split);
-  const std::int64_t texts = store.texts(split);
-  return texts == samples
-             ? ""
-             : concat(with_commas(samples), " samples of ", with_commas(texts), " texts");
+  const bool of_tokens =
+      schema.empty() || std::ranges::count(schema, Shape::per_token, &ArrayField::shape) > 0;
+  return of_tokens ? store.size(split) : store.texts(split);
 }
 
 void print_results(const Scorer& scorer,
                    const ScoredSplit& scored,
                    const std::string& predictions) {
   for (const std::string& line : scorer.lines(scored.name, predictions)) print_line(line);
-  const std::string folded = folded_texts(scored.store, scored.split);
-  if (!folded.empty()) {
-    print_line(concat(scored.name, ": ", folded,
-                      "; the scores are of samples, so a long text counts several times"));
-  }
+  const std::string folded = folded_text(scored.name, scored.store.size(scored.split),
+                                         scored_texts(scored.store, scored.split));
+  if (!folded.empty()) print_line(folded);
 }
 
 }  // namespace bp::trainer

@@ -1,6 +1,7 @@
 // The results of a scored split on the terminal.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -24,9 +25,9 @@ void require_writable(const std::string& file, const std::string& option = "--ou
 // feed.
 void print_text(const std::string& text);
 void print_line(const std::string& text);
-// Returns "22 samples of 3 texts" if long texts of the split are folded into several samples, which
-// each have the text's answer; else "".
-[[nodiscard]] std::string folded_texts(const SampleStore& store, Split split);
+// Returns how many texts are scored: fewer than samples if long texts of the split are folded into
+// several samples, which each have the text's answer.
+[[nodiscard]] std::int64_t scored_texts(const SampleStore& store, Split split);
 
 struct ScoredSplit {
   const SampleStore& store;

@@ -22,7 +22,8 @@ namespace {
 std::vector<SplitLengths> lengths_in(const SampleStore& store) {
   std::vector<SplitLengths> splits;
   for (const Split split : {Split::train, Split::dev, Split::test}) {
-    splits.push_back({name_of(split), store.lengths(split), folded_texts(store, split)});
+    if (store.size(split) == 0) continue;
+    splits.push_back(lengths_of(name_of(split), store.lengths(split), scored_texts(store, split)));
   }
   return splits;
 }
@@ -88,7 +89,8 @@ void write_results(const TrainResults& run, const Scorer& scorer, Split split) {
   if (!mentioned.empty()) print_line("tables  " + mentioned);
 }
 
-void write_report(const TrainResults& run, const RunSummary& summary, const Scorer* scorer) {
+void write_report(const TrainResults& run, RunSummary summary, const Scorer* scorer) {
+  if (scorer != nullptr) summary.lengths = lengths_in(run.store);
   write_whole_file(run.folder.file("summary.json"), to_json(summary));
   Report report;
   report.title = run.options.run;
@@ -98,7 +100,7 @@ void write_report(const TrainResults& run, const RunSummary& summary, const Scor
   report.higher_is_better = run.metric.higher_is_better;
   report.tiles = tiles_of(run, summary);
   if (scorer != nullptr) {
-    report.results = joined({scorer->sections(), {lengths_section(lengths_in(run.store))}});
+    report.results = scorer->sections();
     report.result_files = {"predictions.csv"};
     for (const ResultFile& file : scorer->files()) report.result_files.push_back(file.name);
   }

@@ -44,7 +44,7 @@ void write_results(const TrainResults& run, const Scorer& scorer, Split split);
 // Writes summary.json and then report.html. If the report exists, all other files do, even after a
 // power cut; the caller has synced those that grow. `scorer`: of the split that judges the run;
 // null if it has none.
-void write_report(const TrainResults& run, const RunSummary& summary, const Scorer* scorer);
+void write_report(const TrainResults& run, RunSummary summary, const Scorer* scorer);
 
 // Adds the run in `folder` to the database of --runs-db, unless `database` is empty. A problem is
 // only a warning: it must not lose the run.

@@ -8,25 +8,40 @@
 
 namespace bp::trainer {
 
-Section lengths_section(std::vector<SplitLengths> splits) {
+SplitLengths lengths_of(const std::string& split,
+                        std::vector<std::int32_t> tokens,
+                        std::int64_t texts) {
+  std::ranges::sort(tokens);
+  // The least length that this share of the samples do not exceed.
+  const auto at = [&](double share) {
+    return tokens[static_cast<std::size_t>(share * static_cast<double>(tokens.size() - 1))];
+  };
+  return {.split = split,
+          .samples = static_cast<std::int64_t>(tokens.size()),
+          .texts = texts,
+          .least = at(0),
+          .median = at(0.5),
+          .usual = at(0.95),
+          .most = at(1)};
+}
+
+std::string folded_text(const std::string& split, std::int64_t samples, std::int64_t texts) {
+  if (texts == samples) return "";
+  return concat(split, ": ", with_commas(samples), " samples of ", with_commas(texts),
+                " texts; the scores are of samples, so a long text counts several times");
+}
+
+Section lengths_section(const std::vector<SplitLengths>& splits) {
   Section section{.title = "Lengths of the data",
                   .note = "In tokens, with [CLS] and [SEP].",
                   .table = table_of({"split", "samples", "least", "median", "95 %", "most"})};
-  std::string folded;
-  for (SplitLengths& split : splits) {
-    std::vector<std::int32_t>& tokens = split.tokens;
-    if (tokens.empty()) continue;
-    if (!split.folded.empty()) folded += concat(' ', split.split, " has ", split.folded, '.');
-    std::ranges::sort(tokens);
-    // The least length that this share of the samples do not exceed.
-    const auto at = [&](double share) {
-      const auto last = static_cast<double>(tokens.size() - 1);
-      return with_commas(tokens[static_cast<std::size_t>(share * last)]);
-    };
-    section.table.add({split.split, with_commas(static_cast<std::int64_t>(tokens.size())), at(0),
-                       at(0.5), at(0.95), at(1)});
+  for (const SplitLengths& split : splits) {
+    const std::string folded = folded_text(split.split, split.samples, split.texts);
+    if (!folded.empty()) section.note += concat(" In ", folded, ".");
+    section.table.add({split.split, with_commas(split.samples), with_commas(split.least),
+                       with_commas(split.median), with_commas(split.usual),
+                       with_commas(split.most)});
   }
-  if (!folded.empty()) section.note += folded + " The scores are of samples.";
   return section;
 }
 

@@ -154,11 +154,12 @@ std::string render_report(const Report& report) {
       {.title = report.title,
        .about = about(report),
        .tiles = tiles_of(report),
-       .sections = joined({{loss_section(report)},
-                           report.results,
-                           {scores_section(report), course_section(report), time_section(report),
-                            hosts_section(report), parameters_section(report.summary.parameters),
-                            settings_section(report)}}),
+       .sections =
+           joined({{loss_section(report)},
+                   report.results,
+                   {lengths_section(report.summary.lengths), scores_section(report),
+                    course_section(report), time_section(report), hosts_section(report),
+                    parameters_section(report.summary.parameters), settings_section(report)}}),
        .footer =
            concat("Written by bert_train. The numbers behind this page: ", files_behind(report),
                   report.folder.empty() ? " beside it" : " in " + report.folder, ".")});

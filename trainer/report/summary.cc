@@ -63,6 +63,7 @@ void fields(auto& json, Of<RunSummary> auto& it) {
       },
       !it.final_weights.empty());
   json.maybe("parameters", it.parameters);
+  json.maybe("lengths", it.lengths);
   json.group("comm", [&](auto& comm) {
     comm("bytes", it.comm.bytes);
     comm("seconds_exposed", Rounded(it.comm.seconds_exposed));

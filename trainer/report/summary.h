@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/report/lengths_section.h"
 #include "trainer/report/metrics.h"
 #include "trainer/report/parameter_table.h"
 
@@ -44,6 +45,7 @@ struct RunSummary {
   std::string final_weights = {};          // "last" or "best"; empty: no key in the file
   std::int64_t final_step = 0;             // whose weights the model has
   std::vector<ModelPart> parameters = {};  // of the model; empty: no key in the file
+  std::vector<SplitLengths> lengths = {};  // of the splits that have samples; empty: no key
   CommSummary comm = {};
 };
 

@@ -93,6 +93,10 @@ std::string run_text(const RunRecord& run, const ScoredFile& scored) {
   }
   std::string text = terminal_text(facts);
   text += '\n' + scores_text(run);
+  for (const SplitLengths& split : summary.lengths) {
+    const std::string folded = folded_text(split.split, split.samples, split.texts);
+    if (!folded.empty()) text += folded + '\n';
+  }
   for (const std::string& line : scored.lines) {
     text += concat('\n', line, line.ends_with('\n') ? "" : "\n");
   }

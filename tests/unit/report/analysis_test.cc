@@ -84,12 +84,13 @@ std::string lengths_html(const std::vector<SplitLengths>& splits) {
 TEST(Analysis, DescribesTheData) {
   EXPECT_THAT(sections_html({label_counts_section({"a<", "b"}, {{"train", {30, 10}}})}),
               AllOf(HasSubstr("a&lt;</th><td>30 <small class=\"quiet\">75.0 %")));
-  EXPECT_THAT(lengths_html({{"train", {5, 1, 4, 2, 3}}, {"test", {}}}),
+  const SplitLengths train = lengths_of("train", {5, 1, 4, 2, 3}, 5);
+  EXPECT_THAT(lengths_html({train}),
               AllOf(HasSubstr("train</th><td>5</td><td>1</td><td>3</td><td>4</td><td>5</td>"),
-                    Not(HasSubstr("test"))));
-  EXPECT_THAT(lengths_html({{"train", {5}}}), HasSubstr("with [CLS] and [SEP].</p>"));
-  EXPECT_THAT(lengths_html({{"train", {5}}, {"test", {5, 4}, "2 samples of 1 texts"}}),
-              HasSubstr("[SEP]. test has 2 samples of 1 texts. The scores are of samples.</p>"));
+                    HasSubstr("with [CLS] and [SEP].</p>")));
+  EXPECT_THAT(lengths_html({train, lengths_of("test", {5, 4}, 1)}),
+              HasSubstr("[SEP]. In test: 2 samples of 1 texts; the scores are of samples, so a "
+                        "long text counts several times.</p>"));
   EXPECT_EQ(lengths_html({}), "");
 }
 

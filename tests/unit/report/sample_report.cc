@@ -119,13 +119,12 @@ Report sample_report() {
                      {"layer 0", 198'272, 198'272, 0.9},
                      {"layer 1", 198'272, 198'272, 1},
                      {"head <&>", 387, 387, 1}},
+      .lengths = {lengths_of("train", {12, 9, 48, 128}, 4), lengths_of("test", {7}, 1)},
       .comm = {.bytes = 27'000'000'000, .seconds_exposed = 10.1}};
   report.metrics = sample_metrics();
   report.main_score = "accuracy";
   report.tiles = {{"Accuracy", "91.2 %", "test"}, {"Log loss", "0.306", "test"}};
-  report.results = joined({sample_evaluation(),
-                           sample_analysis(),
-                           {lengths_section({{"train", {12, 9, 48, 128}}, {"test", {7}}})}});
+  report.results = joined({sample_evaluation(), sample_analysis()});
   report.sessions = {{.begun = "2026-11-24T03:02:00Z", .version = "0.1.0", .machine = "2 cores"},
                      {.from_step = 700,
                       .begun = "2026-11-25T03:02:00Z",
