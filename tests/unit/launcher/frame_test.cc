@@ -4,14 +4,12 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <functional>
 #include <random>
 #include <string>
 #include <variant>
 
 #include "bp/error.h"
 #include "launcher/protocol/messages.h"
-#include "launcher/protocol/sealed_job.h"
 
 namespace bp::launcher {
 namespace {
@@ -165,41 +163,6 @@ TEST(Messages, AllOthersRoundTrip) {
   EXPECT_EQ(got.free_port, 4000);
   EXPECT_EQ(got.client_address + got.server_address, "10.0.0.110.0.0.2");
   EXPECT_EQ(got.public_key + got.credential, "kMUNGE:x");
-}
-
-// The frame of a job shows its key, arguments and variables to who reads the stream.
-TEST(SealedJob, HidesTheJobFromAllButOneAgent) {
-  JobSpec spec;
-  spec.job = "j1";
-  spec.key.fill(0x5a);
-  spec.argv = {"prog", "secret argument"};
-  spec.environment = {"TOKEN=s3cret"};
-  spec.ranks = {{3, {"RANK=3"}}};
-  const JobReceiver receiver;
-  Hello hello;
-  receiver.introduce(hello);
-  const SealedJob sealed = to_agent(seal_job(spec, hello));
-  const std::string frame = encode(ToAgent(sealed));
-  EXPECT_EQ(frame.find("secret argument"), std::string::npos);
-  EXPECT_EQ(frame.find("s3cret"), std::string::npos);
-  EXPECT_EQ(frame.find(std::string(32, 0x5a)), std::string::npos);
-  const JobSpec got = receiver.open(sealed);
-  EXPECT_EQ(got.key, spec.key);
-  EXPECT_EQ(got.argv, spec.argv);
-  EXPECT_EQ(got.environment, spec.environment);
-  SealedJob altered = sealed;
-  altered.text.back() = static_cast<char>(altered.text.back() ^ 1);
-  for (const auto& open : {std::function([&] { (void)receiver.open(altered); }),
-                           std::function([&] { (void)JobReceiver().open(sealed); })}) {
-    try {
-      open();
-      ADD_FAILURE();
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), testing::StartsWith("the job cannot be decrypted: "));
-    }
-  }
-  hello.public_key.clear();
-  EXPECT_THROW((void)seal_job(spec, hello), Error);
 }
 
 TEST(Messages, RefuseUnknownTypesAndExtraBytes) {
