@@ -37,9 +37,10 @@ struct Way {
 
 class Pairs : public testing::TestWithParam<Way> {
  protected:
-  static void run(const std::function<void(Communicator&)>& body) {
+  static void run(const std::function<void(Communicator&)>& body,
+                  const SegmentLimits& segments = RanksOptions().segments) {
     const Way& way = GetParam();
-    RanksOptions options{.wire = way.wire, .local_sizes = way.local_sizes};
+    RanksOptions options{.wire = way.wire, .local_sizes = way.local_sizes, .segments = segments};
     options.communicator.backend = way.backend;
     options.communicator.algorithm = way.algorithm;
     run_ranks(way.ranks, body, options);
@@ -100,7 +101,7 @@ TEST_P(Pairs, AreExactWhereDefinedAndElseRefused) {
 
 // A short tensor travels packed with others of its type, and a long one by itself.
 TEST_P(Pairs, AreExactInAGroupOfOneOfEachType) {
-  run([](Communicator& comm) {
+  const auto body = [](Communicator& comm) {
     for (const ReduceOp op : kReduceOps) {
       std::vector<View> tensors;
       std::vector<std::function<std::string()>> checks;
@@ -119,7 +120,8 @@ TEST_P(Pairs, AreExactInAGroupOfOneOfEachType) {
         ASSERT_EQ(checks[i](), "") << name_of(op) << ' ' << name_of(tensors[i].type);
       }
     }
-  });
+  };
+  run(body, {.max_bytes = std::size_t{16} << 10, .min_bytes = std::size_t{4} << 10});
 }
 
 TEST(PairsAsGiven, NumbersThatAreNoTypeOrReductionAreRefused) {
