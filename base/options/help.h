@@ -10,7 +10,7 @@
 
 namespace bp {
 
-// Returns what --help=json has of a command; docs/bert_train.md has the layout.
+// Returns what --help=json has of a command; docs/options.md has the layout.
 [[nodiscard]] nlohmann::ordered_json to_json(const OptionSet& set);
 
 // Returns the text of --help=json: an object with the version and these commands.

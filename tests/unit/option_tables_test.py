@@ -50,7 +50,7 @@ class Tree:
         for name in ("scripts", "docs", "build/bin"):
             (self.root / name).mkdir(parents=True)
         shutil.copy(pathlib.Path(sys.argv[1]) / "scripts/option_tables", self.root / "scripts")
-        self.page = self.root / "docs/prog.md"
+        self.page = self.root / "docs" / "page.md"
         self.page.write_text(page, encoding="utf-8")
         self.set_help(HELP)
 
@@ -98,5 +98,5 @@ expect_difference("<!-- options: prog -->\n<!-- end of options -->\n",
 expect_difference(PAGE, HELP.replace("Print nothing", "Print less"), PAGE.replace("Print nothing", "Print less"))
 for broken in (PAGE.replace("<!-- options: prog -->", ""), PAGE.replace("<!-- end of options -->", ""), PAGE + PAGE):
     result = check(broken)
-    assert result[0] == 1 and "must have one line" in result[1] and result[2] == broken, result
+    assert result[0] == 1 and "one page in docs must have" in result[1] and result[2] == broken, result
 assert "lists no options" in check(PAGE, "Usage: prog\n")[1]
