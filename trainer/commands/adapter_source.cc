@@ -14,7 +14,7 @@
 #include "trainer/data/look_up.h"
 #include "trainer/model/byte_source.h"
 #include "trainer/model/weights.h"
-#include "trainer/run/run_paths.h"
+#include "trainer/run/run_settings.h"
 
 namespace bp::trainer {
 namespace {

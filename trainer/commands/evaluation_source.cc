@@ -11,7 +11,7 @@
 #include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
 #include "trainer/run/run_folder.h"
-#include "trainer/run/run_paths.h"
+#include "trainer/run/run_settings.h"
 #include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {

@@ -6,7 +6,6 @@
 #include "trainer/commands/parse_options.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
-#include "trainer/run/run_paths.h"
 #include "trainer/run/run_settings.h"
 #include "trainer/tasks/task_input.h"
 

@@ -7,11 +7,23 @@
 #include <vector>
 
 #include "base/options/setting.h"
-#include "trainer/events/event_messages.h"
+#include "trainer/data/protobuf_message.h"
 #include "trainer/events/record_writer.h"
 #include "trainer/report/metrics.h"
+#include "trainer/report/pr_curve.h"
 
 namespace bp::trainer {
+
+// How often the numbers of a tensor are in each range.
+struct Histogram {
+  double least = 0;
+  double most = 0;
+  double count = 0;
+  double sum = 0;
+  double squares = 0;
+  std::vector<double> upper_ends = {};  // of the ranges, ascending
+  std::vector<double> counts = {};      // one for each range
+};
 
 // A problem with the file never ends the run: the log prints one warning and writes nothing more.
 class EventLog {

@@ -2,6 +2,7 @@
 // read them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -9,8 +10,12 @@
 
 namespace bp::trainer {
 
-// Returns the record as the file holds it.
-[[nodiscard]] std::string framed_record(std::string_view content);
+// CRC-32C (Castagnoli), as in RFC 3720.
+[[nodiscard]] std::uint32_t crc32c(std::string_view bytes);
+
+// The form in which a TFRecord file stores it: a checksum over data that contains checksums would
+// be weak, so it is rotated and shifted by a constant.
+[[nodiscard]] std::uint32_t masked_crc32c(std::string_view bytes);
 
 class RecordWriter {
  public:

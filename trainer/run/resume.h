@@ -1,4 +1,5 @@
-// Which checkpoint a run resumes from, and whether it may do so with these options.
+// Which checkpoint a run resumes from, whether it may do so with these options, and from which step
+// all ranks of a job start.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bp/communicator.h"
 #include "trainer/checkpoint/checkpoint_state.h"
 #include "trainer/data/say.h"
 #include "trainer/model/config.h"
@@ -53,5 +55,21 @@ struct CurrentRun {
 // Throws InputError (2) if no step is left to resume with: the run is finished and has no
 // more steps, or the checkpoint lies beyond the last step. `steps_left` is negative then.
 void require_steps_left(const ResumePoint& point, const RunFolder& run, std::int64_t steps_left);
+
+// Collective. Rank 0, which alone has a `folder`, chooses the checkpoint, reports what has changed
+// since, and broadcasts the state. Returns the state of the checkpoint, or of step 0, with the
+// options and data of `current`. Throws on rank 0 what choose_resume_point(), differences() and
+// require_steps_left() throw.
+[[nodiscard]] ResumePoint agree_on_start(Communicator& world,
+                                         const Options& options,
+                                         const RunFolder* folder,
+                                         const CurrentRun& current,
+                                         const Say& say);
+
+// Prepares the folder for a run that starts there. Until then nothing in it has changed. `of_task`:
+// see RunFolder::remove_results().
+void prepare_folder(const RunFolder& folder,
+                    const ResumePoint& start,
+                    const std::vector<std::string>& of_task);
 
 }  // namespace bp::trainer

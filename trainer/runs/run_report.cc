@@ -3,19 +3,75 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "base/options/setting.h"
 #include "base/report/table.h"
 #include "base/text.h"
 #include "trainer/data/look_up.h"
+#include "trainer/data/plan.h"
+#include "trainer/data/sample_store.h"
 #include "trainer/report/shown_text.h"
-#include "trainer/run/run_paths.h"
+#include "trainer/run/run_settings.h"
 #include "trainer/runs/comparison.h"
-#include "trainer/runs/run_texts.h"
 
 namespace bp::trainer {
 namespace {
+
+// The texts of a run's samples, from the store on which it was trained. A store that does not exist
+// here, is damaged, or is for another task has no texts: a report is useful without them.
+class RunTexts {
+ public:
+  // `settings`: the run's. Names of files that are not absolute are those of the current folder.
+  RunTexts(const std::vector<Setting>& settings, Split split);
+
+  // Returns the text, or "" if the store does not have this sample of this text, because it was
+  // made again from other data.
+  [[nodiscard]] std::string of(std::int64_t sample_id, std::int64_t text_id) const;
+
+ private:
+  std::optional<SampleStore> store_;
+  Split split_;
+};
+
+RunTexts::RunTexts(const std::vector<Setting>& settings, Split split) : split_(split) {
+  PrepareOptions options;
+  options.source = value_of(settings, "data");
+  options.store = value_of(settings, "store");
+  try {
+    store_.emplace(
+        SampleStore::open(is_store(options.source) ? options.source : store_path(options)));
+    if (store_->task() != value_of(settings, "task")) store_.reset();
+  } catch (const std::exception&) {
+    store_.reset();
+  }
+}
+
+// Sample ids ascend within a split.
+std::string RunTexts::of(std::int64_t sample_id, std::int64_t text_id) const {
+  if (!store_) return "";
+  try {
+    std::int64_t first = 0;
+    for (std::int64_t count = store_->size(split_); count > 0;) {
+      const std::int64_t half = count / 2;
+      const Sample sample = store_->load(split_, first + half);
+      if (sample.sample_id == sample_id) {
+        return sample.text_id == text_id ? store_->text(text_id, split_) : "";
+      }
+      if (sample.sample_id < sample_id) {
+        first += half + 1;
+        count -= half + 1;
+      } else {
+        count = half;
+      }
+    }
+  } catch (const std::exception&) {
+  }
+  return "";
+}
 
 RunSummary summary_of_run(const RunRecord& run) {
   if (run.summary) return *run.summary;

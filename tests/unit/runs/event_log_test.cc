@@ -16,7 +16,7 @@
 
 #include "runs_fixture.h"
 #include "tests/unit/data/input_refusal.h"
-#include "trainer/events/crc32c.h"
+#include "trainer/events/record_writer.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,6 +1,4 @@
 // The paths of a run's options, read from another folder and after a move.
-#include "trainer/run/run_paths.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
