@@ -13,7 +13,8 @@ namespace {
 using namespace bp::trainer;
 
 std::vector<bp::Setting> settings_of(const std::string& path) {
-  return parse_command_line({"data.csv", "--config", path}).options.settings;
+  return std::get<TrainOptions>(parse_command_line({"data.csv", "--config", path}).options)
+      .settings;
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ FUZZ_TARGET(train_options) {
   }
   try {
     const CommandLine line = parse_command_line(words);
-    if (line.instead.empty() && line.options.settings.empty()) std::abort();
+    const auto* const training = std::get_if<TrainOptions>(&line.options);
+    if (line.instead.empty() && training != nullptr && training->settings.empty()) std::abort();
   } catch (const InputError& refusal) {
     if (std::string(refusal.what()).empty()) std::abort();
   }

@@ -2,7 +2,9 @@
 
 #include <cstdio>
 
+#include "base/output_place.h"
 #include "base/quoted.h"
+#include "base/text.h"
 #include "bp/environment.h"
 #include "bp/error.h"
 #include "trainer/commands/extension_check.h"
@@ -27,6 +29,26 @@ bool prints_before_rendezvous() {
 void print_problem(const std::string& text, const std::string& hint) {
   std::fprintf(stderr, "bert_train: %s\n", printable(text).c_str());
   if (!hint.empty()) std::fprintf(stderr, "hint: %s\n", printable(hint).c_str());
+}
+
+void require_writable(const std::string& file, const std::string& option) {
+  if (file.empty()) return;
+  const std::string problem = output_problem(file);
+  if (problem.empty()) return;
+  throw InputError(2, concat(option, ": cannot write ", file, ": ", problem),
+                   "name a file in a folder that exists and that you may write to");
+}
+
+void print_text(const std::string& text) {
+  std::fputs(printable(text).c_str(), stdout);
+  std::fflush(stdout);
+}
+
+void print_line(const std::string& text) { print_text(text + '\n'); }
+
+Say say_on_rank_0(const Communicator& world) {
+  if (world.rank() == 0) return print_line;
+  return [](const std::string&) {};
 }
 
 std::optional<int> answer(const std::vector<std::string>& arguments,

@@ -1,4 +1,4 @@
-// Prints what needs no LibTorch: bert_train's help, and errors in its arguments.
+// What bert_train prints without LibTorch: its help, errors in its arguments, lines of commands.
 #pragma once
 
 #include <optional>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "trainer/commands/command_line.h"
+#include "trainer/data/say.h"
 
 namespace bp::trainer {
 
@@ -17,5 +18,16 @@ namespace bp::trainer {
 
 // Prints "bert_train: TEXT" and, unless `hint` is empty, "hint: HINT".
 void print_problem(const std::string& text, const std::string& hint);
+
+// Write to stdout what people read: nothing in it controls a terminal. print_line() adds a line
+// feed.
+void print_text(const std::string& text);
+void print_line(const std::string& text);
+// Returns print_line() on rank 0, and on other ranks a function that does nothing.
+[[nodiscard]] Say say_on_rank_0(const Communicator& world);
+
+// Throws InputError (2) unless `option file` can be written, so that the error comes before hours
+// of work and not after them. An empty name means no file.
+void require_writable(const std::string& file, const std::string& option = "--out");
 
 }  // namespace bp::trainer

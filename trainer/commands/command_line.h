@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "trainer/options/options.h"
+#include "trainer/commands/commands.h"
 
 namespace bp::trainer {
 
 struct CommandLine {
-  Options options;
+  AnyOptions options;
   std::string instead;  // if not empty: print this, the help or the version, and exit
 };
 

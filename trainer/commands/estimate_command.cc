@@ -14,16 +14,14 @@
 #include "trainer/checkpoint/snapshot.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/model_source.h"
-#include "trainer/commands/parameter_groups.h"
 #include "trainer/commands/results.h"
 #include "trainer/commands/run_precision.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
+#include "trainer/gpu/use_gpu.h"
 #include "trainer/model/precision.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
-#include "trainer/options/sampling.h"
 #include "trainer/report/metrics.h"
 #include "trainer/runs/estimate.h"
 #include "trainer/share/shared_data.h"
@@ -66,7 +64,8 @@ std::string world_name(const Topology& topology) {
 // Trains for a few steps, of which nothing stays, and puts what was measured into `estimate`.
 // Returns false if it was asked to stop.
 bool measure(Communicator& world,
-             const Options& options,
+             int measured_steps,
+             const RunSettings& settings,
              const TrainJob& planned,
              Bert& model,
              Estimate& estimate) {
@@ -76,15 +75,15 @@ bool measure(Communicator& world,
     folder.emplace();
     job.metrics = folder->path() + "/metrics.jsonl";
   }
-  const std::int64_t warm_up = options.measured_steps / 4 + 1;
-  Options few = options;
-  few.steps = options.measured_steps + warm_up;
+  const std::int64_t warm_up = measured_steps / 4 + 1;
+  RunSettings few = settings;
+  few.steps = measured_steps + warm_up;
   few.save_every = {.by = SaveBy::never};
   few.early_stop = {};
   few.eval_first = false;
   few.run.clear();  // a step that fails leaves no file
   if (train(world, few, job, model).stopped) return false;
-  estimate.measured = options.measured_steps;
+  estimate.measured = measured_steps;
   estimate.memory.peak = most_of_ranks(world, peak_memory());
   if (world.rank() != 0) return true;
   estimate.world = mean_step(read_metrics(job.metrics), warm_up);
@@ -105,7 +104,7 @@ std::uint64_t numbers_of_sparse_gradients(const Bert& model) {
 }
 
 // What follows from the model and the options alone.
-Estimate planned(const Options& options, const ModelSource& source, const Bert& model) {
+Estimate planned(const EstimateOptions& options, const ModelSource& source, const Bert& model) {
   const BertConfig& config = model.config();
   Estimate estimate{.model = concat(source.name, " (", config.layers, " layers, hidden ",
                                     config.hidden, ", ", config.vocabulary, " words)"),
@@ -129,45 +128,43 @@ Estimate planned(const Options& options, const ModelSource& source, const Bert& 
 
 }  // namespace
 
-int run_estimate(Communicator& world, Options options) {
+int run_command(Communicator& world, const EstimateOptions& options) {
+  RunSettings settings{options, choose_device(world, options.device)};
   const bool writes = world.rank() == 0;
-  const auto say = [&](const std::string& text) {
-    if (writes) print_line(text);
-  };
+  const Say say = say_on_rank_0(world);
   if (writes) require_writable(options.out);
   const ModelSource source = find_model(options.model, *options.task, options.extensions);
-  prepare_for(source, options);
+  JobData data = job_data(world, options);
+  prepare_for(source, data);
   TrainJob job;
-  job.store = prepare_everywhere(world, options, say);
+  job.store = prepare_everywhere(world, data, say);
   SampleStore store = SampleStore::open(job.store);
   if (options.overfit > 0) store.limit(Split::train, options.overfit);
-  if (options.precision == Precision::automatic) {
-    options.precision = agree_on_precision(world, "", has_bf16(options));
-  }
-  const auto model = make_model(source, options, store, say);
+  settings.precision = precision_of_evaluation(world, options.precision, settings.rank_device);
+  const auto model = make_model(source, settings, store, say);
   choose_gradients(*model, options.freeze);
   if (options.lr.first() == 0) {
-    options.lr = default_learning_rate(model->config().hidden, source.pretrained());
+    settings.lr = default_learning_rate(model->config().hidden, source.pretrained());
   }
-  if (options.epochs == 0) options.epochs = default_epochs(source.pretrained());
-  if (options.loss_scale == 0) options.loss_scale = default_loss_scale(options.precision);
+  if (options.epochs == 0) settings.epochs = default_epochs(source.pretrained());
+  if (options.loss_scale == 0) settings.loss_scale = default_loss_scale(settings.precision);
   job.rows = store.size(Split::train);
   if (needs_lengths(options)) {
     job.lengths = std::make_shared<std::vector<std::int32_t>>(store.lengths(Split::train));
   }
-  job.lr = options.lr;
+  job.lr = settings.lr;
   job.main_score = choose_metric(source.task->metrics(), options.best_metric, options.task_name);
   job.regularization = source.task->regularization();
   job.evaluate = [] { return DevScores{}; };
 
   Estimate estimate = planned(options, source, *model);
-  if (!measure(world, options, job, *model, estimate)) {
+  if (!measure(world, options.measured_steps, settings, job, *model, estimate)) {
     say("stopped on request; nothing was written");
     return stop_exit_code();
   }
   const Sampler sampler(sampling(options, job.rows, world.size(), job.lengths));
   estimate.epoch_steps = sampler.steps_per_epoch();
-  estimate.steps = total_steps(options, sampler, 0, {});
+  estimate.steps = total_steps(settings, sampler, 0, {});
   if (!writes) return 0;
   print_line(estimate_text(estimate));
   if (!options.out.empty()) write_whole_file(options.out, to_json(estimate));

@@ -5,7 +5,6 @@
 #include <system_error>
 
 #include "base/nearest.h"
-#include "base/options/option_set.h"
 #include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
@@ -38,12 +37,6 @@ std::string run_around(const std::string& folder) {
   } catch (const InputError&) {
     return "";  // another program's config.yaml
   }
-}
-
-bool typed_in(const Options& typed, const std::string& key) {
-  return std::ranges::any_of(typed.settings, [&](const Setting& setting) {
-    return setting.key == key && setting.origin == "command line";
-  });
 }
 
 // "it has best, latest, step-30 and step-60", or the nearest name.
@@ -95,24 +88,24 @@ std::string task_of_run(const std::string& source) {
   return run.empty() ? "" : value_of(read_run_settings(run), "task");
 }
 
-EvaluationPlan plan_evaluation(const Options& typed) {
-  EvaluationPlan plan{find_evaluation_source(typed.source, typed.checkpoint), typed.data};
+EvaluationPlan plan_evaluation(const EvaluateOptions& typed, const OptionSet& set, bool predicts) {
+  EvaluationPlan plan{find_evaluation_source(typed.source, typed.checkpoint)};
   const std::vector<Setting> settings = read_run_settings(plan.source.run);
   const std::string run_data = value_of(settings, "data");
-  const auto given = [&](const char* key) { return typed_in(typed, key); };
-  if (plan.data.empty()) plan.data = run_data;
-  if (plan.data.empty()) {
+  const std::string& data = typed.prepare.source.empty() ? run_data : typed.prepare.source;
+  if (data.empty()) {
     throw InputError(2, concat("DATA is missing, and ", typed.source, " names none"),
                      "bert_train eval RUN DATA");
   }
-  plan.own = typed.action == Action::evaluate &&
-             (typed.data.empty() || (given("on") && same_file(typed.data, run_data)));
-  const bool divided = given("split") || given("dev") || given("test");
-  plan.whole = !plan.own && !divided && !is_store(plan.data);
-  plan.seen = plan.whole && same_file(plan.data, run_data);
-  if (plan.whole && given("on")) {
-    throw InputError(2, concat("--on chooses a split, but all of ", plan.data, " is scored"),
-                     typed.action == Action::predict ? "leave out --on"
+  plan.own =
+      !predicts && (typed.prepare.source.empty() || (set.given("on") && same_file(data, run_data)));
+  const bool divided = set.given("split") || set.given("dev") || set.given("test");
+  plan.whole = !plan.own && !divided && !is_store(data);
+  plan.seen = plan.whole && same_file(data, run_data);
+  plan.store_is_typed = set.given("store");
+  if (plan.whole && set.given("on")) {
+    throw InputError(2, concat("--on chooses a split, but all of ", data, " is scored"),
+                     predicts ? "leave out --on"
                      : plan.source.run.empty()
                          ? "leave out --on, or divide the file with --split"
                          : "leave out --on; or leave out DATA to score a split of the run's data");
@@ -121,24 +114,22 @@ EvaluationPlan plan_evaluation(const Options& typed) {
   const auto pass = [&](const std::string& key, const std::string& value) {
     plan.presets.push_back({.key = key, .value = value, .place = ""});
   };
-  // How to read a file, and for the run's own data what else decides the samples.
+  pass("data", data);
+  // How to read a file, and for the run's own data what else decides the samples. Otherwise all of
+  // a file is scored.
   std::vector<std::string> keys = {"task",     "format",     "separator", "header",
                                    "encoding", "max-length", "long-text"};
-  if (plan.own)
-    keys.insert(keys.end(),
-                {"also", "dev", "test", "split", "limit", "store", "seed", "data-seed"});
-  for (const std::string& key : keys) {
-    const std::string value = value_of(settings, key);
-    // Lines of standard input are no table, whatever the run's file was.
-    if (key == "format" && plan.data == "-" && value != "jsonl") continue;
-    pass(key, value);
+  if (plan.own) {
+    keys.insert(keys.end(), {"also", "dev", "test", "split", "limit", "store", "seed", "data-seed",
+                             "dedupe", "stratify"});
   }
   OptionSet of_task("", "", "");
   typed.task->add_options(of_task);
-  for (const Option& option : of_task.options()) pass(option.name, value_of(settings, option.name));
-  // All of another file is scored.
-  for (const std::string key : {"dedupe", "stratify"}) {
-    if (plan.own) pass(key, value_of(settings, key));
+  for (const Option& option : of_task.options()) keys.push_back(option.name);
+  for (const std::string& key : keys) {
+    const std::string value = value_of(settings, key);
+    // Lines of standard input are no table, whatever the run's file was.
+    if (key != "format" || data != "-" || value == "jsonl") pass(key, value);
   }
   const std::string vocabulary = plan.source.model + "/vocab.txt";
   if (path_exists(vocabulary)) pass("vocab", vocabulary);

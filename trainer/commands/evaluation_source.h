@@ -1,6 +1,7 @@
-// What `bert_train eval SOURCE [DATA]` scores: which model, and which data.
+// What `bert_train eval SOURCE [DATA]` and `predict` score: which model, and which data.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -28,17 +29,41 @@ struct EvaluationSource {
 // What an evaluation will do, as far as the command line does not say it.
 struct EvaluationPlan {
   EvaluationSource source;
-  std::string data;
   bool own = false;                       // the run's own data, as it was split for training
-  bool whole = false;                     // all of the file `data`
+  bool whole = false;                     // all of the data file
   bool seen = false;                      // the run was trained on a part of that file
-  std::vector<ConfigValue> presets = {};  // values of the run, for what was not typed
+  bool store_is_typed = false;            // --store is from the command line, not the run's
+  std::vector<ConfigValue> presets = {};  // DATA, and values of the run, for what was not typed
 };
 
-// `typed` is the command line alone. Without DATA the run's data is scored; with --on, DATA may
-// name it too. All of a text file is scored, unless --split, --dev or --test divides it. Throws
-// InputError: 2 if DATA is missing and no run names it, or for --on with a file of which all is
-// scored; 65 and 66 for files of the run or model that cannot be read.
-[[nodiscard]] EvaluationPlan plan_evaluation(const Options& typed);
+struct EvaluateOptions : DataOptions {
+  std::string source;      // the folder of a run, model or checkpoint
+  std::string on;          // "train", "dev" or "test"; empty: test, or dev where there is no test
+  std::string checkpoint;  // of the run in `source`: its name or folder; empty: the run's model
+  std::string out;         // a file for predictions; empty: none, or standard output of `predict`
+  DeviceChoice device = DeviceChoice::automatic;
+  Precision precision = Precision::fp32;
+  EvaluationPlan plan;
+};
+
+// Of predictions; kaggle: the file that the competition of the task takes.
+enum class OutFormat : std::uint8_t { csv, jsonl, kaggle };
+
+// What becomes of a row that cannot be read.
+enum class OnError : std::uint8_t { stop, skip };
+
+struct PredictOptions : EvaluateOptions {
+  OutFormat out_format = OutFormat::csv;
+  OnError on_error = OnError::stop;
+};
+
+// `typed` is the command line alone, which `set` has parsed; `predicts`: of bert_train predict.
+// Without DATA the run's data is scored; with --on, DATA may name it too. All of a text file is
+// scored, unless --split, --dev or --test divides it. Throws InputError: 2 if DATA is missing and
+// no run names it, or for --on with a file of which all is scored; 65 and 66 for files of the run
+// or model that cannot be read.
+[[nodiscard]] EvaluationPlan plan_evaluation(const EvaluateOptions& typed,
+                                             const OptionSet& set,
+                                             bool predicts);
 
 }  // namespace bp::trainer

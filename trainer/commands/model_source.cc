@@ -1,26 +1,175 @@
 #include "trainer/commands/model_source.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/nearest.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/commands/adapter_source.h"
-#include "trainer/commands/weight_report.h"
+#include "trainer/data/hash.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
 #include "trainer/gpu/use_gpu.h"
+#include "trainer/model/byte_source.h"
 #include "trainer/model/tensor_file.h"
 #include "trainer/model/weights.h"
+#include "trainer/run/run_settings.h"
 #include "trainer/tasks/tasks.h"
 #include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
 namespace {
+
+// Returns "2 weights: classifier.bias, classifier.weight", or the first ones.
+std::string list_of_weights(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 4;
+  std::string text = concat(names.size(), names.size() == 1 ? " weight: " : " weights: ");
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  return text + (names.size() > kShown ? ", ..." : "");
+}
+
+// Throws InputError (65) if a weight is missing whose name begins with none of `replaceable`, or
+// has another shape.
+void require_weights(const LoadReport& report,
+                     const std::string& path,
+                     const std::vector<std::string>& replaceable) {
+  if (!report.misshaped.empty()) {
+    throw InputError(65,
+                     concat(path, " has other shapes than config.json says in ",
+                            list_of_weights(report.misshaped)),
+                     "the two files belong to different models");
+  }
+  std::vector<std::string> missing = report.missing;
+  std::erase_if(missing, [&](const std::string& name) {
+    return std::ranges::any_of(replaceable,
+                               [&](const std::string& prefix) { return name.starts_with(prefix); });
+  });
+  if (missing.empty()) return;
+  throw InputError(65, concat(path, " lacks ", list_of_weights(missing)), kModelFolderHint);
+}
+
+// Returns the folder's file with the weights, or "". Throws InputError (65) for weights in a format
+// that bp does not read.
+std::string find_weights(const std::string& folder) {
+  for (const char* name : {"/model.safetensors", "/pytorch_model.bin"}) {
+    if (path_exists(folder + name)) return folder + name;
+  }
+  // A user with weights in another format does not want to train from scratch.
+  for (const char* name : {"/model.safetensors.index.json", "/pytorch_model.bin.index.json",
+                           "/tf_model.h5", "/flax_model.msgpack", "/model.ckpt.index"}) {
+    if (!path_exists(folder + name)) continue;
+    throw InputError(65, concat("bp cannot read the weights of ", folder + name),
+                     "load and save them with transformers as one model.safetensors");
+  }
+  return "";
+}
+
+// Returns the folder of the base model. A relative path is that of the current folder, as PEFT
+// takes it, of the adapters' folder, or of the folder in which the run of the adapters was started.
+std::string base_folder(const std::string& folder, const LoraConfig& adapters) {
+  if (!adapters.base.empty()) {
+    for (const std::string& base : {adapters.base, concat(folder, "/", adapters.base),
+                                    path_of_run(folder + "/..", adapters.base),
+                                    path_of_run(folder + "/../..", adapters.base)}) {
+      if (folder_exists(base)) return base;
+    }
+  }
+  throw InputError(66,
+                   concat("the base model ", in_quotes(adapters.base), " of the adapters in ",
+                          folder, " is not a folder"),
+                   concat("correct base_model_name_or_path in ", folder, "/", kAdapterConfigFile));
+}
+
+void require_same_base(const std::string& folder,
+                       const LoraConfig& adapters,
+                       const std::string& weights) {
+  if (adapters.base_hash.empty() || hash_file(weights).hex == adapters.base_hash) return;
+  throw InputError(
+      65,
+      concat(weights, " is not the model beside which the adapters in ", folder, " were trained"),
+      concat("name that model's folder as base_model_name_or_path in ", folder, "/",
+             kAdapterConfigFile));
+}
+
+// "bert.pooler.dense" for "bert.pooler.dense.weight", and a parameter of no module itself.
+std::string module_of(const std::string& parameter) {
+  return parameter.substr(0, parameter.rfind('.'));
+}
+
+// Completes the source of a folder of adapters: their configuration, and the base's weights; its
+// other files unless the folder has its own.
+void find_adapters(ModelSource& source) {
+  const std::string& folder = source.name;
+  source.adapters =
+      as_input_error([&] { return read_adapter_config(concat(folder, "/", kAdapterConfigFile)); });
+  const std::string base = base_folder(folder, *source.adapters);
+  source.base = base;
+  source.weights = find_weights(base);
+  source.adapter_weights = concat(folder, "/", kAdapterWeightsFile);
+  for (const std::string& file : {source.adapter_weights, base + "/config.json"}) {
+    if (!path_exists(file)) throw InputError(66, concat("no ", file), kModelFolderHint);
+  }
+  if (source.weights.empty()) {
+    throw InputError(66, concat("no model.safetensors or pytorch_model.bin in ", base),
+                     kModelFolderHint);
+  }
+  const std::string known = concat(folder, "/", kAdapterBaseFile);
+  if (path_exists(known)) {
+    source.adapters->base_hash = as_input_error([&] { return base_hash_in(known); });
+  }
+  require_same_base(folder, *source.adapters, source.weights);
+}
+
+// Returns the settings of new adapters beside the source's weights.
+LoraConfig new_adapters(const ModelSource& source, const TrainOptions& options) {
+  LoraConfig adapters = options.lora;
+  adapters.base = std::filesystem::canonical(source.name).string();
+  adapters.base_hash = hash_file(source.weights).hex;
+  adapters.task_type = source.task->peft_type();
+  return adapters;
+}
+
+// After the base's weights were loaded: the head, and `missing`, which the base did not have, are
+// trained whole.
+void train_with_adapters(Bert& model, const std::vector<std::string>& missing) {
+  if (!model.ties().empty()) {
+    throw InputError(2, "--lora: the head of this task shares weights with the encoder",
+                     "leave out --lora");
+  }
+  for (const auto& [name, parameter] : model.parameters()) {
+    if (!name.starts_with("bert.")) model.save_module(module_of(name));
+  }
+  for (const std::string& name : missing) {
+    if (name.starts_with("bert.")) model.save_module(module_of(name));
+  }
+}
+
+// Loads base and adapters for evaluation.
+std::unique_ptr<Bert> load_adapted(const ModelSource& source,
+                                   c10::Device device,
+                                   Precision precision) {
+  source.task->require_trained(source.config, source.name);
+  auto model = as_input_error([&] {
+    return std::make_unique<Bert>(source.config, source.task->head(), precision, 0, source.adapters,
+                                  device);
+  });
+  model->evaluate_as_trained(true);
+  std::vector<std::string> own;  // the adapters' file has them
+  for (const auto& [name, parameter] : saved_parameters(*model)) own.push_back(name);
+  require_weights(as_input_error([&] { return load_weights(*model, source.weights, own); }),
+                  source.weights, own);
+  require_weights(as_input_error([&] { return load_adapters(*model, source.adapter_weights); }),
+                  source.adapter_weights, {});
+  return model;
+}
 
 // A model whose vocabulary size is padded to a round number has embeddings that no token uses.
 void check_words(std::size_t words, const ModelSource& source, const std::string& vocabulary) {
@@ -95,7 +244,7 @@ ModelSource find_model(const std::string& model,
     }
     return std::string();
   };
-  if (has_adapters(model)) {
+  if (path_exists(concat(model, "/", kAdapterConfigFile))) {
     find_adapters(source);
   } else {
     source.weights = find_weights(model);
@@ -121,15 +270,37 @@ ModelSource find_model(const std::string& model,
   return source;
 }
 
-void prepare_for(const ModelSource& source, Options& options) {
-  PrepareOptions& prepare = options.prepare;
+void require_base(const ModelSource& source, const TrainOptions& options) {
+  if (source.adapters) {
+    throw InputError(
+        2,
+        concat("--model: ", source.name, " holds adapters, and training starts from a whole model"),
+        concat("bert_train merge ", source.name, " --out DIR makes one; then --model DIR"));
+  }
+  if (options.lora.rank == 0) return;
+  if (!source.pretrained()) {
+    throw InputError(
+        2, concat("--lora adapts a trained model, and --model ", source.name, " has no weights"),
+        "name a Hugging Face folder with --model DIR, or leave out --lora");
+  }
+  try {
+    check(options.lora, source.config.layers);
+  } catch (const Error& error) {
+    throw InputError(2, concat("--lora-targets: ", error.what()),
+                     "ends of names of products: query, key, value, dense, attention.output.dense, "
+                     "intermediate.dense, output.dense, pooler.dense");
+  }
+}
+
+void prepare_for(const ModelSource& source, JobData& data) {
+  PrepareOptions& prepare = data.prepare;
   if (!prepare.lower_case && source.pretrained() && source.tokenizer.lower_case) {
     throw InputError(2, concat("--cased: the model ", source.name, " was trained in lower case"),
                      "leave out --cased");
   }
   prepare.lower_case = prepare.lower_case && source.tokenizer.lower_case;
   if (prepare.vocabulary.empty()) prepare.vocabulary = source.vocabulary;
-  if (!source.pretrained() || !prepare.vocabulary.empty() || options.data_is_store) return;
+  if (!source.pretrained() || !prepare.vocabulary.empty() || data.is_store) return;
   throw InputError(2, concat("no vocab.txt in ", source.name),
                    "name the vocabulary that the model was trained with: --vocab");
 }
@@ -165,26 +336,27 @@ void check_samples(const SampleStore& store, const ModelSource& source, const Ta
 }
 
 std::unique_ptr<Bert> make_model(const ModelSource& source,
-                                 const Options& options,
+                                 const RunSettings& settings,
                                  const SampleStore& store,
                                  const Say& say) {
-  check_samples(store, source, *options.task);
-  if (const Obstacle none = options.task->nothing_to_learn(store.names()); !none.what.empty()) {
+  check_samples(store, source, *settings.task);
+  if (const Obstacle none = settings.task->nothing_to_learn(store.names()); !none.what.empty()) {
     throw InputError(65, none.what, none.hint);
   }
   BertConfig config = source.config;
-  if (options.dropout >= 0) {
-    config.hidden_dropout = options.dropout;
-    config.attention_dropout = options.dropout;
+  if (settings.dropout >= 0) {
+    config.hidden_dropout = settings.dropout;
+    config.attention_dropout = settings.dropout;
     config.head.erase("classifier_dropout");  // the head's own
   }
   source.task->configure(config, store);
   if (!source.pretrained()) config.vocabulary = static_cast<int>(store.vocabulary().size());
   config.pad_id = store.pad_id();
   std::optional<LoraConfig> adapters;
-  if (options.lora.rank > 0) adapters = new_adapters(source, options);
-  auto model = std::make_unique<Bert>(std::move(config), source.task->head(), options.precision,
-                                      options.seed, std::move(adapters), device_of(options));
+  if (settings.lora.rank > 0) adapters = new_adapters(source, settings);
+  auto model =
+      std::make_unique<Bert>(std::move(config), source.task->head(), settings.precision,
+                             settings.seed, std::move(adapters), device_of(settings.rank_device));
   if (!source.pretrained()) return model;
 
   const Task::TakenWeights taken = source.task->taken_weights(source.config, model->config());

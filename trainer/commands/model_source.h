@@ -8,17 +8,37 @@
 
 #include <c10/core/Device.h>
 
+#include "bp/error.h"
+#include "trainer/data/input_error.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/data/say.h"
 #include "trainer/model/bert.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/tokenizer_config.h"
 #include "trainer/options/options.h"
+#include "trainer/share/shared_data.h"
 #include "trainer/tasks/task.h"
 #include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {
 
+inline const std::string kModelFolderHint =
+    "a Hugging Face folder has config.json, and vocab.txt and model.safetensors (or "
+    "pytorch_model.bin) to start from weights";
+
+// Calls `body`, which reads files of a model. Throws InputError: 66 for a file that cannot be read,
+// and 65 for wrong content.
+template <class Body>
+auto as_input_error(const Body& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    const bool unreadable = error.code() == ErrorCode::io;
+    throw InputError(unreadable ? 66 : 65, error.what(), unreadable ? kModelFolderHint : "");
+  }
+}
+
+// Folders of adapters are those of PEFT (trainer/model/lora.h), beside a base model.
 struct ModelSource {
   std::string name;  // as typed
   BertConfig config;
@@ -44,10 +64,14 @@ struct ModelSource {
                                      const TaskInput& input,
                                      const Extensions& extensions = {});
 
+// Throws InputError (2) unless the source can be trained as `options` ask: a folder of adapters
+// cannot, and --lora needs weights and names of products.
+void require_base(const ModelSource& source, const TrainOptions& options);
+
 // Before training: sets the case, and the vocabulary unless the user named one, as the model needs
 // them. Throws InputError (2) if the model has weights and no vocabulary is known, or if the user
 // wants to keep the case and the weights are for lower case.
-void prepare_for(const ModelSource& source, Options& options);
+void prepare_for(const ModelSource& source, JobData& data);
 
 // Throws InputError if the model does not fit the store: 65 if it is for another task, if an array
 // has another form than that of `input`, the model's task, or if the vocabulary or the case is not
@@ -60,7 +84,7 @@ void check_samples(const SampleStore& store, const ModelSource& source, const Ta
 // weights that the model does not use. Throws InputError (65) if any other weight is missing or has
 // another shape.
 [[nodiscard]] std::unique_ptr<Bert> make_model(const ModelSource& source,
-                                               const Options& options,
+                                               const RunSettings& settings,
                                                const SampleStore& store,
                                                const Say& say);
 

@@ -1,6 +1,5 @@
-// Longer than 400 lines, because it is one table: a row for each option.
-#include "trainer/commands/option_groups.h"
-
+// The options that several commands have. Longer than 400 lines, because it is one table: a row for
+// each option.
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -12,6 +11,7 @@
 
 #include "base/options/value_text.h"
 #include "base/text.h"
+#include "trainer/commands/parse_commands.h"
 #include "trainer/data/encoding.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
@@ -26,8 +26,8 @@
 namespace bp::trainer {
 namespace {
 
-void add_precision_option(OptionSet& set, const char* of, Options& options) {
-  set.choice<Precision>({"precision", of}, options.precision,
+void add_precision_option(OptionSet& set, const char* of, Precision& precision) {
+  set.choice<Precision>({"precision", of}, precision,
                         {{"fp32", Precision::fp32},
                          {"fp16", Precision::fp16},
                          {"bf16", Precision::bf16},
@@ -86,9 +86,31 @@ double parse_target(const std::string& text) {
                    "the score at which the run may end: --target-score 0.9");
 }
 
+void add_device_option(OptionSet& set, DeviceChoice& device) {
+  set.choice<DeviceChoice>({"device", "Where to compute; auto: on GPUs if every rank has one"},
+                           device,
+                           {{"auto", DeviceChoice::automatic},
+                            {"cpu", DeviceChoice::cpu},
+                            {"cuda", DeviceChoice::cuda}});
+}
+
+void add_early_stop_options(OptionSet& set, EarlyStopOptions& options) {
+  set.number({"patience", "End after N evaluations in a row without an improvement; 0: never"},
+             options.patience, 0, 1e9)
+      .others = {"early-stopping-patience", "early-stopping"};
+  set.number({"min-improvement", "An improvement of the score must be above N"},
+             options.min_improvement, 0, kUnbounded)
+      .others = {"early-stopping-threshold", "min-delta"};
+  set.value({"target-score", "End once the score of an evaluation reaches N", "none", "N"}, "",
+            [&](const std::string& score) { options.target = parse_target(score); });
+  set.duration({"max-time", "End after this time of training: 90m, 2h30m, 1d", "none"},
+               options.max_time, std::chrono::seconds(1))
+      .others = {"stop-time-hours"};
+}
+
 }  // namespace
 
-void add_reading_options(OptionSet& set, Options& options) {
+void add_reading_options(OptionSet& set, DataOptions& options) {
   PrepareOptions& prepare = options.prepare;
   set.group("Data");
   set.text({"task", "What the model learns: " + shown_names(task_names(options.extensions)), "",
@@ -137,7 +159,7 @@ void add_reading_options(OptionSet& set, Options& options) {
        {"truncate", LongText::truncate}});
 }
 
-void add_data_options(OptionSet& set, Options& options) {
+void add_data_options(OptionSet& set, DataOptions& options) {
   PrepareOptions& prepare = options.prepare;
   add_reading_options(set, options);  // the last of which are reasons, too
   set.path({"dev", "File or folder with dev samples, instead of a share of DATA", "", "FILE"},
@@ -171,7 +193,7 @@ void add_case_option(OptionSet& set, PrepareOptions& prepare) {
   set.on_resume(OnResume::free);
 }
 
-void add_split_seed_option(OptionSet& set, Options& options) {
+void add_split_seed_option(OptionSet& set, DataOptions& options) {
   set.number({"seed", "Seed of the split"}, options.seed, 0, 9e18);
 }
 
@@ -179,20 +201,13 @@ void add_rebuild_option(OptionSet& set, PrepareOptions& prepare) {
   set.flag({"rebuild", "Prepare again, even if the store does not match"}, prepare.rebuild);
 }
 
-void add_device_option(OptionSet& set, Options& options) {
-  set.choice<DeviceChoice>({"device", "Where to compute; auto: on GPUs if every rank has one"},
-                           options.device,
-                           {{"auto", DeviceChoice::automatic},
-                            {"cpu", DeviceChoice::cpu},
-                            {"cuda", DeviceChoice::cuda}});
+void add_computing_options(OptionSet& set, EvaluateOptions& options) {
+  add_device_option(set, options.device);
+  add_precision_option(set, "Type of products and activations; auto: the fastest",
+                       options.precision);
 }
 
-void add_computing_options(OptionSet& set, Options& options) {
-  add_device_option(set, options);
-  add_precision_option(set, "Type of products and activations; auto: the fastest", options);
-}
-
-void add_model_options(OptionSet& set, Options& options) {
+void add_model_options(OptionSet& set, TrainOptions& options) {
   set.group("Model");
   set.path({"model",
             concat(alternatives(model_names(options.extensions)),
@@ -218,9 +233,9 @@ void add_model_options(OptionSet& set, Options& options) {
             "query,value"},
            options.lora.targets)
       .others = {"target-modules"};
-  add_device_option(set, options);
+  add_device_option(set, options.device);
   set.on_resume(OnResume::told);
-  add_precision_option(set, "Type of products and activations in training", options);
+  add_precision_option(set, "Type of products and activations in training", options.precision);
   set.choice<DataType>(
       {"wire", "Type of gradients between ranks"}, options.wire,
       {{"fp32", DataType::f32}, {"fp16", DataType::f16}, {"bf16", DataType::bf16}});
@@ -232,21 +247,7 @@ void add_model_options(OptionSet& set, Options& options) {
       .others = {"initial-loss-scale", "init-scale"};
 }
 
-void add_early_stop_options(OptionSet& set, EarlyStopOptions& options) {
-  set.number({"patience", "End after N evaluations in a row without an improvement; 0: never"},
-             options.patience, 0, 1e9)
-      .others = {"early-stopping-patience", "early-stopping"};
-  set.number({"min-improvement", "An improvement of the score must be above N"},
-             options.min_improvement, 0, kUnbounded)
-      .others = {"early-stopping-threshold", "min-delta"};
-  set.value({"target-score", "End once the score of an evaluation reaches N", "none", "N"}, "",
-            [&](const std::string& score) { options.target = parse_target(score); });
-  set.duration({"max-time", "End after this time of training: 90m, 2h30m, 1d", "none"},
-               options.max_time, std::chrono::seconds(1))
-      .others = {"stop-time-hours"};
-}
-
-void add_training_options(OptionSet& set, Options& options) {
+void add_training_options(OptionSet& set, TrainOptions& options) {
   set.group("Training", OnResume::told);
   set.number({"epochs", "Passes over the train split, such as 3 or 0.5",
               "10 from scratch, 3 from weights"},
@@ -375,7 +376,7 @@ void add_training_options(OptionSet& set, Options& options) {
   set.flag({"fast-dev-run", "Try everything in 2 steps, and keep nothing"}, options.fast_dev_run);
 }
 
-void add_output_options(OptionSet& set, Options& options) {
+void add_output_options(OptionSet& set, TrainOptions& options) {
   set.group("Output");
   set.path({"run", "Folder of the run; an existing run resumes", "runs/<name of DATA>", "DIR"},
            options.run)
@@ -427,47 +428,10 @@ void add_output_options(OptionSet& set, Options& options) {
   set.path({"runs-db", "SQLite file to add the run's results to", "none", "FILE"}, options.runs_db);
 }
 
-void add_config_option(OptionSet& set, Options& options) {
+void add_config_option(OptionSet& set, DataOptions& options) {
   set.path(
       {"config", "YAML file with options by these names; the command line wins", "none", "FILE"},
       options.config);
-}
-
-void add_estimate_options(OptionSet& set, Options& options) {
-  set.group("Estimate");
-  set.number({"measured-steps", "Steps to measure, after a few to warm up"}, options.measured_steps,
-             1, 1e6);
-  set.flag({"parameter-table", "List each part of the model with the factor of its rate"},
-           options.parameter_table);
-  set.path({"out", "JSON file for the figures", "none", "FILE"}, options.out).others = {
-      "predictions"};
-}
-
-void add_scale_options(OptionSet& set, Options& options) {
-  set.group("Scale");
-  set.text(
-      {"hosts", "Hosts for bprun -H, in the order of --worlds", "this machine, twice", "HOST,..."},
-      options.hosts);
-  set.list({"worlds", "Ranks of each world, on one host, or as 3+1 on two", "1,2"}, options.worlds);
-  set.number({"measured-steps", "Steps to measure in each world, after a few to warm up"},
-             options.measured_steps, 1, 1e6);
-  set.path({"out", "Folder for scaling.csv and scaling.html", "none", "DIR"}, options.out)
-      .others = {"predictions"};
-}
-
-void add_evaluate_options(OptionSet& set, Options& options) {
-  set.group("Evaluation");
-  set.text({"on",
-            "Split of the run's data or of a store to score",
-            "test, or dev where there is no test",
-            "train|dev|test",
-            {"train", "dev", "test"}},
-           options.on);
-  set.text({"checkpoint", "Checkpoint of RUN to score: best, latest, step-N, or a folder",
-            "RUN's model, or latest without one", "NAME"},
-           options.checkpoint);
-  set.path({"out", "File for predictions", "none", "FILE"}, options.out).others = {"predictions"};
-  add_computing_options(set, options);
 }
 
 }  // namespace bp::trainer

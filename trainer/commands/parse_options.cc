@@ -1,15 +1,11 @@
-#include "trainer/commands/parse_options.h"
-
-#include <utility>
-
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/commands/evaluation_source.h"
+#include "trainer/commands/parse_commands.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
+#include "trainer/data/plan.h"
 #include "trainer/model/config.h"
 #include "trainer/options/config_file.h"
-#include "trainer/run/run_settings.h"
 #include "trainer/tasks/inputs.h"
 #include "trainer/tasks/label_config.h"
 
@@ -27,15 +23,13 @@ bool predicts_number_in(const std::string& folder) {
   }
 }
 
-std::string task_in(const std::vector<std::string>& arguments, Action action) {
+std::string task_in(const std::vector<std::string>& arguments, bool of_run) {
   if (std::string typed = typed_value(arguments, "task"); !typed.empty()) return typed;
   if (const std::string config = config_in(arguments); !config.empty()) {
     for (const ConfigValue& value : read_options(config)) {
       if (value.key == "task" && !value.value.empty()) return value.value;
     }
   }
-  const bool of_run = action == Action::evaluate || action == Action::predict ||
-                      action == Action::export_model || action == Action::merge;
   for (const std::string& argument : arguments) {
     if (!of_run || !folder_exists(argument)) continue;
     if (std::string task = task_of_run(argument); !task.empty()) return task;
@@ -48,31 +42,40 @@ std::string task_in(const std::vector<std::string>& arguments, Action action) {
 
 void choose_task(const std::vector<std::string>& arguments,
                  const Extensions& extensions,
-                 Options& options) {
+                 bool of_run,
+                 TaskOptions& options) {
   options.extensions = extensions;
-  options.task_name = task_in(arguments, options.action);
+  options.task_name = task_in(arguments, of_run);
   options.task = make_input(options.task_name, extensions);
+}
+
+void choose_task(const std::vector<std::string>& arguments,
+                 const Extensions& extensions,
+                 bool of_run,
+                 DataOptions& options) {
+  choose_task(arguments, extensions, of_run, static_cast<TaskOptions&>(options));
   options.prepare.task = options.task;
   options.prepare.max_length = options.task->usual_length();
 }
 
-CommandLine parse(OptionSet& set, const std::vector<std::string>& arguments, Options& o) {
+std::string parse(OptionSet& set, const std::vector<std::string>& arguments) {
   if (const std::string config = config_in(arguments); !config.empty()) {
     set.preset(read_options(config), config);
   }
-  if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
-  o.data = without_slashes(o.data);
-  if (!o.prepare.more_sources.empty() && is_store(o.data)) {
-    throw InputError(2, concat("--also adds the rows of files, and ", o.data, " is a store"),
+  return set.parse(arguments);
+}
+
+std::string parse(OptionSet& set, const std::vector<std::string>& arguments, DataOptions& o) {
+  if (std::string text = parse(set, arguments); !text.empty()) return text;
+  std::string& data = o.prepare.source;
+  data = without_slashes(data);
+  if (!o.prepare.more_sources.empty() && is_store(data)) {
+    throw InputError(2, concat("--also adds the rows of files, and ", data, " is a store"),
                      "give the files that it came from, and name another store with --store");
   }
-  o.settings = set.settings();
-  for (Setting& setting : o.settings) {
-    if (setting.key == "data") setting.value = o.data;
-  }
-  o.arguments = arguments;
-  if (o.task != nullptr) o.task->use_data(o.data);
-  return {std::move(o), ""};
+  o.prepare.seed = o.data_seed < 0 ? o.seed : static_cast<std::uint64_t>(o.data_seed);
+  o.task->use_data(data);
+  return "";
 }
 
 }  // namespace bp::trainer

@@ -15,7 +15,6 @@
 
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/commands/answer.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/model_source.h"
 #include "trainer/commands/prediction_rows.h"
@@ -84,7 +83,7 @@ class Prediction {
              std::unique_ptr<Scorer> rows,
              SampleSchema schema,
              CompleteBatch complete,
-             const Options& options)
+             const PredictOptions& options)
       : model_(model),
         precision_(precision),
         rows_(std::move(rows)),
@@ -214,24 +213,26 @@ void predict_rows(const std::string& data,
 
 }  // namespace
 
-int run_predict(Communicator& world, const Options& options) {
+int run_command(Communicator& world, const PredictOptions& options) {
   if (world.size() > 1) {
     throw InputError(2, "predict runs as one process, on all cores that it may use",
                      "start it without bprun; bert_train eval RUN DATA --out FILE scores with any "
                      "number of ranks, and writes the same numbers");
   }
   require_writable(options.out);
-  const ModelSource source = find_model(options.scored, *options.task, options.extensions);
-  const Precision precision = precision_of_evaluation(world, options);
-  const auto model = load_model(source, device_of(options), precision);
+  const RankDevice rank_device = choose_device(world, options.device);
+  const ModelSource source =
+      find_model(options.plan.source.model, *options.task, options.extensions);
+  const Precision precision = precision_of_evaluation(world, options.precision, rank_device);
+  const auto model = load_model(source, device_of(rank_device), precision);
   std::vector<std::string> names = options.task->score_by(model->config());
   PrepareOptions reading = options.prepare;
   if (reading.vocabulary.empty()) reading.vocabulary = source.vocabulary;
   reading.max_length = std::min(reading.max_length, source.max_length());
   Vocabulary vocabulary;
   std::optional<SampleStore> store;
-  if (options.data_is_store) {
-    store.emplace(SampleStore::open(options.data));
+  if (is_store(options.prepare.source)) {
+    store.emplace(SampleStore::open(options.prepare.source));
     check_samples(*store, source, *options.task);
     names = store->names();
     vocabulary.tokens = store->vocabulary();
@@ -253,7 +254,7 @@ int run_predict(Communicator& world, const Options& options) {
   } else {
     const auto maker = options.task->make_maker(reading, names,
                                                 Tokenizer(vocabulary, source.tokenizer.lower_case));
-    predict_rows(options.data, reading, *maker, options.on_error, prediction);
+    predict_rows(reading.source, reading, *maker, options.on_error, prediction);
   }
   prediction.finish();
   if (!options.out.empty()) {

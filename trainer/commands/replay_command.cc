@@ -7,11 +7,11 @@
 #include "trainer/commands/model_source.h"
 #include "trainer/commands/results.h"
 #include "trainer/commands/teacher_source.h"
-#include "trainer/commands/weight_report.h"
 #include "trainer/data/look_up.h"
 #include "trainer/model/config.h"
 #include "trainer/model/lora.h"
 #include "trainer/report/shown_text.h"
+#include "trainer/run/run_settings.h"
 #include "trainer/tasks/tasks.h"
 #include "trainer/train/bug_folder.h"
 #include "trainer/train/distillation.h"
@@ -19,30 +19,33 @@
 namespace bp::trainer {
 namespace {
 
-std::unique_ptr<Bert> model_of(const Task& task, const Options& options) {
-  const std::string& folder = options.source;
+std::unique_ptr<Bert> model_of(const Task& task, const ReplayOptions& options) {
+  const std::string& folder = options.folder;
+  const TrainOptions& training = options.training;
   return as_input_error([&] {
     std::optional<LoraConfig> lora;
     const std::string adapters = concat(folder, "/", kAdapterConfigFile);
     if (path_exists(adapters)) lora = read_adapter_config(adapters);
     const BertConfig config = read_config(folder + "/config.json");
     task.check(config);
-    return std::make_unique<Bert>(config, task.head(), options.precision, options.seed, lora);
+    return std::make_unique<Bert>(config, task.head(), training.precision, training.seed, lora);
   });
 }
 
 }  // namespace
 
-int run_replay(Communicator& world, const Options& options) {
+int run_command(Communicator& world, const ReplayOptions& options) {
   if (world.rank() != 0) return 0;
-  const FailedStepFile step = read_failed_step(options.source);
-  const auto task = make_task(*options.task);
+  const FailedStepFile step = read_failed_step(options.folder);
+  const auto task = make_task(*options.training.task);
   const auto model = model_of(*task, options);
   std::optional<Distillation> distillation;
-  if (!options.distill.teacher.empty()) {
-    distillation.emplace(load_model(find_teacher(options)), options.distill, *model);
+  if (!options.training.distill.teacher.empty()) {
+    TrainOptions here = options.training;
+    here.distill.teacher = path_of_run(options.folder + "/../..", here.distill.teacher);
+    distillation.emplace(load_model(find_teacher(here)), here.distill, *model);
   }
-  const Replay again = replay(options.source, step, *model, task->regularization(),
+  const Replay again = replay(options.folder, step, *model, task->regularization(),
                               distillation ? &*distillation : nullptr);
   print_line(concat("step ", step.step, " failed: ", step.what));
   for (const Replay::OfBatch& batch : again.batches) {

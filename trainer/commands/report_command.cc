@@ -1,18 +1,25 @@
+// The commands about the folders of runs: report, runs and stop.
+#include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/options/option_set.h"
 #include "base/report/section.h"
 #include "base/text.h"
+#include "trainer/commands/answer.h"
 #include "trainer/commands/commands.h"
-#include "trainer/commands/results.h"
+#include "trainer/commands/parse_commands.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/report/report.h"
 #include "trainer/report/terminal_width.h"
+#include "trainer/run/run_folder.h"
 #include "trainer/runs/comparison.h"
 #include "trainer/runs/estimate.h"
+#include "trainer/runs/run_list.h"
 #include "trainer/runs/run_report.h"
 
 namespace bp::trainer {
@@ -75,7 +82,41 @@ std::string report_runs(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-int run_report(Communicator& world, const Options& options) {
+CommandLine parse_report(const std::vector<std::string>& arguments, const Extensions& /*none*/) {
+  ReportOptions o;
+  OptionSet set("bert_train report",
+                "Shows the scores of a run or of a predictions.csv, or several runs side by side.\n"
+                "A run may be in progress. Reads only; --out writes a page.");
+  set.positional_paths({"RUN", "Folders of runs, or one predictions.csv"}, o.sources);
+  set.path({"out", "File for a page (.html) that needs no other file", "none", "FILE"}, o.out);
+  set.flag({"parameter-table", "Also list the parameters of the model's parts (of one run)"},
+           o.parameter_table);
+  std::string text = set.parse(arguments);
+  return {std::move(o), std::move(text)};
+}
+
+CommandLine parse_runs(const std::vector<std::string>& arguments, const Extensions& /*none*/) {
+  RunsOptions o;
+  OptionSet set("bert_train runs", "Lists the runs in FOLDER, one on each line. Reads only.");
+  set.optional_path({"FOLDER", "The folder that holds the runs' folders; default: runs"}, o.folder);
+  set.text(
+      {"sort", "A score (the best first), or name, state, date, steps or time", "name", "NAME"},
+      o.sort);
+  set.choice({"out-format", "Format of the list"}, o.format, {"text", "csv", "json"});
+  std::string text = set.parse(arguments);
+  return {std::move(o), std::move(text)};
+}
+
+CommandLine parse_stop(const std::vector<std::string>& arguments, const Extensions& /*none*/) {
+  StopOptions o;
+  OptionSet set("bert_train stop",
+                "Asks the run in RUN to save a checkpoint and to end, with exit code 75.");
+  set.path({"RUN", "The run's folder"}, o.run);
+  std::string text = set.parse(arguments);
+  return {std::move(o), std::move(text)};
+}
+
+int run_command(Communicator& world, const ReportOptions& options) {
   if (world.rank() != 0) return 0;
   require_writable(options.out);
   const std::vector<std::string>& sources = options.sources;
@@ -95,6 +136,29 @@ int run_report(Communicator& world, const Options& options) {
   if (options.out.empty()) return 0;
   write_whole_file(options.out, page);
   print_line("\npage  " + options.out);
+  return 0;
+}
+
+int run_command(Communicator& world, const RunsOptions& options) {
+  if (world.rank() != 0) return 0;
+  std::vector<ListedRun> runs = list_runs(options.folder);
+  sort_runs(runs, options.sort);
+  const std::string metric = sorts_by_score(options.sort) ? options.sort : "";
+  if (options.format == "csv" || options.format == "json") {
+    const bool csv = options.format == "csv";
+    std::fputs((csv ? runs_csv(runs, metric) : runs_json(runs, metric)).c_str(), stdout);
+    std::fflush(stdout);
+  } else {
+    print_text(runs.empty() ? concat("no runs in ", options.folder, "\n")
+                            : runs_text(runs, metric, columns_of_stdout()));
+  }
+  return 0;
+}
+
+int run_command(Communicator& world, const StopOptions& options) {
+  if (world.rank() != 0) return 0;
+  ask_to_stop(options.run);
+  print_line(concat("asked the run in ", options.run, " to save and end"));
   return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/standard_output.h"
@@ -25,7 +26,6 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/gpu/use_gpu.h"
-#include "trainer/share/shared_data.h"
 #include "trainer/train/memory_advice.h"
 
 namespace bp::trainer {
@@ -53,9 +53,11 @@ void set_threads(int local_ranks) {
 
 // What these commands print is all that they do. SIGPIPE ends them when its reader has seen enough
 // (`| head`). The others have more to do: without a reader they go on, and report it at their end.
-bool only_prints(const Options& options) {
-  return options.action == Action::check || options.action == Action::runs ||
-         (options.action == Action::predict && options.out.empty());
+bool only_prints(const AnyOptions& options) {
+  const auto* const predict = std::get_if<PredictOptions>(&options);
+  return std::holds_alternative<CheckOptions>(options) ||
+         std::holds_alternative<RunsOptions>(options) ||
+         (predict != nullptr && predict->out.empty());
 }
 
 // Returns true on one of the ranks that have the same text to print.
@@ -71,47 +73,6 @@ bool is_first_to_print(Communicator* world, const std::string& text) {
 
 void print_error(Communicator* world, const std::string& text, const std::string& hint) {
   if (is_first_to_print(world, text)) print_problem(text, hint);
-}
-
-int run(Communicator& world, const Options& options) {
-  switch (options.action) {
-    case Action::train:
-      return run_train(world, options);
-    case Action::prepare:
-      return run_prepare(world, options);
-    case Action::check:
-      return run_check(world, options);
-    case Action::estimate:
-      return run_estimate(world, options);
-    case Action::scale:
-      return run_scale(world, options);
-    case Action::evaluate:
-      return run_evaluate(world, options);
-    case Action::predict:
-      return run_predict(world, options);
-    case Action::export_model:
-      return run_export(world, options);
-    case Action::merge:
-      return run_merge(world, options);
-    case Action::shards:
-      return run_shards(world, options);
-    case Action::report:
-      return run_report(world, options);
-    case Action::runs:
-      return run_runs(world, options);
-    case Action::stop:
-      return run_stop(world, options);
-    case Action::replay:
-      return run_replay(world, options);
-    case Action::sweep:  // before there is a world
-      break;
-  }
-  return kExitInternal;
-}
-
-bool computes_on_device(Action action) {
-  return action == Action::train || action == Action::estimate || action == Action::evaluate ||
-         action == Action::predict;
 }
 
 // Runs `body`. An exception becomes a line on stderr, an exit code, and the end of the other ranks.
@@ -148,23 +109,29 @@ int guarded(std::optional<Communicator>& world, const Body& body) {
   return code;
 }
 
-int run(CommandLine& line) {
-  std::optional<StopSignals> signals;  // after the rendezvous; guarded() asks for the signal
-  std::optional<Communicator> world;
-  if (line.options.action == Action::sweep) {
-    return guarded(world, [&] { return run_sweep(line.options); });
-  }
-  return guarded(world, [&] {
-    const bool computes = computes_on_device(line.options.action);
-    if (computes) open_gpus(line.options);
-    world.emplace(Communicator::create({.trace = line.options.trace}));
-    set_threads(world->topology().local_size());
-    signals.emplace(world->rank() == 0);
-    if (computes) choose_device(*world, line.options);
-    line.options.data_is_store = is_store_everywhere(*world, line.options.data);
-    const int code = run(*world, line.options);
-    world->finish();
-    return code;
+struct Job {
+  std::optional<StopSignals> signals = {};  // after the rendezvous; guarded() asks for the signal
+  std::optional<Communicator> world = {};
+};
+
+template <class Command>
+int run(Job& job, const Command& options) {
+  if constexpr (requires { options.device; }) open_gpus(options.device);
+  CommunicatorOptions creation;
+  if constexpr (requires { options.trace; }) creation.trace = options.trace;
+  job.world.emplace(Communicator::create(creation));
+  set_threads(job.world->topology().local_size());
+  job.signals.emplace(job.world->rank() == 0);
+  const int code = run_command(*job.world, options);
+  job.world->finish();
+  return code;
+}
+int run(Job& /*none*/, const SweepOptions& options) { return run_command(options); }
+
+int run(const AnyOptions& asked) {
+  Job job;
+  return guarded(job.world, [&] {
+    return std::visit([&](const auto& options) { return run(job, options); }, asked);
   });
 }
 
@@ -192,7 +159,8 @@ void run_bert_train(int argc, char** argv, const Extensions& extensions) {
   }
   const bool only_prints = trainer::only_prints(line.options);
   if (!only_prints) std::signal(SIGPIPE, SIG_IGN);
-  trainer::exit_now(trainer::run(line), only_prints ? ClosedPipe::enough : ClosedPipe::lost);
+  trainer::exit_now(trainer::run(line.options),
+                    only_prints ? ClosedPipe::enough : ClosedPipe::lost);
 }
 
 }  // namespace bp

@@ -6,7 +6,6 @@
 #include "base/options/setting.h"
 #include "base/text.h"
 #include "bp/collective.h"
-#include "trainer/commands/command_line.h"
 #include "trainer/data/input_error.h"
 #include "trainer/run/resume.h"
 
@@ -46,30 +45,33 @@ Precision agree_on_precision(Communicator& world, const std::string& saved, bool
   return chosen_precision(all_gather_object(world, own, {.name = "precision"}));
 }
 
-bool has_bf16(const Options& options) {
-  return options.gpu < 0 ? has_bf16_instructions() : options.gpu_has_bf16;
+bool has_bf16(const RankDevice& rank_device) {
+  return rank_device.gpu < 0 ? has_bf16_instructions() : rank_device.has_bf16;
 }
 
-Precision precision_of_evaluation(Communicator& world, const Options& options) {
-  if (options.precision != Precision::automatic) return options.precision;
-  return agree_on_precision(world, "", has_bf16(options));
+Precision precision_of_evaluation(Communicator& world,
+                                  Precision asked,
+                                  const RankDevice& rank_device) {
+  if (asked != Precision::automatic) return asked;
+  return agree_on_precision(world, "", has_bf16(rank_device));
 }
 
 void choose_precision(Communicator& world,
-                      Options& options,
+                      RunSettings& settings,
                       const RunFolder* folder,
                       const Say& say) {
-  const bool chooses = options.precision == Precision::automatic;
+  const bool chooses = settings.precision == Precision::automatic;
   if (chooses) {
-    options.precision =
-        agree_on_precision(world, folder == nullptr ? "" : saved_precision(*folder, options.resume),
-                           has_bf16(options));
-    set(options.settings, {"precision", std::string(name_of(options.precision)), "auto"});
+    settings.precision = agree_on_precision(
+        world, folder == nullptr ? "" : saved_precision(*folder, settings.resume),
+        has_bf16(settings.rank_device));
+    set(settings.settings, {"precision", std::string(name_of(settings.precision)), "auto"});
   }
-  const bool is_bf16 = options.precision == Precision::bf16;
+  const bool is_bf16 = settings.precision == Precision::bf16;
   if (!chooses && !is_bf16) return;
-  say(concat("precision ", name_of(options.precision), chooses ? ", chosen by auto" : "",
-             is_bf16 && options.gpu < 0 ? concat(": ", description_of(bf16_products())) : ""));
+  const bool on_cpu = settings.rank_device.gpu < 0;
+  say(concat("precision ", name_of(settings.precision), chooses ? ", chosen by auto" : "",
+             is_bf16 && on_cpu ? concat(": ", description_of(bf16_products())) : ""));
 }
 
 }  // namespace bp::trainer

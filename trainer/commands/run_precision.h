@@ -24,8 +24,8 @@ namespace bp::trainer {
 // checkpoint which rank 0 knows, else the fastest_precision() of all processors together.
 [[nodiscard]] Precision chosen_precision(const std::vector<std::string>& wishes);
 
-// Returns whether this rank's device has instructions for products of bf16.
-[[nodiscard]] bool has_bf16(const Options& options);
+// Returns whether this device, or the processor, has instructions for products of bf16.
+[[nodiscard]] bool has_bf16(const RankDevice& rank_device);
 
 // Collective. Returns the precision that --precision auto means, the same on all ranks. `saved`
 // counts on rank 0 only. `has_bf16`: of this rank's device.
@@ -34,13 +34,15 @@ namespace bp::trainer {
                                            bool has_bf16);
 
 // Collective. Returns the precision of an evaluation, which no checkpoint decides.
-[[nodiscard]] Precision precision_of_evaluation(Communicator& world, const Options& options);
+[[nodiscard]] Precision precision_of_evaluation(Communicator& world,
+                                                Precision asked,
+                                                const RankDevice& rank_device);
 
-// Collective. Replaces --precision auto, in options.settings and so in config.yaml, too: a run that
-// resumes on another machine computes as before. `folder`: the run's, on rank 0; null on the
+// Collective. Replaces --precision auto, in settings.settings and so in config.yaml, too: a run
+// that resumes on another machine computes as before. `folder`: the run's, on rank 0; null on the
 // others. `say` gets a line about what auto chose, and about bf16.
 void choose_precision(Communicator& world,
-                      Options& options,
+                      RunSettings& settings,
                       const RunFolder* folder,
                       const Say& say);
 

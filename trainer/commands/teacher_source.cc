@@ -7,7 +7,7 @@
 
 namespace bp::trainer {
 
-ModelSource find_teacher(const Options& options) {
+ModelSource find_teacher(const TrainOptions& options) {
   ModelSource teacher;
   try {
     teacher = find_model(model_folder(options.distill.teacher), *options.task, options.extensions);
@@ -28,11 +28,11 @@ ModelSource find_teacher(const Options& options) {
 }
 
 std::unique_ptr<const Bert> load_teacher(const ModelSource& teacher,
-                                         const Options& options,
+                                         const RunSettings& settings,
                                          const SampleStore& store,
                                          const BertConfig& student) {
   try {
-    check_samples(store, teacher, *options.task);
+    check_samples(store, teacher, *settings.task);
   } catch (const InputError& error) {
     throw InputError(error.exit_code(), concat("--teacher: ", error.what()),
                      concat("give the data its vocabulary, case and length: --vocab ", teacher.name,
@@ -47,7 +47,7 @@ std::unique_ptr<const Bert> load_teacher(const ModelSource& teacher,
                             taken.reason.empty() ? "" : concat(": ", taken.reason)),
                      "train the teacher on data with the same labels");
   }
-  return load_model(teacher, device_of(options));
+  return load_model(teacher, device_of(settings.rank_device));
 }
 
 }  // namespace bp::trainer

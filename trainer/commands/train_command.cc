@@ -15,23 +15,21 @@
 #include "bp/environment.h"
 #include "bp/version.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
-#include "trainer/commands/adapter_source.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/model_source.h"
-#include "trainer/commands/parameter_groups.h"
 #include "trainer/commands/results.h"
 #include "trainer/commands/run_precision.h"
 #include "trainer/commands/teacher_source.h"
-#include "trainer/commands/train_results.h"
 #include "trainer/commands/train_settings.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/events/event_log.h"
+#include "trainer/gpu/use_gpu.h"
 #include "trainer/model/weights.h"
 #include "trainer/optim/optimizer.h"
-#include "trainer/options/sampling.h"
+#include "trainer/optim/schedule.h"
 #include "trainer/report/sessions.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/run/command_again.h"
@@ -71,25 +69,27 @@ std::string idle_text(int gpus) {
 // One run, from its folder to its report.
 class Run {
  public:
-  Run(Communicator& world, Options options)
+  Run(Communicator& world, const TrainOptions& options)
       : world_(world),
-        options_(std::move(options)),
-        source_(find_model(options_.model, *options_.task, options_.extensions)) {
-    take_metric_of_sweep(options_, source_.task->metrics());
-    metric_ = choose_metric(source_.task->metrics(), options_.best_metric, options_.task_name);
-    if (!options_.distill.teacher.empty()) teacher_ = find_teacher(options_);
-    if (options_.fast_dev_run) {
-      shorten(options_);
+        settings_{options, choose_device(world, options.device)},
+        source_(find_model(settings_.model, *settings_.task, settings_.extensions)) {
+    take_metric_of_sweep(settings_, source_.task->metrics());
+    metric_ = choose_metric(source_.task->metrics(), settings_.best_metric, settings_.task_name);
+    if (!settings_.distill.teacher.empty()) teacher_ = find_teacher(settings_);
+    if (settings_.fast_dev_run) {
+      shorten(settings_);
       temporary_.emplace();
-      options_.run = temporary_->path() + "/run";
+      settings_.run = temporary_->path() + "/run";
     }
-    if (options_.run.empty()) options_.run = default_run(options_.data);
-    require_base(source_, options_);
-    prepare_for(source_, options_);
+    if (settings_.run.empty()) settings_.run = default_run(settings_.prepare.source);
+    require_base(source_, settings_);
+    data_ = job_data(world, settings_);
+    if (!settings_.fast_dev_run) data_.prepare.run = settings_.run;
+    prepare_for(source_, data_);
     if (writes()) {
       folder_ =
-          RunFolder::open(options_.run, options_.resume == "never" ? RunFolder::IfExists::refuse
-                                                                   : RunFolder::IfExists::reuse);
+          RunFolder::open(settings_.run, settings_.resume == "never" ? RunFolder::IfExists::refuse
+                                                                     : RunFolder::IfExists::reuse);
     }
   }
   // A run that could not start leaves no folder behind.
@@ -101,7 +101,7 @@ class Run {
 
   int operator()() {
     open_data();
-    decide_settings(options_,
+    decide_settings(settings_,
                     {model_->config(), source_.pretrained(), *store_, evaluated(), metric_});
     start();
     try {
@@ -119,10 +119,10 @@ class Run {
     step_ = result.end.step;
     if (!result.stopped) {
       if (result.ended != RunEnd::steps) {
-        say(concat("ended after step ", result.end.step, ": ", result.ended_text));
+        say_(concat("ended after step ", result.end.step, ": ", result.ended_text));
       }
-      if (options_.final_weights == FinalWeights::best) take_best_weights(result);
-      if (writes()) save();
+      if (settings_.final_weights == FinalWeights::best) take_best_weights(result);
+      if (writes()) save_model(*model_, tokenizer_files(), folder_->file("model"));
       if (finish(result)) return 0;
     }
     if (session_) session_->end(step_, "stopped");
@@ -138,100 +138,92 @@ class Run {
                      Session{.from_step = step_,
                              .begun = utc_now(),
                              .version = BP_VERSION,
-                             .machine = machine_text(options_.gpu_text),
+                             .machine = machine_text(settings_.rank_device.text),
                              .main_score = metric_,
                              .hosts = hosts_of(world_.topology())},
                      start_.own);
-    if (events_) events_->settings(options_.settings);
+    if (events_) events_->settings(settings_.settings);
   }
 
-  [[nodiscard]] Split evaluated() const { return evaluated_split(options_); }
-  [[nodiscard]] bool saves() const { return options_.save_every.by != SaveBy::never; }
+  [[nodiscard]] Split evaluated() const { return evaluated_split(settings_); }
+  [[nodiscard]] bool saves() const { return settings_.save_every.by != SaveBy::never; }
   // Whether the model is an average of the weights.
-  [[nodiscard]] bool averages() const { return options_.ema > 0 || options_.swa_from > 0; }
+  [[nodiscard]] bool averages() const { return settings_.ema > 0 || settings_.swa_from > 0; }
   [[nodiscard]] bool writes() const { return world_.rank() == 0; }
-  void say(const std::string& text) const {
-    if (writes()) print_line(text);
-  }
 
   void open_data() {
-    store_path_ =
-        prepare_everywhere(world_, options_, [this](const std::string& text) { say(text); });
+    store_path_ = prepare_everywhere(world_, data_, say_);
     store_.emplace(SampleStore::open(store_path_));
-    note_store(options_, store_path_);
-    if (options_.overfit > 0) store_->limit(Split::train, options_.overfit);
-    constexpr std::int64_t kFewSamples = 2 * kBlockSamples;
-    if (options_.fast_dev_run) {
-      for (const Split split : {Split::dev, Split::test}) store_->limit(split, kFewSamples);
+    note_store(settings_, data_, store_path_);
+    if (settings_.overfit > 0) store_->limit(Split::train, settings_.overfit);
+    if (settings_.fast_dev_run) {
+      for (const Split split : {Split::dev, Split::test}) store_->limit(split, 2 * kBlockSamples);
     }
-    if (needs_lengths(options_)) {
+    if (needs_lengths(settings_)) {
       lengths_ = std::make_shared<std::vector<std::int32_t>>(store_->lengths(Split::train));
-      check_max_tokens(options_, *lengths_);
+      check_max_tokens(settings_, *lengths_);
     }
-    choose_precision(world_, options_, folder_ ? &*folder_ : nullptr,
-                     [this](const std::string& text) { say(text); });
-    model_ = make_model(source_, options_, *store_, [this](const std::string& text) { say(text); });
-    check_size(*model_, options_.max_parameters);
-    choose_gradients(*model_, options_.freeze);
+    choose_precision(world_, settings_, folder_ ? &*folder_ : nullptr, say_);
+    model_ = make_model(source_, settings_, *store_, say_);
+    check_size(*model_, settings_.max_parameters);
+    choose_gradients(*model_, settings_.freeze);
     if (teacher_) learn_from_teacher();
-    parts_ = parts_of(*model_, options_);
+    parts_ = parts_of(*model_, settings_);
     if (const LoraConfig* const lora = model_->lora()) {
-      say(concat("adapters of rank ", lora->rank, ": ", with_commas(count_parameters(*model_)),
-                 " of ", with_commas(count_all_parameters(*model_)),
-                 " parameters are trained and saved"));
+      say_(concat("adapters of rank ", lora->rank, ": ", with_commas(count_parameters(*model_)),
+                  " of ", with_commas(count_all_parameters(*model_)),
+                  " parameters are trained and saved"));
     }
   }
 
   void learn_from_teacher() {
-    auto teacher = load_teacher(*teacher_, options_, *store_, model_->config());
-    say(concat("learning from ", teacher_->name, " (", teacher->config().layers, " layers, hidden ",
-               teacher->config().hidden, ")"));
-    distillation_.emplace(std::move(teacher), options_.distill, *model_);
+    auto teacher = load_teacher(*teacher_, settings_, *store_, model_->config());
+    say_(concat("learning from ", teacher_->name, " (", teacher->config().layers,
+                " layers, hidden ", teacher->config().hidden, ")"));
+    distillation_.emplace(std::move(teacher), settings_.distill, *model_);
     if (model_->lora() == nullptr || !model_->projection().defined()) return;
     throw InputError(2, "--distill-hidden with --lora needs hidden states of the teacher's width",
                      "leave out one of the two");
   }
 
   void start() {
-    const CurrentRun current{options_.settings,
+    const CurrentRun current{settings_.settings,
                              metric_,
-                             options_.seed,
-                             options_.optimizer,
+                             settings_.seed,
+                             settings_.optimizer,
                              store_->identity(),
                              store_->size(Split::train),
                              lengths_,
                              model_->config(),
                              model_->lora() == nullptr ? "" : model_->lora()->base_hash,
-                             summation_of(world_, *model_, options_.gpu_text)};
-    start_ = agree_on_start(world_, options_, folder_ ? &*folder_ : nullptr, current,
-                            [this](const std::string& text) { say(text); });
+                             summation_of(world_, *model_, settings_.rank_device.text)};
+    start_ = agree_on_start(world_, settings_, folder_ ? &*folder_ : nullptr, current, say_);
     if (!writes()) return;
-    if (!options_.tensorboard.empty()) {
-      events_.emplace(options_.tensorboard, start_.state.step);
-    }
-    if (!options_.runs_db.empty()) {
-      require_writable(options_.runs_db, "--runs-db");
-      check_runs_database(options_.runs_db);
+    if (!settings_.tensorboard.empty()) events_.emplace(settings_.tensorboard, start_.state.step);
+    if (!settings_.runs_db.empty()) {
+      require_writable(settings_.runs_db, "--runs-db");
+      check_runs_database(settings_.runs_db);
     }
     prepare_folder(*folder_, start_, task().result_files());
     tell_bprun(world_.store(), resume_words(start_.own));
     if (saves()) {
       require_space(folder_->path(), count_parameters(*model_),
-                    {.last = options_.keep,
-                     .best = options_.keep_best,
-                     .optimizer_state = options_.optimizer_state,
+                    {.last = settings_.keep,
+                     .best = settings_.keep_best,
+                     .optimizer_state = settings_.optimizer_state,
                      .averaged = averages()});
     }
     const BertConfig& config = model_->config();
-    write_run_settings(folder_->path(), options_.settings);
-    if (!options_.fast_dev_run) list_store_user(store_path_, folder_->path());
+    write_run_settings(folder_->path(), settings_.settings);
+    if (!settings_.fast_dev_run) list_store_user(store_path_, folder_->path());
     begin_session();
-    say(concat("training ", source_.name, " (", config.layers, " layers, hidden ", config.hidden,
-               ", ", config.vocabulary, " words, ", task().describe(config), ") on ",
-               store_->size(Split::train), " samples, ", world_.size(),
-               world_.size() == 1 ? " rank" : " ranks", options_.gpu < 0 ? "" : " on ",
-               options_.gpu_text, started_by(Environment::current())));
-    if (options_.idle_gpus > 0) say(idle_text(options_.idle_gpus));
+    say_(concat("training ", source_.name, " (", config.layers, " layers, hidden ", config.hidden,
+                ", ", config.vocabulary, " words, ", task().describe(config), ") on ",
+                store_->size(Split::train), " samples, ", world_.size(),
+                world_.size() == 1 ? " rank" : " ranks",
+                settings_.rank_device.gpu < 0 ? "" : " on ", settings_.rank_device.text,
+                started_by(Environment::current())));
+    if (const int idle = settings_.rank_device.idle_gpus; idle > 0) say_(idle_text(idle));
   }
 
   TrainResult train_model() {
@@ -239,7 +231,7 @@ class Run {
     job.store = store_path_;
     job.rows = store_->size(Split::train);
     job.lengths = lengths_;
-    job.lr = options_.lr;
+    job.lr = settings_.lr;
     job.main_score = metric_;
     job.regularization = task().regularization();
     if (distillation_) job.distillation = &*distillation_;
@@ -251,18 +243,19 @@ class Run {
       if (!scorer) return {.stopped = true};
       return {scorer->summary()};
     };
-    if (!writes()) return train(world_, options_, job, *model_);
+    if (!writes()) return train(world_, settings_, job, *model_);
 
     job.metrics = folder_->file("metrics.jsonl");
     job.resumed = start_.folder;
     job.stop_file = stop_file(folder_->path());
-    if (!saves()) return train(world_, options_, job, *model_);
+    if (!saves()) return train(world_, settings_, job, *model_);
 
-    CheckpointsOptions saving{
-        .folder = folder_->checkpoints(), .keep = options_.keep, .keep_every = options_.keep_every};
+    CheckpointsOptions saving{.folder = folder_->checkpoints(),
+                              .keep = settings_.keep,
+                              .keep_every = settings_.keep_every};
     if (start_.own) saving.last = start_.state.step;
     saving.moments.reset();
-    if (options_.optimizer_state) saving.moments = moment_names(options_);
+    if (settings_.optimizer_state) saving.moments = moment_names(settings_);
     saving.averaged = averages();
     saving.texts = model_texts(*model_, tokenizer_files());
     saving.before_publishing = [this] { folder_->require_lease(); };
@@ -273,18 +266,18 @@ class Run {
     Checkpoints checkpoints(saving, *model_);
     if (events_) job.events = &*events_;
     job.checkpoints = &checkpoints;
-    return train(world_, options_, job, *model_);
+    return train(world_, settings_, job, *model_);
   }
 
   // Replaces the weights of the last step by those of the best checkpoint, on all ranks.
   void take_best_weights(TrainResult& result) {
     if (result.end.best.empty()) {
-      say("no evaluation of dev: the model has the weights of the last step");
+      say_("no evaluation of dev: the model has the weights of the last step");
       return;
     }
     const BestResult& best = result.end.best.front();
-    say(concat("the model is that of step ", best.step, ", whose ", metric_.key,
-               " of dev is the best: ", fixed(best.dev.at(metric_.key), 4)));
+    say_(concat("the model is that of step ", best.step, ", whose ", metric_.key,
+                " of dev is the best: ", fixed(best.dev.at(metric_.key), 4)));
     final_step_ = best.step;
     if (best.step == result.end.step) return;
     take_weights(world_,
@@ -297,33 +290,31 @@ class Run {
     return {store_->vocabulary(), store_->lower_case(), model_->config().positions};
   }
 
-  void save() { save_model(*model_, tokenizer_files(), folder_->file("model")); }
-
   void print_how_to_resume(const TrainResult& result) const {
-    if (options_.fast_dev_run) return say("stopped on request");
+    if (settings_.fast_dev_run) return say_("stopped on request");
     std::error_code ignored;  // the next run must not see this request
     std::filesystem::remove(stop_file(folder_->path()), ignored);
     const std::string checkpoint =
         CheckpointFolder(folder_->checkpoints()).of_step(result.end.step);
     const bool saved = path_exists(checkpoint);
-    say(concat("stopped on request after step ", result.end.step, "; ",
-               saved ? "saved in " + checkpoint : "there is no checkpoint of it"));
+    say_(concat("stopped on request after step ", result.end.step, "; ",
+                saved ? "saved in " + checkpoint : "there is no checkpoint of it"));
     Launched launched{program_invocation_name, ""};
     const char* const command = std::getenv(kLaunchCommand);
     if (command != nullptr && Environment::current().launcher == "bprun") {
       launched.command = command;
     }
-    say(concat(saved ? "resume with: " : "run again: ",
-               command_again(launched, resume_words(saved))));
+    say_(concat(saved ? "resume with: " : "run again: ",
+                command_again(launched, resume_words(saved))));
   }
 
   [[nodiscard]] ResumeWords resume_words(bool saved) const {
-    return arguments_again({options_.arguments, options_.resume, saved});
+    return arguments_again({settings_.arguments, settings_.resume, saved});
   }
 
   // Scores the finished model and writes the results. Returns false if it was asked to stop.
   bool finish(const TrainResult& trained) {
-    RunSummary summary = summary_of(options_, trained, world_.topology());
+    RunSummary summary = summary_of(settings_, trained, world_.topology());
     summary.best_metric = metric_.key;
     summary.parameters = parts_;
     if (final_step_ > 0) {
@@ -331,11 +322,14 @@ class Run {
       summary.final_step = final_step_;
     }
     std::unique_ptr<Scorer> scorer;
-    if (const std::optional<Split> split = judged()) {
+    if (const auto split = settings_.overfit > 0 ? Split::train : judged_split(*store_)) {
       scorer = score(*split);
       if (!scorer) return false;
       if (*split == Split::test) summary.test = scorer->summary();
-      if (events_) write_events(*scorer, *split);
+      if (events_ && summary.test) {  // those of dev are already there
+        events_->write(EvaluationRecord{.step = step_, .split = "test", .result = *summary.test});
+      }
+      if (events_) events_->curves(step_, name_of(*split), scorer->pr_curves());
       if (writes()) write_results(results(), *scorer, *split);
     }
     if (!writes()) return true;
@@ -343,7 +337,7 @@ class Run {
     session_->end(step_, "finished");
     sync_file(folder_->file("sessions.jsonl"));
     write_report(results(), summary, scorer.get());
-    if (options_.fast_dev_run) {
+    if (settings_.fast_dev_run) {
       print_line(
           concat("the fast dev run worked: ", summary.steps,
                  " steps, evaluations of few samples, the model and the report; nothing of it "
@@ -358,22 +352,10 @@ class Run {
   }
 
   [[nodiscard]] TrainResults results() const {
-    return {options_, *folder_, *store_, task(), metric_, hosts_of(world_.topology())};
+    return {settings_, *folder_, *store_, task(), metric_, hosts_of(world_.topology())};
   }
   void add_to_database(RunState state, const std::vector<PredictionColumn>& columns) const {
-    store_in_database(options_.runs_db, folder_->path(), state, columns);
-  }
-
-  // Those of dev are already there.
-  void write_events(const Scorer& scorer, Split split) {
-    if (split == Split::test) {
-      events_->write(EvaluationRecord{.step = step_, .split = "test", .result = scorer.summary()});
-    }
-    events_->curves(step_, name_of(split), scorer.pr_curves());
-  }
-
-  [[nodiscard]] std::optional<Split> judged() const {
-    return options_.overfit > 0 ? Split::train : judged_split(*store_);
+    store_in_database(settings_.runs_db, folder_->path(), state, columns);
   }
 
   [[nodiscard]] const Task& task() const { return *source_.task; }
@@ -381,12 +363,13 @@ class Run {
   // Returns null if a rank was asked to stop.
   std::unique_ptr<Scorer> score(Split split) {
     auto scorer = task().make_scorer(store_->names(), model_->config(), {&*store_, split});
-    if (!evaluate(world_, *model_, *options_.task, *store_, split, *scorer)) return nullptr;
+    if (!evaluate(world_, *model_, *settings_.task, *store_, split, *scorer)) return nullptr;
     return scorer;
   }
 
   Communicator& world_;
-  Options options_;
+  const Say say_ = say_on_rank_0(world_);
+  RunSettings settings_;
   ModelSource source_;
   std::optional<ModelSource> teacher_;
   std::optional<Distillation> distillation_;
@@ -394,6 +377,7 @@ class Run {
   MainScore metric_;                          // compares evaluations of dev
   std::int64_t final_step_ = 0;      // whose weights the model has, if not those of the last one
   std::optional<RunFolder> folder_;  // rank 0 only
+  JobData data_;
   std::string store_path_;
   std::optional<SampleStore> store_;
   Lengths lengths_;
@@ -407,6 +391,6 @@ class Run {
 
 }  // namespace
 
-int run_train(Communicator& world, Options options) { return Run(world, std::move(options))(); }
+int run_command(Communicator& world, const TrainOptions& options) { return Run(world, options)(); }
 
 }  // namespace bp::trainer

@@ -9,19 +9,20 @@
 #include "trainer/model/config.h"
 #include "trainer/options/options.h"
 #include "trainer/report/evaluation_summary.h"
+#include "trainer/share/shared_data.h"
 
 namespace bp::trainer {
 
 // Makes a fast dev run: two steps, the smallest evaluations and no checkpoints, which exercise
 // every part of a run.
-void shorten(Options& options);
+void shorten(RunSettings& settings);
 
 // In a sweep that compares trials by a score of dev, makes it the --best-metric unless that was
 // chosen. `metrics`: the scores of the task.
-void take_metric_of_sweep(Options& options, const std::vector<MainScore>& metrics);
+void take_metric_of_sweep(RunSettings& settings, const std::vector<MainScore>& metrics);
 
 // Throws InputError (2) if a sample has more tokens than --max-tokens.
-void check_max_tokens(const Options& options, const std::vector<std::int32_t>& lengths);
+void check_max_tokens(const RunSettings& settings, const std::vector<std::int32_t>& lengths);
 
 // What a run knows before it decides. All must outlive the call.
 struct RunFacts {
@@ -32,12 +33,12 @@ struct RunFacts {
   const MainScore& metric;  // compares evaluations
 };
 
-// Chooses the values that the command line left open, and adds them to options.settings. Throws
+// Chooses the values that the command line left open, and adds them to settings.settings. Throws
 // InputError (2) for options that do not fit the run's length or its splits.
-void decide_settings(Options& options, const RunFacts& run);
+void decide_settings(RunSettings& settings, const RunFacts& run);
 
-// Adds the path of the run's store to options.settings if it has not the usual name, so that eval
+// Adds the path of the run's store to settings.settings if it has not the usual name, so that eval
 // and reports find it.
-void note_store(Options& options, const std::string& path);
+void note_store(RunSettings& settings, const JobData& data, const std::string& path);
 
 }  // namespace bp::trainer

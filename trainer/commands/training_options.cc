@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 #include "trainer/commands/parse_commands.h"
-#include "trainer/commands/parse_options.h"
 #include "trainer/commands/scale_worlds.h"
 #include "trainer/data/input_error.h"
 #include "trainer/optim/optimizer_options.h"
@@ -12,21 +11,8 @@
 namespace bp::trainer {
 namespace {
 
-const std::string kTrainAbout =
-    "Trains a BERT on the texts of DATA to give their answers: labels, numbers, or\n"
-    "what --task says. Writes the model, predictions and a report. Alone it is a job\n"
-    "of one process; under bprun it trains on all ranks of the job.";
-const std::string kEstimateAbout =
-    "Trains for a few steps as the same command without `estimate` would, keeps nothing\n"
-    "of them, and says what the run needs: parameters, memory, time and disk. Under\n"
-    "bprun it measures all ranks of the job.";
-const std::string kScaleAbout =
-    "Runs `bert_train estimate` on several worlds, one after the other through bprun,\n"
-    "and prints the time of a step, speed-up, expansion and the share of communication\n"
-    "of each. The options of training are those of each world.";
-
 // Throws for options about checkpoints that contradict each other.
-void check_checkpoint_options(const Options& options) {
+void check_checkpoint_options(const TrainOptions& options) {
   if (options.save_every.by == SaveBy::never) {
     const std::pair<const char*, bool> about[] = {
         {"--final best", options.final_weights == FinalWeights::best},
@@ -48,7 +34,7 @@ void check_checkpoint_options(const Options& options) {
 
 // Throws for options on the command line that have no effect without `main`. A run's config.yaml,
 // which --config may read, has all options.
-void require_without(const Options& options,
+void require_without(const TrainOptions& options,
                      const std::vector<std::string>& given,
                      const std::string& main) {
   for (const std::string& option : given) {
@@ -60,7 +46,7 @@ void require_without(const Options& options,
   }
 }
 
-void check_efficiency_options(const Options& options) {
+void check_efficiency_options(const TrainOptions& options) {
   if (options.lora.rank == 0) {
     require_without(options, {"lora-alpha", "lora-dropout", "lora-targets"}, "--lora 8");
   }
@@ -79,28 +65,18 @@ void check_efficiency_options(const Options& options) {
   }
 }
 
-// A command that has all options of training.
-struct TrainingCommand {
-  Action action;
-  const char* command;
-  const std::string& about;
-  std::string footer;
-  void (*add_own)(OptionSet& set, Options& options);
-};
-
-CommandLine parse_training(const std::vector<std::string>& arguments,
+// Parses what follows the options of a command's own, which are already in `set`: those of
+// training. Returns what parse() returns.
+std::string parse_training(OptionSet& set,
+                           const std::vector<std::string>& arguments,
                            const Extensions& extensions,
-                           const TrainingCommand& command) {
-  Options o;
-  o.action = command.action;
-  choose_task(arguments, extensions, o);
-  OptionSet set(command.command, command.about, command.footer);
-  command.add_own(set, o);
+                           TrainOptions& o) {
+  choose_task(arguments, extensions, false, o);
   set.group("Options");
   set.path({"DATA",
             "A file (.csv, .tsv, .jsonl, or of the task), a folder of such files, or a store "
             "(.sqlite)"},
-           o.data)
+           o.prepare.source)
       .on_resume = OnResume::reason;
   add_data_options(set, o);
   add_case_option(set, o.prepare);
@@ -109,48 +85,69 @@ CommandLine parse_training(const std::vector<std::string>& arguments,
   add_training_options(set, o);
   add_output_options(set, o);
   add_config_option(set, o);
-  CommandLine line = parse(set, arguments, o);
-  check_optimizer_options(line.options);
-  check_schedule_options(line.options);
-  if (line.options.max_tokens > 0 && set.given("batch")) {
+  if (std::string text = parse(set, arguments, o); !text.empty()) return text;
+  o.arguments = arguments;
+  o.settings = set.settings();
+  for (Setting& setting : o.settings) {
+    if (setting.key == "data") setting.value = o.prepare.source;
+  }
+  check_optimizer_options(o);
+  check_schedule_options(o);
+  if (o.max_tokens > 0 && set.given("batch")) {
     throw InputError(2, "--batch has no effect with --max-tokens, which decides the samples itself",
                      "leave out one of the two");
   }
-  for (const auto& [option, value] : optimizer_settings(line.options)) {
-    if (value_of(line.options.settings, option).empty()) {
-      bp::set(line.options.settings, {option, value, "default"});
-    }
+  for (const auto& [option, value] : optimizer_settings(o)) {
+    if (value_of(o.settings, option).empty()) bp::set(o.settings, {option, value, "default"});
   }
-  check_checkpoint_options(line.options);
-  check_efficiency_options(line.options);
-  if (line.options.early_stop.min_improvement > 0 && line.options.early_stop.patience == 0) {
+  check_checkpoint_options(o);
+  check_efficiency_options(o);
+  if (o.early_stop.min_improvement > 0 && o.early_stop.patience == 0) {
     throw InputError(2, "--min-improvement has no effect without --patience",
                      "add --patience 3, or leave out --min-improvement");
   }
-  if (line.options.swa_from > 0 && line.options.ema > 0) {
+  if (o.swa_from > 0 && o.ema > 0) {
     throw InputError(2, "--swa-from and --ema are two averages of the weights",
                      "leave out one of the two");
   }
-  if (line.options.error_feedback && line.options.wire == DataType::f32) {
+  if (o.error_feedback && o.wire == DataType::f32) {
     throw InputError(2, "--error-feedback: gradients are not rounded for --wire fp32",
                      "add --wire bf16 or --wire fp16, or leave out --error-feedback");
   }
-  return line;
+  return "";
 }
 
-// The options about the files from which a store is prepared.
-void add_files_options(OptionSet& set, Options& options) {
+// Parses the options about the files from which a store is prepared.
+std::string parse_files(OptionSet& set,
+                        const std::vector<std::string>& arguments,
+                        const Extensions& extensions,
+                        bool rebuilds,
+                        DataOptions& o) {
+  choose_task(arguments, extensions, false, o);
   set.path({"DATA", "A file (.csv, .tsv, .jsonl, or of the task), or a folder of such files"},
-           options.data);
-  add_data_options(set, options);
-  add_case_option(set, options.prepare);
+           o.prepare.source);
+  add_data_options(set, o);
+  add_case_option(set, o.prepare);
+  if (rebuilds) add_rebuild_option(set, o.prepare);
+  add_split_seed_option(set, o);
+  add_config_option(set, o);
+  return parse(set, arguments, o);
 }
 
-void mention_completion(OptionSet& set, Options& /*options*/) {
-  set.mention({.name = "completion",
-               .help = "Print the completion of a shell, bash, which is to source it",
-               .value_name = "SHELL",
-               .suggested = {"bash"}});
+constexpr const char* kSweepExample =
+    "bert_train sweep space.yaml -n 4 -- reviews.csv --text review --label stars";
+
+std::string sweep_help(const HelpRequest& request) {
+  std::string space;
+  OptionSet set("bert_train sweep",
+                "Trains many times with different options, on the slots of many hosts:\n"
+                "bprun sweep SPACE [OPTIONS] -- bert_train DATA [OPTIONS]. The metric is the dev\n"
+                "score of the task, unless SPACE names another one.\n\n"
+                "Write -- and then what a single training would have: DATA and options.",
+                concat("Example:\n  ", kSweepExample,
+                       "\n\nbprun sweep --help lists the options between SPACE and --.\n"));
+  set.path({"SPACE", "The parameters and how to search them (docs/sweep.md)"}, space);
+  return set.parse({request.topic == "json" ? "--help=json" : "--help"});
 }
 
 }  // namespace
@@ -158,54 +155,99 @@ void mention_completion(OptionSet& set, Options& /*options*/) {
 CommandLine parse_train(const std::vector<std::string>& arguments,
                         const Extensions& extensions,
                         const std::string& footer) {
-  return parse_training(arguments, extensions,
-                        {Action::train, "bert_train", kTrainAbout, footer, mention_completion});
+  TrainOptions o;
+  OptionSet set("bert_train",
+                "Trains a BERT on the texts of DATA to give their answers: labels, numbers, or\n"
+                "what --task says. Writes the model, predictions and a report. Alone it is a job\n"
+                "of one process; under bprun it trains on all ranks of the job.",
+                footer);
+  set.mention({.name = "completion",
+               .help = "Print the completion of a shell, bash, which is to source it",
+               .value_name = "SHELL",
+               .suggested = {"bash"}});
+  std::string text = parse_training(set, arguments, extensions, o);
+  return {std::move(o), std::move(text)};
 }
 
 CommandLine parse_estimate(const std::vector<std::string>& arguments,
                            const Extensions& extensions) {
-  return parse_training(
-      arguments, extensions,
-      {Action::estimate, "bert_train estimate", kEstimateAbout, "", add_estimate_options});
+  EstimateOptions o;
+  OptionSet set(
+      "bert_train estimate",
+      "Trains for a few steps as the same command without `estimate` would, keeps nothing\n"
+      "of them, and says what the run needs: parameters, memory, time and disk. Under\n"
+      "bprun it measures all ranks of the job.");
+  set.group("Estimate");
+  set.number({"measured-steps", "Steps to measure, after a few to warm up"}, o.measured_steps, 1,
+             1e6);
+  set.flag({"parameter-table", "List each part of the model with the factor of its rate"},
+           o.parameter_table);
+  set.path({"out", "JSON file for the figures", "none", "FILE"}, o.out).others = {"predictions"};
+  std::string text = parse_training(set, arguments, extensions, o);
+  return {std::move(o), std::move(text)};
 }
 
 CommandLine parse_scale(const std::vector<std::string>& arguments, const Extensions& extensions) {
+  ScaleOptions o;
+  OptionSet set(
+      "bert_train scale",
+      "Runs `bert_train estimate` on several worlds, one after the other through bprun,\n"
+      "and prints the time of a step, speed-up, expansion and the share of communication\n"
+      "of each. The options of training are those of each world.");
+  set.group("Scale");
+  set.text(
+      {"hosts", "Hosts for bprun -H, in the order of --worlds", "this machine, twice", "HOST,..."},
+      o.hosts);
+  set.list({"worlds", "Ranks of each world, on one host, or as 3+1 on two", "1,2"}, o.worlds);
+  set.number({"measured-steps", "Steps to measure in each world, after a few to warm up"},
+             o.measured_steps, 1, 1e6);
+  set.path({"out", "Folder for scaling.csv and scaling.html", "none", "DIR"}, o.out).others = {
+      "predictions"};
   std::vector<std::string> words = arguments;
   std::ranges::replace(words, std::string("-H"), std::string("--hosts"));  // as bprun has it
-  CommandLine line = parse_training(
-      words, extensions, {Action::scale, "bert_train scale", kScaleAbout, "", add_scale_options});
-  for (const std::string& world : line.options.worlds) {
-    (void)hosts_of_world(world, line.options.hosts);
-  }
-  return line;
+  std::string text = parse_training(set, words, extensions, o.training);
+  for (const std::string& world : o.worlds) (void)hosts_of_world(world, o.hosts);
+  return {std::move(o), std::move(text)};
 }
 
 CommandLine parse_prepare(const std::vector<std::string>& arguments, const Extensions& extensions) {
-  Options o;
-  o.action = Action::prepare;
-  choose_task(arguments, extensions, o);
+  PrepOptions o;
   OptionSet set("bert_train prep",
-                "Prepares the store of DATA: samples as token ids, ready to train on.", "");
-  add_files_options(set, o);
-  add_rebuild_option(set, o.prepare);
-  add_split_seed_option(set, o);
-  add_config_option(set, o);
-  return parse(set, arguments, o);
+                "Prepares the store of DATA: samples as token ids, ready to train on.");
+  std::string text = parse_files(set, arguments, extensions, true, o);
+  return {std::move(o), std::move(text)};
 }
 
 CommandLine parse_check(const std::vector<std::string>& arguments, const Extensions& extensions) {
-  Options o;
-  o.action = Action::check;
-  choose_task(arguments, extensions, o);
+  CheckOptions o;
   OptionSet set("bert_train check",
                 "Says what DATA holds (rows, answers, lengths, repeated texts) and what would\n"
                 "keep bert_train from training on it, which makes the exit code 65. Writes\n"
-                "nothing.",
-                "");
-  add_files_options(set, o);
-  add_split_seed_option(set, o);
-  add_config_option(set, o);
-  return parse(set, arguments, o);
+                "nothing.");
+  std::string text = parse_files(set, arguments, extensions, false, o);
+  return {std::move(o), std::move(text)};
+}
+
+CommandLine parse_sweep(const std::vector<std::string>& arguments, const Extensions& extensions) {
+  if (const HelpRequest request = help_in(arguments); request.asked) {
+    return {{}, sweep_help(request)};
+  }
+  const auto end = std::ranges::find(arguments, "--");
+  if (end == arguments.begin()) {
+    throw InputError(2, "SPACE is missing: a YAML file with the parameters to try", kSweepExample);
+  }
+  if (end == arguments.end() || end + 1 == arguments.end()) {
+    throw InputError(2, "-- and DATA are missing behind the options of the sweep", kSweepExample);
+  }
+  const std::vector<std::string> training(end + 1, arguments.end());
+  CommandLine line = parse_command_line(training, extensions);
+  if (!line.instead.empty()) return line;
+  auto* const options = std::get_if<TrainOptions>(&line.options);
+  if (options == nullptr) {
+    throw InputError(2, concat("a sweep trains: ", training.front(), " cannot stand behind --"),
+                     kSweepExample);
+  }
+  return {SweepOptions{std::move(*options), {arguments.begin(), end}}, ""};
 }
 
 }  // namespace bp::trainer

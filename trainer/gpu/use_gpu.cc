@@ -71,8 +71,8 @@ Missing missing_of(Communicator& world, const std::string& problem) {
 
 }  // namespace
 
-void open_gpus(const Options& options) {
-  if (options.device == DeviceChoice::cpu) return;
+void open_gpus(DeviceChoice choice) {
+  if (choice == DeviceChoice::cpu) return;
   found().usable = visible_gpus();
   found().has_gpus = !found().usable.gpus.empty();
   if (!found().has_gpus) return;
@@ -80,11 +80,11 @@ void open_gpus(const Options& options) {
   if (!problem.empty()) found().usable = {{}, problem};
 }
 
-void choose_device(Communicator& world, Options& options) {
-  if (options.device == DeviceChoice::cpu) return;
+RankDevice choose_device(Communicator& world, DeviceChoice choice) {
+  if (choice == DeviceChoice::cpu) return {};
   const GpuChoice own = choose_gpu(found().usable, place_of(world));
   const Missing missing = missing_of(world, own.problem);
-  if (!missing.problem.empty() && options.device == DeviceChoice::cuda) {
+  if (!missing.problem.empty() && choice == DeviceChoice::cuda) {
     throw Error(ErrorCode::unavailable,
                 concat("--device cuda: ", missing.problem, "; --device cpu trains without a GPU"));
   }
@@ -93,23 +93,25 @@ void choose_device(Communicator& world, Options& options) {
       log(LogLevel::warn,
           concat("computing on the CPU although there are GPUs: ", missing.problem));
     }
-    return;
+    return {};
   }
-  options.gpu = own.index;
   const Gpu& gpu = found().usable.gpus[static_cast<std::size_t>(own.index)];
-  options.gpu_text = concat(gpu.name, " (", size_text(static_cast<std::uint64_t>(gpu.memory)), ")");
-  options.gpu_has_bf16 = gpu.major >= 8;
-  if (world.size() == 1) options.idle_gpus = static_cast<int>(found().usable.gpus.size()) - 1;
+  const RankDevice chosen{
+      .gpu = own.index,
+      .text = concat(gpu.name, " (", size_text(static_cast<std::uint64_t>(gpu.memory)), ")"),
+      .has_bf16 = gpu.major >= 8,
+      .idle_gpus = world.size() == 1 ? static_cast<int>(found().usable.gpus.size()) - 1 : 0};
   const c10::impl::VirtualGuardImpl guard(c10::kCUDA);
-  guard.setDevice(device_of(options));
+  guard.setDevice(device_of(chosen));
   // Products add in fp32 and round once (products.h). By default cuBLAS may round partial sums.
   at::globalContext().setAllowBF16ReductionCuBLAS(false);
   at::globalContext().setAllowFP16ReductionCuBLAS(false);
+  return chosen;
 }
 
-c10::Device device_of(const Options& options) {
-  if (options.gpu < 0) return c10::kCPU;
-  return {c10::kCUDA, static_cast<c10::DeviceIndex>(options.gpu)};
+c10::Device device_of(const RankDevice& rank_device) {
+  if (rank_device.gpu < 0) return c10::kCPU;
+  return {c10::kCUDA, static_cast<c10::DeviceIndex>(rank_device.gpu)};
 }
 
 }  // namespace bp::trainer

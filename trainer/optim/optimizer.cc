@@ -21,7 +21,7 @@ namespace bp::trainer {
 namespace {
 
 // Returns null for AdamW, which is no CustomOptimizer.
-std::shared_ptr<const CustomOptimizer> rule_of(const Options& options) {
+std::shared_ptr<const CustomOptimizer> rule_of(const TrainOptions& options) {
   for (const auto& own : options.extensions.optimizers) {
     if (own->name() == options.optimizer) return own;
   }
@@ -36,7 +36,7 @@ std::shared_ptr<const CustomOptimizer> rule_of(const Options& options) {
 }
 
 // Two groups for each distance from the head: with weight decay, and without.
-std::vector<DecayGroup> groups_of(const NamedParameters& parameters, const Options& options) {
+std::vector<DecayGroup> groups_of(const NamedParameters& parameters, const TrainOptions& options) {
   std::vector<std::string> names;
   for (const auto& [name, parameter] : parameters) names.push_back(name);
   const int layers = layers_in(names);
@@ -60,7 +60,7 @@ std::vector<DecayGroup> groups_of(const NamedParameters& parameters, const Optio
 }
 
 std::unique_ptr<torch::optim::Optimizer> optimizer_over(const std::vector<DecayGroup>& groups,
-                                                        const Options& options) {
+                                                        const TrainOptions& options) {
   if (const auto rule = rule_of(options)) return make_custom_optimizer(groups, rule);
   const OptimizerOptions numbers = optimizer_options(options);
   return make_fused_adamw(groups,
@@ -70,7 +70,7 @@ std::unique_ptr<torch::optim::Optimizer> optimizer_over(const std::vector<DecayG
 }  // namespace
 
 std::unique_ptr<torch::optim::Optimizer> make_optimizer(const NamedParameters& parameters,
-                                                        const Options& options) {
+                                                        const TrainOptions& options) {
   const std::vector<DecayGroup> groups = groups_of(parameters, options);
   std::vector<double> factors;
   for (const DecayGroup& group : groups) factors.push_back(group.rate);
@@ -87,7 +87,7 @@ void set_learning_rate(torch::optim::Optimizer& optimizer, double lr) {
   }
 }
 
-std::vector<std::string> moment_names(const Options& options) {
+std::vector<std::string> moment_names(const TrainOptions& options) {
   const auto rule = rule_of(options);
   return rule == nullptr ? adamw_moments() : rule->moments();
 }

@@ -29,14 +29,14 @@ using NamedParameters = std::vector<std::pair<std::string, at::Tensor>>;
 // for the last layer, and layers + 1 for the embeddings (Clark et al. 2020, Bao et al. 2022). Call
 // set_learning_rate() before the first step.
 [[nodiscard]] std::unique_ptr<torch::optim::Optimizer> make_optimizer(
-    const NamedParameters& parameters, const Options& options);
+    const NamedParameters& parameters, const TrainOptions& options);
 
 // Sets the learning rate of the run, from the next step on.
 void set_learning_rate(torch::optim::Optimizer& optimizer, double lr);
 
 // Returns OptimizerState::moment_names() of the optimizer that make_optimizer(options) will return:
 // "exp_avg" and "exp_avg_sq" for AdamW.
-[[nodiscard]] std::vector<std::string> moment_names(const Options& options);
+[[nodiscard]] std::vector<std::string> moment_names(const TrainOptions& options);
 
 // Returns the state of an optimizer that make_optimizer() returned; valid as long as the optimizer.
 [[nodiscard]] OptimizerState& state_of(torch::optim::Optimizer& optimizer);

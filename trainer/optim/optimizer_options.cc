@@ -56,7 +56,7 @@ std::vector<std::string> own_optimizers() {
   return names;
 }
 
-OptimizerOptions optimizer_options(const Options& options) {
+OptimizerOptions optimizer_options(const TrainOptions& options) {
   const OptimizerOptions usual = entry_of(options.optimizer).usual;
   return {.beta1 = chosen(options.beta1, usual.beta1),
           .beta2 = chosen(options.beta2, usual.beta2),
@@ -66,7 +66,7 @@ OptimizerOptions optimizer_options(const Options& options) {
           .rho = chosen(options.rho, usual.rho)};
 }
 
-std::vector<std::pair<std::string, std::string>> optimizer_settings(const Options& options) {
+std::vector<std::pair<std::string, std::string>> optimizer_settings(const TrainOptions& options) {
   const OptimizerOptions all = optimizer_options(options);
   std::vector<std::pair<std::string, std::string>> settings = {
       {"betas", concat(all.beta1, ",", all.beta2)},
@@ -80,7 +80,7 @@ std::vector<std::pair<std::string, std::string>> optimizer_settings(const Option
   return settings;
 }
 
-void check_optimizer_options(const Options& options) {
+void check_optimizer_options(const TrainOptions& options) {
   const std::pair<std::string, bool> given[] = {{"betas", options.beta1 >= 0},
                                                 {"epsilon", options.epsilon >= 0},
                                                 {"momentum", options.momentum >= 0},

@@ -22,15 +22,15 @@ struct OptimizerOptions {
 [[nodiscard]] std::vector<std::string> own_optimizers();
 
 // Returns what `options` choose, and the defaults of their optimizer for the rest.
-[[nodiscard]] OptimizerOptions optimizer_options(const Options& options);
+[[nodiscard]] OptimizerOptions optimizer_options(const TrainOptions& options);
 
 // Returns the same as texts, by the names of the options. The value of an option that the optimizer
 // does not use is "".
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> optimizer_settings(
-    const Options& options);
+    const TrainOptions& options);
 
 // Throws InputError (2) for an option that the optimizer does not use.
-void check_optimizer_options(const Options& options);
+void check_optimizer_options(const TrainOptions& options);
 
 // Reads "0.9,0.999". Throws InputError (2) unless both numbers are at least 0 and below 1.
 [[nodiscard]] std::pair<double, double> parse_betas(const std::string& text);

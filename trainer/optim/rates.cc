@@ -5,15 +5,15 @@
 
 namespace bp::trainer {
 
-Rates::Rates(const Options& options,
+Rates::Rates(const RunSettings& settings,
              const Sampler& sampler,
              const PerEpoch<double>& peak,
              const RunPlace& from)
     : sampler_(sampler),
-      by_steps_(options.steps > 0),
-      hold_epoch_(options.force_anneal - 1),
+      by_steps_(settings.steps > 0),
+      hold_epoch_(settings.force_anneal - 1),
       from_(from),
-      schedule_(make_schedule(options, sampler, peak, from)) {}
+      schedule_(make_schedule(settings, sampler, peak, from)) {}
 
 // The place is a whole number of steps unless another number of ranks, or another batch, started
 // the epoch.

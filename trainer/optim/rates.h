@@ -14,7 +14,7 @@ class Rates {
   // `peak`: the highest rate of each epoch since `from`, where the schedule begins: the beginning
   // of the run, or the place at which --reset-schedule began it again. `sampler` must outlive the
   // object.
-  Rates(const Options& options,
+  Rates(const RunSettings& settings,
         const Sampler& sampler,
         const PerEpoch<double>& peak,
         const RunPlace& from = {});

@@ -19,7 +19,7 @@ constexpr const char* kPolynomial = "polynomial";
 constexpr const char* kStep = "step";
 constexpr const char* kCyclic = "cyclic";
 
-Share polynomial(const Options& options) {
+Share polynomial(const TrainOptions& options) {
   const double lowest = std::max(0.0, options.end_lr);
   const double power = options.power < 0 ? 1 : options.power;
   return [=](const AfterWarmup& at) {
@@ -28,7 +28,7 @@ Share polynomial(const Options& options) {
   };
 }
 
-Share cyclic(const Options& options) {
+Share cyclic(const TrainOptions& options) {
   const double lowest = std::max(0.0, options.end_lr);
   const auto cycle = static_cast<double>(options.cycle);
   return [=](const AfterWarmup& at) {
@@ -38,14 +38,14 @@ Share cyclic(const Options& options) {
   };
 }
 
-double decay_factor(const Options& options) {
+double decay_factor(const TrainOptions& options) {
   return options.decay_factor < 0 ? 0.1 : options.decay_factor;
 }
 
 // The steps that are done are a whole number up to rounding, unless a resumed run is between two.
 constexpr double kStepRounding = 1e-6;
 
-Share in_steps(const Options& options) {
+Share in_steps(const TrainOptions& options) {
   const auto every = static_cast<double>(options.decay_every.steps);
   return [every, factor = decay_factor(options)](const AfterWarmup& at) {
     return std::pow(factor, std::floor((at.done + kStepRounding) / every));
@@ -84,7 +84,7 @@ class EpochSteps {
   double begin_;
 };
 
-Share in_epochs(const Options& options, std::vector<double> ends) {
+Share in_epochs(const TrainOptions& options, std::vector<double> ends) {
   return [ends = std::move(ends), factor = decay_factor(options)](const AfterWarmup& at) {
     const auto falls = std::ranges::upper_bound(ends, at.done + kStepRounding) - ends.begin();
     return std::pow(factor, static_cast<double>(falls));
@@ -93,12 +93,12 @@ Share in_epochs(const Options& options, std::vector<double> ends) {
 
 struct OwnSchedule {
   std::string name;
-  std::function<Share(const Options&)> share;
+  std::function<Share(const TrainOptions&)> share;
 };
 
 const std::vector<OwnSchedule>& own_schedules() {
   static const auto always = [](Share share) {
-    return [share = std::move(share)](const Options&) { return share; };
+    return [share = std::move(share)](const TrainOptions&) { return share; };
   };
   static const std::vector<OwnSchedule> schedules = {
       {"linear", always([](const AfterWarmup& at) { return at.left; })},
@@ -116,7 +116,7 @@ const std::vector<OwnSchedule>& own_schedules() {
   return schedules;
 }
 
-Share share_of(const Options& options) {
+Share share_of(const TrainOptions& options) {
   for (const OwnSchedule& one : own_schedules()) {
     if (one.name == options.schedule) return one.share(options);
   }
@@ -129,6 +129,21 @@ Share share_of(const Options& options) {
 
 }  // namespace
 
+SamplerOptions sampling(const TrainOptions& options,
+                        std::int64_t rows,
+                        int ranks,
+                        Lengths lengths) {
+  return {.rows = rows,
+          .seed = options.seed,
+          .ranks = ranks,
+          .batch = options.batch,
+          .micro_batches = options.accumulate,
+          .max_tokens = options.max_tokens,
+          .curriculum = options.curriculum,
+          .group = options.group_lengths,
+          .lengths = std::move(lengths)};
+}
+
 std::vector<std::string> schedule_names(const Extensions& extensions) {
   std::vector<std::string> names;
   for (const OwnSchedule& one : own_schedules()) names.push_back(one.name);
@@ -136,7 +151,7 @@ std::vector<std::string> schedule_names(const Extensions& extensions) {
   return names;
 }
 
-void check_schedule_options(const Options& options) {
+void check_schedule_options(const TrainOptions& options) {
   struct Given {
     const char* option;
     bool given;
@@ -166,29 +181,31 @@ void check_schedule_options(const Options& options) {
   }
 }
 
-Schedule make_schedule(const Options& options,
+Schedule make_schedule(const RunSettings& settings,
                        const Sampler& sampler,
                        const PerEpoch<double>& peak,
                        const RunPlace& from) {
-  const std::int64_t steps = options.steps > 0 ? options.steps - from.step
-                                               : sampler.steps_until(options.epochs, from.position);
+  const std::int64_t steps = settings.steps > 0
+                                 ? settings.steps - from.step
+                                 : sampler.steps_until(settings.epochs, from.position);
   const EpochSteps epochs(sampler, from.position);
   const std::int64_t warmup =
-      options.warmup_epochs > 0
-          ? epochs.in(options.warmup_epochs)
-          : static_cast<std::int64_t>(options.warmup * static_cast<double>(steps));
-  const SaveEvery& every = options.decay_every;
-  const bool by_epochs = options.schedule == kStep && every.by == SaveBy::epochs;
+      settings.warmup_epochs > 0
+          ? epochs.in(settings.warmup_epochs)
+          : static_cast<std::int64_t>(settings.warmup * static_cast<double>(steps));
+  const SaveEvery& every = settings.decay_every;
+  const bool by_epochs = settings.schedule == kStep && every.by == SaveBy::epochs;
   return {peak, steps, warmup,
-          by_epochs ? in_epochs(options, epochs.multiples(every.epochs, warmup, steps))
-                    : share_of(options)};
+          by_epochs ? in_epochs(settings, epochs.multiples(every.epochs, warmup, steps))
+                    : share_of(settings)};
 }
 
-std::int64_t total_steps(const Options& options,
+std::int64_t total_steps(const RunSettings& settings,
                          const Sampler& sampler,
                          std::int64_t step,
                          const EpochPosition& position) {
-  return options.steps > 0 ? options.steps : step + sampler.steps_until(options.epochs, position);
+  return settings.steps > 0 ? settings.steps
+                            : step + sampler.steps_until(settings.epochs, position);
 }
 
 double learning_rate(const Schedule& schedule, double step, std::int64_t epoch) {

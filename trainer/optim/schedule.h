@@ -1,4 +1,5 @@
-// The learning rate of each optimizer step, and the number of steps. Pure arithmetic.
+// The learning rate of each optimizer step, the rows in it, and the number of steps. Pure
+// arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,18 @@
 #include "trainer/options/options.h"
 
 namespace bp::trainer {
+
+// Whether sampling() needs the lengths of the rows.
+[[nodiscard]] inline bool needs_lengths(const TrainOptions& options) {
+  return options.max_tokens > 0 || options.curriculum > 0 || options.group_lengths > 0;
+}
+
+// Returns how a run cuts its rows into steps. `lengths` of the rows may be null unless
+// needs_lengths().
+[[nodiscard]] SamplerOptions sampling(const TrainOptions& options,
+                                      std::int64_t rows,
+                                      int ranks,
+                                      Lengths lengths);
 
 // Of bert_train, and of the program that extends it. The first is the default of --schedule.
 [[nodiscard]] std::vector<std::string> schedule_names(const Extensions& extensions);
@@ -33,7 +46,7 @@ struct Schedule {
 
 // Throws InputError (2) for an option that the schedule does not use, for one that it lacks, and
 // for an --end-lr above --lr.
-void check_schedule_options(const Options& options);
+void check_schedule_options(const TrainOptions& options);
 
 // A place in a run: the number of steps done, and where the next one begins.
 struct RunPlace {
@@ -41,18 +54,19 @@ struct RunPlace {
   EpochPosition position = {};
 };
 
-// Returns the schedule of a whole run whose highest rate is `peak`. Its steps are options.steps, or
-// those of options.epochs epochs as this `sampler` cuts them, even if another number of ranks made
-// the earlier ones. With `from` it begins there and covers the rest of the run. A warm-up and a
+// Returns the schedule of a whole run whose highest rate is `peak`. Its steps are settings.steps,
+// or those of settings.epochs epochs as this `sampler` cuts them, even if another number of ranks
+// made the earlier ones. With `from` it begins there and covers the rest of the run. A warm-up and
+// a
 // --decay-every in epochs are counted from there, and end with the step that uses their last row.
-[[nodiscard]] Schedule make_schedule(const Options& options,
+[[nodiscard]] Schedule make_schedule(const RunSettings& settings,
                                      const Sampler& sampler,
                                      const PerEpoch<double>& peak,
                                      const RunPlace& from = {});
 
-// Returns the optimizer steps of the whole run: options.steps, or those up to the end of the last
+// Returns the optimizer steps of the whole run: settings.steps, or those up to the end of the last
 // epoch when `step` of them are done and the next one begins at `position`.
-[[nodiscard]] std::int64_t total_steps(const Options& options,
+[[nodiscard]] std::int64_t total_steps(const RunSettings& settings,
                                        const Sampler& sampler,
                                        std::int64_t step,
                                        const EpochPosition& position);

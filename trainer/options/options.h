@@ -1,4 +1,6 @@
-// What the user asked bert_train to do. The defaults here are those that --help shows.
+// What the user asks of training and of the commands that read its data. The defaults here are
+// those that --help shows. Nothing changes an option after parsing: what a command decides later
+// stands in RunSettings and JobData (trainer/share).
 #pragma once
 
 #include <chrono>
@@ -19,26 +21,7 @@
 
 namespace bp::trainer {
 
-class TaskInput;       // trainer/tasks/task_input.h
-struct ShardsOptions;  // trainer/commands/shards_options.h
-
-enum class Action : std::uint8_t {
-  train,
-  prepare,
-  check,
-  estimate,
-  scale,
-  evaluate,
-  predict,
-  export_model,
-  merge,
-  shards,
-  stop,
-  report,
-  runs,
-  replay,
-  sweep
-};
+class TaskInput;  // trainer/tasks/task_input.h
 
 // Where a model computes.
 enum class DeviceChoice : std::uint8_t { automatic, cpu, cuda };
@@ -70,23 +53,23 @@ struct DistillOptions {
   double hidden = 0;       // weight of the difference of hidden states; 0: none
 };
 
-// Of predictions; kaggle: the file that the competition of the task takes.
-enum class OutFormat : std::uint8_t { csv, jsonl, kaggle };
-
-// What becomes of a row that cannot be read.
-enum class OnError : std::uint8_t { stop, skip };
-
-struct Options {
-  Action action = Action::train;
+// Of all commands about a model or its data.
+struct TaskOptions {
   Extensions extensions;            // of the program, if it is not bert_train itself
   std::string task_name;            // a task of bert_train, or of the extensions
   std::shared_ptr<TaskInput> task;  // of that name, with its options
-  std::string data;                 // the text file, or a store made from one
-  bool data_is_store = false;       // as rank 0 sees it: other hosts may lack the file
-  PrepareOptions prepare;
-  bool stage = false;  // rank 0 sends its store to the hosts that lack it
+};
 
-  // Training.
+// Of the commands that read data.
+struct DataOptions : TaskOptions {
+  PrepareOptions prepare;       // `source` is DATA: a text file, or a store made from one
+  bool stage = false;           // rank 0 sends its store to the hosts that lack it
+  std::uint64_t seed = 1;       // and prepare.seed, unless there is a data_seed
+  std::int64_t data_seed = -1;  // below 0: none
+  std::string config;           // a file with options, those of which are among these
+};
+
+struct TrainOptions : DataOptions {
   std::string model = "tiny";  // a preset's name or a folder
   double epochs = 0;           // 0: see default_epochs()
   std::int64_t steps = 0;      // 0: those of the epochs
@@ -122,18 +105,12 @@ struct Options {
   double dropout = -1;  // below 0: the model's own
   std::int64_t max_parameters = 0;  // a model with more is not trained; 0: any is
   DeviceChoice device = DeviceChoice::automatic;
-  int gpu = -1;          // that choose_device() took, of those that this process sees; -1: the CPU
-  std::string gpu_text;  // "NVIDIA H200 (140.4 GiB)"; empty: the CPU
-  bool gpu_has_bf16 = false;  // instructions for it
-  int idle_gpus = 0;          // that this process sees and no rank takes, if it is the only one
   Precision precision = Precision::fp32;
   DataType wire = DataType::f32;  // in which gradients travel between ranks
   LoraConfig lora;                // adapters to train; rank 0: none
   DistillOptions distill;
   bool error_feedback = false;  // what the wire's rounding takes is added to the next gradient
   double loss_scale = 0;        // first factor of the loss in backward passes; 0: none
-  std::uint64_t seed = 1;
-  std::int64_t data_seed = -1;  // below 0: see split_seed()
   std::int64_t eval_every = 0;  // steps between evaluations of dev; 0: at the end of each epoch
   EarlyStopOptions early_stop;
   std::int64_t check_gradients = 0;     // steps between comparisons of all ranks; 0: none
@@ -143,7 +120,7 @@ struct Options {
   std::int64_t overfit = 0;   // trains on so many samples and evaluates on the same; 0: on all
   bool fast_dev_run = false;  // two steps and small evaluations, of which nothing stays
   std::string best_metric;    // by which these are compared; empty: the first of the task's
-  std::string run;            // the folder that the run writes; empty: runs/<data's name>
+  std::string run;            // the folder that the run writes; empty: runs/<name of DATA>
   std::string trace;          // a folder for timelines and records of each rank; empty: none
   std::string runs_db;        // an SQLite file with the results of runs; empty: none
   std::string tensorboard;    // a folder for event files; empty: none
@@ -156,47 +133,23 @@ struct Options {
   std::string resume = "auto";  // or "never", or a checkpoint's or run's folder
   Resets reset;
 
-  // Trials of a few steps.
-  int measured_steps = 20;       // `estimate` and `scale`
-  bool parameter_table = false;  // `estimate`: each layer alone, with the factor of its rate
-  std::string hosts;             // of `scale`, as bprun's -H takes them; empty: this machine as two
-  std::vector<std::string> worlds = {"1", "2"};
-
-  // Evaluation.
-  std::string source;           // the folder of a run, model or checkpoint; for `stop` of a run
-  std::string scored;           // the folder of the model in `source`
-  std::string scored_run;       // the run that it belongs to; empty: none
-  bool whole = false;           // all of the file `data` is scored
-  bool seen = false;            // the run was trained on a part of that file
-  bool own = false;             // the run's own data is scored, as it was split for training
-  bool store_is_typed = false;  // prepare.store is from the command line, not the run's
-  std::string on;          // "train", "dev" or "test"; empty: test, or dev where there is no test
-  std::string checkpoint;  // of the run in `source`: its name or folder; empty: the run's model
-  std::string out;         // a file for predictions; empty: none, or standard output for `predict`;
-                           // for `export`, the file of the model; for `estimate` a file, and
-                           // for `scale` a folder, with the figures
-  bool int8 = false;       // `export`: products of 8-bit integers
-  OutFormat out_format = OutFormat::csv;
-  OnError on_error = OnError::stop;  // `predict`
-
-  // Reports.
-  std::vector<std::string> sources;  // folders of runs, or a predictions.csv
-  std::string sort = "name";         // of the list of runs
-  std::string list_format = "text";
-
-  std::vector<std::string> sweep;  // `sweep`: what bprun sweep gets before --
-
-  std::shared_ptr<const ShardsOptions> shards;  // of the action `shards` alone
-
-  std::string config;                  // a file with options, those of which are among these
-  std::vector<std::string> arguments;  // as typed, to print them again; `sweep`: behind --
-  // Every option of the action as text, with its origin, for config.yaml and the report.
+  std::vector<std::string> arguments;  // as typed, to print them again
+  // Every option as text, with its origin, for config.yaml and the report.
   std::vector<Setting> settings;
 };
 
-// The seed by which the data is divided.
-[[nodiscard]] inline std::uint64_t split_seed(const Options& options) {
-  return options.data_seed < 0 ? options.seed : static_cast<std::uint64_t>(options.data_seed);
-}
+// Where a rank computes; choose_device() says it.
+struct RankDevice {
+  int gpu = -1;           // of those that this process sees; -1: the CPU
+  std::string text = {};  // "NVIDIA H200 (140.4 GiB)"; empty: the CPU
+  bool has_bf16 = false;  // the GPU has instructions for it
+  int idle_gpus = 0;      // that this process sees and no rank takes, if it is the only one
+};
+
+// What a run trains with: its options, in which all that they leave open is decided for its model,
+// its data and its machines. `settings` has the same as text.
+struct RunSettings : TrainOptions {
+  RankDevice rank_device = {};
+};
 
 }  // namespace bp::trainer

@@ -19,7 +19,6 @@
 #include "trainer/data/numbers.h"
 #include "trainer/optim/optimizer_names.h"
 #include "trainer/optim/schedule.h"
-#include "trainer/options/sampling.h"
 #include "trainer/train/early_stop.h"
 
 namespace bp::trainer {
@@ -123,12 +122,12 @@ void compare_options(std::vector<std::string>& lines,
 }
 
 // A run that was finished early by --patience, --target-score or --max-time has steps left.
-void require_no_early_end(const Options& options,
+void require_no_early_end(const RunSettings& settings,
                           const RunFolder& folder,
                           const ResumePoint& start,
                           const CurrentRun& current) {
   if (!start.own || !folder.finished()) return;
-  const EarlyStop early(options.early_stop, current.metric, start.state.improvement);
+  const EarlyStop early(settings.early_stop, current.metric, start.state.improvement);
   const std::optional<RunEnd> end = early.reason(start.state.elapsed);
   if (!end) return;
   throw InputError(2,
@@ -198,17 +197,17 @@ void adapt(ResumePoint& start, const CurrentRun& current) {
 }
 
 void check_resume_point(Communicator& world,
-                        const Options& options,
+                        const RunSettings& settings,
                         const RunFolder& folder,
                         const ResumePoint& start,
                         const CurrentRun& current,
                         const Say& say) {
   const std::vector<std::string> changed = differences(start, current);
-  const Sampler sampler(sampling(options, current.rows, world.size(), current.lengths));
+  const Sampler sampler(sampling(settings, current.rows, world.size(), current.lengths));
   const CheckpointState& state = start.state;
   require_steps_left(start, folder,
-                     total_steps(options, sampler, state.step, state.position) - state.step);
-  require_no_early_end(options, folder, start, current);
+                     total_steps(settings, sampler, state.step, state.position) - state.step);
+  require_no_early_end(settings, folder, start, current);
   say(concat("resuming from ", start.folder, ", in epoch ", state.position.epoch + 1, " after ",
              with_commas(state.position.used), " of ", with_commas(state.rows), " samples"));
   for (const std::string& line : changed) say("  " + line);
@@ -330,19 +329,19 @@ void require_steps_left(const ResumePoint& point, const RunFolder& run, std::int
 }
 
 ResumePoint agree_on_start(Communicator& world,
-                           const Options& options,
+                           const RunSettings& settings,
                            const RunFolder* folder,
                            const CurrentRun& compared,
                            const Say& say) {
   ResumePoint start;
   CurrentRun current = compared;
   if (folder != nullptr) {
-    start = choose_resume_point(*folder, options.resume, say);
-    current.reset = due_resets(start, options.reset);
-    if (start.folder.empty()) require_nothing_to_reset(options.reset);
+    start = choose_resume_point(*folder, settings.resume, say);
+    current.reset = due_resets(start, settings.reset);
+    if (start.folder.empty()) require_nothing_to_reset(settings.reset);
     adapt(start, current);
     if (!start.folder.empty()) {
-      check_resume_point(world, options, *folder, start, current, say);
+      check_resume_point(world, settings, *folder, start, current, say);
     } else if (path_exists(folder->file("config.yaml"))) {
       say(concat("no checkpoint yet in ", folder->path(), ": starting at step 0"));
     }

@@ -61,7 +61,7 @@ void require_steps_left(const ResumePoint& point, const RunFolder& run, std::int
 // options and data of `current`. Throws on rank 0 what choose_resume_point(), differences() and
 // require_steps_left() throw.
 [[nodiscard]] ResumePoint agree_on_start(Communicator& world,
-                                         const Options& options,
+                                         const RunSettings& settings,
                                          const RunFolder* folder,
                                          const CurrentRun& current,
                                          const Say& say);

@@ -19,26 +19,17 @@ namespace {
 // before, by its lease and by the job's store.
 constexpr std::chrono::hours kPrepareTimeout{24};
 
-PrepareOptions prepare_options(const Options& options) {
-  PrepareOptions result = options.prepare;
-  result.source = options.data;
-  result.seed = split_seed(options);
-  result.needed_by = run_that_needs;
-  if (options.action == Action::train && !options.fast_dev_run) result.run = options.run;
-  return result;
-}
-
 struct MadeStore {
   std::string path = {};
   std::string identity = {};
 };
 
-// Prepares the store unless `options` name one, and reads all of it.
-MadeStore make_store(const Options& options, const Say& say) {
-  MadeStore made{options.data};
-  if (!options.data_is_store) {
-    made.path = prepare(prepare_options(options), say).store;
-  } else if (options.prepare.rebuild) {
+// Prepares the store unless it is there, and reads all of it.
+MadeStore make_store(const JobData& data, const Say& say) {
+  MadeStore made{data.prepare.source};
+  if (!data.is_store) {
+    made.path = prepare(data.prepare, say).store;
+  } else if (data.prepare.rebuild) {
     throw InputError(2, concat("--rebuild needs the text file, and ", made.path, " is a store"),
                      "give the text file that it came from, and name the store with --store");
   }
@@ -49,9 +40,9 @@ MadeStore make_store(const Options& options, const Say& say) {
 }
 
 // The same on a leader that is not rank 0. The error for a missing file names the host.
-MadeStore make_store_there(const Topology& topology, const Options& options) {
+MadeStore make_store_there(const Topology& topology, const JobData& data) {
   try {
-    return make_store(options, [](const std::string&) {});
+    return make_store(data, [](const std::string&) {});
   } catch (const InputError& error) {
     constexpr int kNotThere = 66;
     if (error.exit_code() != kNotThere) throw;
@@ -84,29 +75,32 @@ std::string of_leader(Communicator& world, const std::string& mine) {
   return all[rank];
 }
 
-bool is_store_everywhere(Communicator& world, const std::string& data) {
-  if (!is_store_name(data)) return false;
-  std::string kind = is_store(data) ? "store" : "";
-  broadcast_object(world, kind, {.name = "kind of the data"});
-  return !kind.empty();
+JobData job_data(Communicator& world, const DataOptions& options) {
+  JobData data{.prepare = options.prepare, .stage = options.stage};
+  data.prepare.needed_by = run_that_needs;
+  if (is_store_name(data.prepare.source)) {
+    std::string kind = is_store(data.prepare.source) ? "store" : "";
+    broadcast_object(world, kind, {.name = "kind of the data"});
+    data.is_store = !kind.empty();
+  }
+  return data;
 }
 
-std::string prepare_everywhere(Communicator& world, const Options& options, const Say& say) {
+std::string prepare_everywhere(Communicator& world, const JobData& data, const Say& say) {
   const CollectiveOptions patient{.name = "store prepared", .timeout = kPrepareTimeout};
   const Topology& topology = world.topology();
   MadeStore made;
   if (world.rank() == 0) {
-    made = make_store(options, say);
-  } else if (topology.local_rank() == 0 && !options.stage) {
-    made = make_store_there(topology, options);
+    made = make_store(data, say);
+  } else if (topology.local_rank() == 0 && !data.stage) {
+    made = make_store_there(topology, data);
   }
   barrier(world, patient);
-  if (options.stage) {
+  if (data.stage) {
     // A host without the data cannot tell which name its store gets.
     std::string name = std::filesystem::path(made.path).filename();
     broadcast_object(world, name, {.name = "name of the store"});
-    const std::string usual =
-        options.data_is_store ? options.data : store_path(prepare_options(options));
+    const std::string usual = data.is_store ? data.prepare.source : store_path(data.prepare);
     made.path = std::filesystem::path(usual).replace_filename(name);
     stage_store(world, made.path, say);
   } else {

@@ -125,7 +125,7 @@ std::string keep_failed_step(Communicator& world, const StepToKeep& step) {
 }
 
 void examine_step(Communicator& world,
-                  const Options& options,
+                  const TrainOptions& options,
                   const AnomalyWatch& watch,
                   const StepToKeep& step) {
   const std::int64_t number = step.batches.step + 1;

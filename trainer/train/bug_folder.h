@@ -35,7 +35,7 @@ struct StepToKeep {
 // for. If they find something, keeps the step unless `step.run` is empty, and throws what they
 // throw.
 void examine_step(Communicator& world,
-                  const Options& options,
+                  const TrainOptions& options,
                   const AnomalyWatch& watch,
                   const StepToKeep& step);
 

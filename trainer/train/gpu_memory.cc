@@ -20,11 +20,11 @@ c10::DeviceAllocator& allocator() { return *c10::getDeviceAllocator(c10::kCUDA);
 
 }  // namespace
 
-GpuMemoryHistory::GpuMemoryHistory(const Communicator& world, const Options& options)
-    : world_(world), options_(options) {}
+GpuMemoryHistory::GpuMemoryHistory(const Communicator& world, const RunSettings& settings)
+    : world_(world), settings_(settings) {}
 
 void GpuMemoryHistory::begin(std::int64_t step) {
-  const c10::DeviceIndex gpu = device_of(options_).index();
+  const c10::DeviceIndex gpu = device_of(settings_.rank_device).index();
   allocator().resetPeakStats(gpu);
   const auto stats = allocator().getDeviceStats(gpu);
   refusals_ = stats.num_alloc_retries;
@@ -43,7 +43,7 @@ void GpuMemoryHistory::computes(const StepBatches& batches) {
 }
 
 void GpuMemoryHistory::end() {
-  const auto stats = allocator().getDeviceStats(device_of(options_).index());
+  const auto stats = allocator().getDeviceStats(device_of(settings_.rank_device).index());
   Use& use = uses_.back();
   use.highest = stats.allocated_bytes[kAll].peak;
   use.after = stats.allocated_bytes[kAll].current;
@@ -53,10 +53,10 @@ void GpuMemoryHistory::end() {
 
 std::string GpuMemoryHistory::json(const std::string& error) const {
   const Topology& topology = world_.topology();
-  const auto [free, total] = allocator().getMemoryInfo(device_of(options_).index());
+  const auto [free, total] = allocator().getMemoryInfo(device_of(settings_.rank_device).index());
   Json file{{"rank", world_.rank()},
             {"host", topology.host_name(topology.host())},
-            {"gpu", options_.gpu_text},
+            {"gpu", settings_.rank_device.text},
             {"total", total},
             {"free", free},
             {"error", error},
@@ -76,8 +76,8 @@ std::string GpuMemoryHistory::json(const std::string& error) const {
 }
 
 void GpuMemoryHistory::fail(const std::exception& error) {
-  if (options_.run.empty() || is_of_another_rank(error)) return;
-  const std::string folder = options_.run + "/bug";
+  if (settings_.run.empty() || is_of_another_rank(error)) return;
+  const std::string folder = settings_.run + "/bug";
   const std::string path = concat(folder, "/gpu-memory-", world_.rank(), ".json");
   try {
     end();

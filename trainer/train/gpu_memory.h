@@ -21,10 +21,10 @@ class GpuMemoryHistory {
   static constexpr std::size_t kSteps = 1000;
 
   // Both must outlive this object. Does nothing if the options choose no GPU.
-  GpuMemoryHistory(const Communicator& world, const Options& options);
+  GpuMemoryHistory(const Communicator& world, const RunSettings& settings);
 
   // Calls `work`, which makes the step (from 0). If it throws, this writes the file
-  // options.run/bug/gpu-memory-RANK.json, unless another rank's failure is the cause, and throws
+  // settings.run/bug/gpu-memory-RANK.json, unless another rank's failure is the cause, and throws
   // the same. A file that cannot be written is a warning.
   template <class Work>
   void watch(std::int64_t step, const Work& work) {
@@ -55,14 +55,14 @@ class GpuMemoryHistory {
     std::int64_t refusals = 0;  // allocations that the GPU refused before LibTorch freed its cache
   };
 
-  [[nodiscard]] bool watches() const { return options_.gpu >= 0; }
+  [[nodiscard]] bool watches() const { return settings_.rank_device.gpu >= 0; }
   void begin(std::int64_t step);
   void end();
   void fail(const std::exception& error);
   [[nodiscard]] std::string json(const std::string& error) const;
 
   const Communicator& world_;
-  const Options& options_;
+  const RunSettings& settings_;
   std::deque<Use> uses_;
   std::int64_t refusals_ = 0;  // before this step
 };

@@ -23,23 +23,22 @@
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/optimizer_state.h"
 #include "trainer/optim/rates.h"
-#include "trainer/options/sampling.h"
 #include "trainer/tasks/task_input.h"
 #include "trainer/train/anomaly.h"
+#include "trainer/train/averaged_weights.h"
 #include "trainer/train/batches.h"
 #include "trainer/train/bug_folder.h"
 #include "trainer/train/bug_report.h"
 #include "trainer/train/figure_sums.h"
+#include "trainer/train/freeze.h"
 #include "trainer/train/gpu_memory.h"
 #include "trainer/train/machine_watch.h"
 #include "trainer/train/memory_advice.h"
-#include "trainer/train/run_averages.h"
 #include "trainer/train/save_rule.h"
 #include "trainer/train/step_loss.h"
 #include "trainer/train/stop.h"
 #include "trainer/train/time_limit.h"
 #include "trainer/train/trace.h"
-#include "trainer/train/unfreeze.h"
 #include "trainer/train/weight_histograms.h"
 
 namespace bp::trainer {
@@ -58,14 +57,14 @@ double epochs_done(const CheckpointState& state) {
 // One run of training on this rank: its parts, and how far it is.
 class Loop {
  public:
-  Loop(Communicator& world, const Options& options, const TrainJob& job, Bert& model);
+  Loop(Communicator& world, const RunSettings& settings, const TrainJob& job, Bert& model);
   TrainResult run();
 
  private:
   void start();
   void make_step();
   [[nodiscard]] StepBatches next_batches();
-  [[nodiscard]] bool scales_loss() const { return options_.loss_scale > 0; }
+  [[nodiscard]] bool scales_loss() const { return settings_.loss_scale > 0; }
   [[nodiscard]] OptimizerState& updates() { return state_of(optimizer_.optimizer()); }
   [[nodiscard]] bool may_defer_rows() const;
   void compute_gradient(const StepBatches& batches, const TrainingStep& step);
@@ -83,7 +82,7 @@ class Loop {
   void forget_residuals();
 
   Communicator& world_;
-  const Options& options_;
+  const RunSettings& settings_;
   const TrainJob& job_;
   Bert& model_;
   const Sampler sampler_;
@@ -109,41 +108,41 @@ class Loop {
   const StopSignal stop_;
 };
 
-Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Bert& model)
+Loop::Loop(Communicator& world, const RunSettings& settings, const TrainJob& job, Bert& model)
     : world_(world),
-      options_(options),
+      settings_(settings),
       job_(job),
       model_(model),
-      sampler_(sampling(options, job.rows, world.size(), job.lengths)),
-      steps_(total_steps(options, sampler_, job.start.step, job.start.position)),
-      rates_(options, sampler_, job.lr, {job.start.schedule_step, job.start.schedule_position}),
+      sampler_(sampling(settings, job.rows, world.size(), job.lengths)),
+      steps_(total_steps(settings, sampler_, job.start.step, job.start.position)),
+      rates_(settings, sampler_, job.lr, {job.start.schedule_step, job.start.schedule_position}),
       now_(job.start),
-      save_rule_(options.save_every, job.rows, job.start.position, job.now),
-      early_stop_(options.early_stop, job.main_score, job.start.improvement),
-      time_(options.early_stop.max_time, job.start.elapsed, job.now),
-      averages_(options),
-      data_({job.store, sampling(options, job.rows, world.size(), job.lengths), world.rank(),
-             now_.step, now_.position, steps_ - now_.step, options.task}),
+      save_rule_(settings.save_every, job.rows, job.start.position, job.now),
+      early_stop_(settings.early_stop, job.main_score, job.start.improvement),
+      time_(settings.early_stop.max_time, job.start.elapsed, job.now),
+      averages_(settings),
+      data_({job.store, sampling(settings, job.rows, world.size(), job.lengths), world.rank(),
+             now_.step, now_.position, steps_ - now_.step, settings.task}),
       optimizer_(world,
                  model.parameters(),
-                 make_optimizer(model.parameters(), options),
-                 {.micro_batches = options.accumulate.most(),
-                  .wire = options.wire,
-                  .error_feedback = options.error_feedback,
-                  .loss_scaling = {.initial = options.loss_scale},
+                 make_optimizer(model.parameters(), settings),
+                 {.micro_batches = settings.accumulate.most(),
+                  .wire = settings.wire,
+                  .error_feedback = settings.error_feedback,
+                  .loss_scaling = {.initial = settings.loss_scale},
                   .sparse_gradients = model.sparse_gradients()}),
-      unfreezing_(model, options.unfreeze_every, job.rows),
+      unfreezing_(model, settings.unfreeze_every, job.rows),
       log_(job.metrics, steps_, now_.step, now_.totals, world.counters(), job.events),
       figures_(step_figures(model, job.regularization, job.distillation)),
-      gpu_memory_(world, options),
-      trace_(options.trace, {world.rank(), world.size()}, now_.step),
+      gpu_memory_(world, settings),
+      trace_(settings.trace, {world.rank(), world.size()}, now_.step),
       stop_(job.stop_file) {
   now_.rows = job.rows;
 }
 
 TrainResult Loop::run() {
   start();
-  if (options_.eval_first && now_.step == 0) evaluate_first();
+  if (settings_.eval_first && now_.step == 0) evaluate_first();
   if (!stopped_ && now_.evaluation_due) evaluate();
   if (!stopped_ && now_.step > 0) ended_ = early_stop_.reason(now_.elapsed);
   while (now_.step < steps_ && !stopped_ && !ended_) {
@@ -197,18 +196,18 @@ void Loop::make_step() {
   set_learning_rate(optimizer_.optimizer(), lr);
   for (const Batch& batch : batches.micro_batches) updates().catch_up(batch.token_ids);
   unfreezing_.apply(now_.step, now_.position);
-  const AnomalyWatch watch(options_.detect_anomaly);
-  TrainingStep drawn = drawn_step(options_, model_, now_.step);
+  const AnomalyWatch watch(settings_.detect_anomaly);
+  TrainingStep drawn = drawn_step(settings_, model_, now_.step);
   watch.observe(drawn);
   const std::uint64_t bytes = world_.counters().bytes;
-  advise_on_memory(batches, options_, [&] { compute_gradient(batches, drawn); });
+  advise_on_memory(batches, settings_, [&] { compute_gradient(batches, drawn); });
 
   const auto computed = Clock::now();
   optimizer_.reduce();
   figures_.add(read_figures(std::exchange(unread_, {})));  // reduce() has waited for the device
   const auto reduced = Clock::now();
-  examine_step(world_, options_, watch,
-               {options_.run, "", model_, batches, drawn, optimizer_.loss_scale(),
+  examine_step(world_, settings_, watch,
+               {settings_.run, "", model_, batches, drawn, optimizer_.loss_scale(),
                 optimizer_.nominal_weight()});
   const auto gradient_bytes = static_cast<std::int64_t>(world_.counters().bytes - bytes);
 
@@ -232,8 +231,8 @@ void Loop::make_step() {
 
 // Whether only forward passes read the weights from a step to the next one.
 bool Loop::may_defer_rows() const {
-  return !averages_.are_made() && options_.trace.empty() && !options_.detect_anomaly &&
-         options_.check_gradients == 0;
+  return !averages_.are_made() && settings_.trace.empty() && !settings_.detect_anomaly &&
+         settings_.check_gradients == 0;
 }
 
 StepBatches Loop::next_batches() {
@@ -267,14 +266,14 @@ double Loop::clip_gradient(const StepBatches& batches, const TrainingStep& step,
   const DistributedOptimizer::Window window = optimizer_.window();
   const auto refuse = [&](const char* what, double value, const std::string& since) {
     updates().catch_up();
-    report_not_finite(world_, {options_.run, what, value, since, window.loss, lr, model_, batches,
+    report_not_finite(world_, {settings_.run, what, value, since, window.loss, lr, model_, batches,
                                step, job_.regularization, job_.distillation,
                                optimizer_.loss_scale(), optimizer_.nominal_weight()});
   };
   const bool may_skip_loss = scales_loss() && window.overflow;
   if (!std::isfinite(window.loss) && !may_skip_loss) refuse("loss", window.loss, "");
   const double norm = optimizer_.clip_grad_norm(
-      options_.clip > 0 ? options_.clip : std::numeric_limits<double>::infinity());
+      settings_.clip > 0 ? settings_.clip : std::numeric_limits<double>::infinity());
   if (std::isfinite(norm)) return norm;
   if (!window.overflow) refuse("norm of the gradient", norm, "");
   if (now_.skipped_in_a_row + 1 >= kMostSkippedInARow && optimizer_.loss_scale() <= 1) {
@@ -289,7 +288,7 @@ double Loop::clip_gradient(const StepBatches& batches, const TrainingStep& step,
 // A request goes first, since whoever asked expects a run that can be resumed.
 void Loop::settle_stop(bool requested) {
   std::int64_t requests = requested ? 1 : 0;
-  if (options_.early_stop.max_time.count() > 0) {
+  if (settings_.early_stop.max_time.count() > 0) {
     all_reduce(world_, view(std::span(&requests, 1)), {.op = ReduceOp::sum, .name = "stop"});
     stopped_ = requests > 0;
   } else {
@@ -312,7 +311,7 @@ void Loop::finish_step(const StepBatches& batches, const StepFacts& measured) {
   }
 
   const bool last = now_.step == steps_ || ended_;
-  const std::int64_t every = options_.eval_every;
+  const std::int64_t every = settings_.eval_every;
   now_.evaluation_due = last || (every > 0 ? now_.step % every == 0 : epoch_ends);
   if (now_.evaluation_due && !stopped_) evaluate();
   if (!stopped_ && now_.step < steps_ && !ended_) ended_ = early_stop_.reason();
@@ -343,7 +342,7 @@ void Loop::evaluate() {
   now_.dev = result;
   early_stop_.evaluated(*result);
   now_.improvement = early_stop_.improvement();
-  rank_result(now_.best, {now_.step, *result}, job_.main_score, options_.keep_best);
+  rank_result(now_.best, {now_.step, *result}, job_.main_score, settings_.keep_best);
   log_.evaluated(epochs_done(now_), job_.evaluated, *result, job_.main_score);
   if (job_.events != nullptr) write_weights(*job_.events, now_.step, model_.parameters());
 }
@@ -358,15 +357,15 @@ void Loop::evaluate_first() {
 }
 
 void Loop::save() {
-  if (options_.save_every.by == SaveBy::never) return;
-  if (options_.error_feedback) forget_residuals();
+  if (settings_.save_every.by == SaveBy::never) return;
+  if (settings_.error_feedback) forget_residuals();
   exchange_figures();
   if (job_.checkpoints == nullptr) return;
   const TraceScope scope(world_.trace(), kTraceRow, "checkpoint");
   updates().catch_up();
   now_.totals = log_.totals();
   now_.elapsed = time_.elapsed();
-  now_.optimizer_state = options_.optimizer_state;
+  now_.optimizer_state = settings_.optimizer_state;
   now_.averaged = averages_.updates();
   const DistributedOptimizer::State state = optimizer_.state();
   now_.nominal_weight = state.nominal_weight;
@@ -389,8 +388,11 @@ void Loop::forget_residuals() {
 
 }  // namespace
 
-TrainResult train(Communicator& world, const Options& options, const TrainJob& job, Bert& model) {
-  return Loop(world, options, job, model).run();
+TrainResult train(Communicator& world,
+                  const RunSettings& settings,
+                  const TrainJob& job,
+                  Bert& model) {
+  return Loop(world, settings, job, model).run();
 }
 
 }  // namespace bp::trainer

@@ -67,7 +67,7 @@ struct TrainResult {
 // has fallen to 1.
 inline constexpr std::int64_t kMostSkippedInARow = 20;
 
-// Trains until the run's last step, until options.early_stop ends the run, or until a request to
+// Trains until the run's last step, until settings.early_stop ends the run, or until a request to
 // stop. Collective. The checkpoints that it saved
 // are complete when it returns.
 //
@@ -77,6 +77,9 @@ inline constexpr std::int64_t kMostSkippedInARow = 20;
 //
 // Throws InputError (70) on all ranks if the loss or the gradient is not finite and none of these
 // can have caused that, and at the end of so many skipped steps.
-TrainResult train(Communicator& world, const Options& options, const TrainJob& job, Bert& model);
+TrainResult train(Communicator& world,
+                  const RunSettings& settings,
+                  const TrainJob& job,
+                  Bert& model);
 
 }  // namespace bp::trainer

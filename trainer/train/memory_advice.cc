@@ -12,7 +12,7 @@ namespace bp::trainer {
 namespace {
 
 // Returns options with which the same samples are computed in pieces of half the size.
-std::string half_the_size(const Options& options) {
+std::string half_the_size(const TrainOptions& options) {
   std::string accumulate;
   for (const int count : options.accumulate.values()) {
     accumulate += concat(accumulate.empty() ? "" : ",", 2 * count);
@@ -40,7 +40,7 @@ bool means_out_of_memory(const std::exception& error) {
          text.find("out of memory") != std::string_view::npos;
 }
 
-void throw_out_of_memory(const StepBatches& batches, const Options& options) {
+void throw_out_of_memory(const StepBatches& batches, const TrainOptions& options) {
   int rows = 0;
   int length = 0;
   for (const Batch& batch : batches.micro_batches) {

@@ -16,12 +16,12 @@ namespace bp::trainer {
 [[nodiscard]] bool means_out_of_memory(const std::exception& error);
 
 // Throws InputError (70) with the shape of the largest of `batches` and a smaller shape to try.
-[[noreturn]] void throw_out_of_memory(const StepBatches& batches, const Options& options);
+[[noreturn]] void throw_out_of_memory(const StepBatches& batches, const TrainOptions& options);
 
 // Calls `work`, which computes `batches`. Throws as throw_out_of_memory() if memory runs out, and
 // otherwise what `work` throws.
 template <class Work>
-void advise_on_memory(const StepBatches& batches, const Options& options, const Work& work) {
+void advise_on_memory(const StepBatches& batches, const TrainOptions& options, const Work& work) {
   try {
     work();
   } catch (const std::exception& error) {

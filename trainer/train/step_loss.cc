@@ -85,7 +85,7 @@ Loss step_loss(const Bert& model,
   return distillation == nullptr ? loss : (*distillation)(model, student, loss, batch);
 }
 
-TrainingStep drawn_step(const Options& options, const Bert& model, std::int64_t number) {
+TrainingStep drawn_step(const TrainOptions& options, const Bert& model, std::int64_t number) {
   TrainingStep step{options.seed, static_cast<std::uint64_t>(number)};
   if (options.checkpoint_activations) {
     step.recomputed_layers = static_cast<int>(std::ceil(std::sqrt(model.config().layers)));

@@ -27,7 +27,7 @@ class Distillation;
                              const Distillation* distillation = nullptr);
 
 // Returns what decides the numbers that step `number` of a run, from 0, draws.
-[[nodiscard]] TrainingStep drawn_step(const Options& options,
+[[nodiscard]] TrainingStep drawn_step(const TrainOptions& options,
                                       const Bert& model,
                                       std::int64_t number);
 

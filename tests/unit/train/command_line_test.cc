@@ -22,8 +22,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Options parse(const std::vector<std::string>& arguments) {
-  return parse_command_line(arguments).options;
+template <class Command = TrainOptions>
+Command parse(const std::vector<std::string>& arguments) {
+  return std::get<Command>(parse_command_line(arguments).options);
 }
 
 // Returns "text | hint" of the error, whose exit code must be 2.
@@ -38,7 +39,7 @@ std::string refusal(const std::vector<std::string>& arguments) {
   return "";
 }
 
-std::string origin_of(const Options& options, const std::string& key) {
+std::string origin_of(const TrainOptions& options, const std::string& key) {
   for (const Setting& setting : options.settings) {
     if (setting.key == key) return setting.value + " by " + setting.origin;
   }
@@ -46,29 +47,28 @@ std::string origin_of(const Options& options, const std::string& key) {
 }
 
 TEST(CommandLine, TakesAWholeCommand) {
-  const Options o = parse({"sentiment-train",
-                           "--dev",
-                           "d",
-                           "--test",
-                           "t",
-                           "--text",
-                           "1",
-                           "--label",
-                           "2",
-                           "--vocab",
-                           "vocab.txt",
-                           "--model",
-                           "tiny",
-                           "--epochs",
-                           "3",
-                           "--batch",
-                           "32",
-                           "--store",
-                           "s.sqlite",
-                           "--run",
-                           "r"});
-  EXPECT_EQ(o.action, Action::train);
-  EXPECT_EQ(o.data, "sentiment-train");
+  const TrainOptions o = parse({"sentiment-train",
+                                "--dev",
+                                "d",
+                                "--test",
+                                "t",
+                                "--text",
+                                "1",
+                                "--label",
+                                "2",
+                                "--vocab",
+                                "vocab.txt",
+                                "--model",
+                                "tiny",
+                                "--epochs",
+                                "3",
+                                "--batch",
+                                "32",
+                                "--store",
+                                "s.sqlite",
+                                "--run",
+                                "r"});
+  EXPECT_EQ(o.prepare.source, "sentiment-train");
   EXPECT_EQ(o.prepare.dev_source, "d");
   EXPECT_EQ(o.task->fields()[0].column, "1");
   EXPECT_EQ(o.prepare.vocabulary, "vocab.txt");
@@ -78,56 +78,56 @@ TEST(CommandLine, TakesAWholeCommand) {
 }
 
 TEST(CommandLine, ValuesReachTheirOptions) {
-  const Options o = parse({"x.csv",
-                           "--steps=20",
-                           "--accumulate=2",
-                           "--lr=1e-4",
-                           "--epsilon=1e-6",
-                           "--warmup=0",
-                           "--clip",
-                           "0",
-                           "--dropout",
-                           "0",
-                           "--precision",
-                           "bf16",
-                           "--wire",
-                           "fp16",
-                           "--loss-scale",
-                           "1024",
-                           "--error-feedback",
-                           "--max-length",
-                           "64",
-                           "--long-text",
-                           "truncate",
-                           "--split",
-                           "0.5,0.25,0.25",
-                           "--seed",
-                           "7",
-                           "--format",
-                           "tsv",
-                           "--header",
-                           "no",
-                           "--rebuild",
-                           "--separator",
-                           "semicolon",
-                           "--trim-labels",
-                           "--round-labels",
-                           "--dedupe",
-                           "--eval-every",
-                           "5",
-                           "--vocab-size",
-                           "500",
-                           "--save-every",
-                           "50",
-                           "--keep=3",
-                           "--keep-best=4",
-                           "--resume",
-                           "runs/a",
-                           "--encoding",
-                           "Latin-1",
-                           "--limit",
-                           "1000",
-                           "--cased"});
+  const TrainOptions o = parse({"x.csv",
+                                "--steps=20",
+                                "--accumulate=2",
+                                "--lr=1e-4",
+                                "--epsilon=1e-6",
+                                "--warmup=0",
+                                "--clip",
+                                "0",
+                                "--dropout",
+                                "0",
+                                "--precision",
+                                "bf16",
+                                "--wire",
+                                "fp16",
+                                "--loss-scale",
+                                "1024",
+                                "--error-feedback",
+                                "--max-length",
+                                "64",
+                                "--long-text",
+                                "truncate",
+                                "--split",
+                                "0.5,0.25,0.25",
+                                "--seed",
+                                "7",
+                                "--format",
+                                "tsv",
+                                "--header",
+                                "no",
+                                "--rebuild",
+                                "--separator",
+                                "semicolon",
+                                "--trim-labels",
+                                "--round-labels",
+                                "--dedupe",
+                                "--eval-every",
+                                "5",
+                                "--vocab-size",
+                                "500",
+                                "--save-every",
+                                "50",
+                                "--keep=3",
+                                "--keep-best=4",
+                                "--resume",
+                                "runs/a",
+                                "--encoding",
+                                "Latin-1",
+                                "--limit",
+                                "1000",
+                                "--cased"});
   EXPECT_EQ(o.steps, 20);
   EXPECT_EQ(o.accumulate, 2);
   EXPECT_EQ(o.lr, 1e-4);
@@ -176,7 +176,7 @@ TEST(CommandLine, IsKeptAsTyped) {
 }
 
 TEST(CommandLine, SettingsKnowTheirOrigin) {
-  const Options o = parse({"x.csv", "--batch", "8"});
+  const TrainOptions o = parse({"x.csv", "--batch", "8"});
   EXPECT_EQ(origin_of(o, "batch"), "8 by command line");
   EXPECT_EQ(origin_of(o, "accumulate"), "1 by default");
   EXPECT_EQ(origin_of(o, "data"), "x.csv by command line");
@@ -186,7 +186,7 @@ TEST(CommandLine, SettingsKnowTheirOrigin) {
 
 TEST(CommandLine, SettingsKnowWhatResumingDoesWithThem) {
   const auto rule = [](const std::string& key) {
-    const Options o = parse({"x.csv"});
+    const TrainOptions o = parse({"x.csv"});
     const auto same = std::ranges::find(o.settings, key, &Setting::key);
     return same == o.settings.end() ? "none" : std::to_string(static_cast<int>(same->on_resume));
   };
@@ -277,8 +277,8 @@ TEST(CommandLine, MisspeltCommandsGetTheRightOne) {
               HasSubstr("did you mean 'bert_train predict RUN DATA'?"));
   EXPECT_THAT(refusal({"train", "x.csv"}), HasSubstr("did you mean 'bert_train DATA'?"));
   EXPECT_THAT(refusal({"help"}), HasSubstr("did you mean 'bert_train --help'?"));
-  EXPECT_EQ(parse({"stop.csv"}).data, "stop.csv");
-  EXPECT_EQ(parse({"data/evla"}).data, "data/evla");
+  EXPECT_EQ(parse({"stop.csv"}).prepare.source, "stop.csv");
+  EXPECT_EQ(parse({"data/evla"}).prepare.source, "data/evla");
 }
 
 TEST(CommandLine, EveryCommandIsFoundWhenItsLastLetterIsDoubled) {
@@ -347,8 +347,8 @@ TEST(CommandLine, HelpFitsEightyColumns) {
 }
 
 TEST(CommandLine, WordsThatBeginWithADashMayBePaths) {
-  EXPECT_EQ(parse({"--epochs", "2", "--", "-dash.csv"}).data, "-dash.csv");
-  EXPECT_EQ(parse({"report", "--", "-a", "--out"}).sources,
+  EXPECT_EQ(parse({"--epochs", "2", "--", "-dash.csv"}).prepare.source, "-dash.csv");
+  EXPECT_EQ(parse<ReportOptions>({"report", "--", "-a", "--out"}).sources,
             (std::vector<std::string>{"-a", "--out"}));
   EXPECT_EQ(refusal({"stop", "--", "-r", "--out"}),
             "unexpected argument '--out' after -- | options stand before --");
@@ -367,10 +367,9 @@ TEST(CommandLine, WordsThatBeginWithADashMayBePaths) {
 }
 
 TEST(CommandLine, CommandsHaveTheirOwnOptions) {
-  EXPECT_EQ(parse({"prep", "x.csv"}).action, Action::prepare);
+  EXPECT_EQ(parse<PrepOptions>({"prep", "x.csv"}).prepare.source, "x.csv");
   EXPECT_THAT(refusal({"prep", "x.csv", "--epochs", "2"}), HasSubstr("unknown option --epochs"));
-  EXPECT_EQ(parse({"stop", "runs/a"}).action, Action::stop);
-  EXPECT_EQ(parse({"stop", "runs/a"}).source, "runs/a");
+  EXPECT_EQ(parse<StopOptions>({"stop", "runs/a"}).run, "runs/a");
   EXPECT_THAT(refusal({"stop"}), HasSubstr("RUN"));
 }
 

@@ -21,9 +21,9 @@ namespace {
 
 class ConfigFile : public testing::Test {
  protected:
-  Options parse(const std::string& yaml, std::vector<std::string> arguments) {
+  TrainOptions parse(const std::string& yaml, std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), {"--config", scratch_.write("my.yaml", yaml)});
-    return parse_command_line(arguments).options;
+    return std::get<TrainOptions>(parse_command_line(arguments).options);
   }
 
   void expect_refused(int code,
@@ -33,7 +33,7 @@ class ConfigFile : public testing::Test {
     expect_input_error(code, text, hint, [&] { (void)parse(yaml, {"d.csv"}); });
   }
 
-  static std::string origin_of(const Options& options, const std::string& key) {
+  static std::string origin_of(const TrainOptions& options, const std::string& key) {
     for (const Setting& setting : options.settings) {
       if (setting.key == key) return concat(setting.value, " by ", setting.origin);
     }
@@ -44,11 +44,11 @@ class ConfigFile : public testing::Test {
 };
 
 TEST_F(ConfigFile, SetsWhatTheCommandLineDoesNot) {
-  const Options options = parse(
+  const TrainOptions options = parse(
       "data: r.csv\nbatch: 64   # many\nlr: 3e-4\nsplit: [0.5, 0.25, 0.25]\nheader: yes\n"
       "rebuild: true\nsteps:\nmodel: small\n",
       {"--batch=16", "--model", "tiny"});
-  EXPECT_EQ(options.data, "r.csv");
+  EXPECT_EQ(options.prepare.source, "r.csv");
   EXPECT_EQ(options.batch, 16);
   EXPECT_EQ(options.model, "tiny");
   EXPECT_EQ(options.lr, 3e-4);
@@ -64,18 +64,19 @@ TEST_F(ConfigFile, SetsWhatTheCommandLineDoesNot) {
   EXPECT_EQ(origin_of(options, "rebuild"), "true by " + file);
   EXPECT_EQ(origin_of(options, "epsilon"), "1e-08 by default");
   EXPECT_EQ(origin_of(options, "config"), file + " by command line");
-  EXPECT_EQ(parse("data: r.csv\n", {"other.csv"}).data, "other.csv");
+  EXPECT_EQ(parse("data: r.csv\n", {"other.csv"}).prepare.source, "other.csv");
 }
 
 TEST_F(ConfigFile, MayBeThatOfARun) {
-  Options first = parse_command_line({"r.csv", "--batch", "7", "--seed", "3"}).options;
+  TrainOptions first =
+      std::get<TrainOptions>(parse_command_line({"r.csv", "--batch", "7", "--seed", "3"}).options);
   // A run sets these values itself.
   for (const char* key :
        {"lr", "epochs", "steps", "loss-scale", "dropout", "eval-every", "save-every"}) {
     set(first.settings, {key, "", "default"});
   }
-  const Options again = parse(settings_yaml(first.settings), {"--seed", "4"});
-  EXPECT_EQ(again.data, "r.csv");
+  const TrainOptions again = parse(settings_yaml(first.settings), {"--seed", "4"});
+  EXPECT_EQ(again.prepare.source, "r.csv");
   EXPECT_EQ(again.batch, 7);
   EXPECT_EQ(again.seed, 4U);
 }
@@ -95,7 +96,7 @@ TEST_F(ConfigFile, MistakesNameTheLineAndTheNearestKey) {
   expect_input_error(66, "cannot read the configuration ", "check the name", [&] {
     (void)parse_command_line({"d.csv", "--config", scratch_.path("none.yaml")});
   });
-  EXPECT_EQ(parse("", {"d.csv"}).data, "d.csv");
+  EXPECT_EQ(parse("", {"d.csv"}).prepare.source, "d.csv");
 }
 
 TEST_F(ConfigFile, BadValuesNameTheirLine) {
@@ -126,11 +127,11 @@ TEST_F(ConfigFile, ATildeIsTheHomeFolder) {
   const char* const before = std::getenv("HOME");
   const std::string home = before == nullptr ? "" : before;
   ASSERT_EQ(::setenv("HOME", "/home/me", 1), 0);
-  const Options options = parse(
+  const TrainOptions options = parse(
       "data: ~/r.csv\nrun: ~/runs/a\nstore: ~/s.sqlite\nmodel: ~/bert\nvocab: ~/v.txt\ndev: ~/d\n"
       "test: ~/t\ntrace: '~'\nresume: ~/runs/b\ntext: ~text\nlabel: a~/b\n",
       {});
-  EXPECT_EQ(options.data, "/home/me/r.csv");
+  EXPECT_EQ(options.prepare.source, "/home/me/r.csv");
   EXPECT_EQ(options.run, "/home/me/runs/a");
   EXPECT_EQ(options.prepare.store, "/home/me/s.sqlite");
   EXPECT_EQ(options.model, "/home/me/bert");
@@ -143,7 +144,7 @@ TEST_F(ConfigFile, ATildeIsTheHomeFolder) {
   EXPECT_EQ(origin_of(options, "run"), "/home/me/runs/a by " + scratch_.path("my.yaml"));
   EXPECT_EQ(parse("", {"d.csv", "--run=~/x"}).run, "/home/me/x")
       << "a shell does not replace this tilde";
-  EXPECT_EQ(parse("", {"./~/d.csv"}).data, "./~/d.csv");
+  EXPECT_EQ(parse("", {"./~/d.csv"}).prepare.source, "./~/d.csv");
   const passwd* const root = ::getpwnam("root");
   ASSERT_NE(root, nullptr);
   EXPECT_EQ(expand_home("~root/x"), std::string(root->pw_dir) + "/x");

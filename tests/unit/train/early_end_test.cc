@@ -48,7 +48,7 @@ class EarlyEnd : public test::SmallData {
     std::vector<at::Tensor> evaluated;                // the weights of the last one
   };
 
-  Ended train_as(const Plan& plan, const Options& options) {
+  Ended train_as(const Plan& plan, const RunSettings& options) {
     Ended ended;
     ended.of_ranks.resize(static_cast<std::size_t>(plan.ranks));
     ended.parameters.resize(static_cast<std::size_t>(plan.ranks));
@@ -133,8 +133,8 @@ class EarlyEnd : public test::SmallData {
     for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(a[i].equal(b[i])) << i;
   }
   // 20 steps, an evaluation each second one.
-  static Options often() {
-    Options options = test::SmallData::options();
+  static RunSettings often() {
+    RunSettings options = test::SmallData::options();
     options.eval_every = 2;
     options.save_every = every_steps(1000);
     return options;
@@ -142,7 +142,7 @@ class EarlyEnd : public test::SmallData {
 };
 
 TEST_F(EarlyEnd, PatienceEndsTheRunOnAllRanksAfterTheSameEvaluation) {
-  Options options = often();
+  RunSettings options = often();
   options.early_stop.patience = 2;
   for (const int ranks : {1, 3}) {
     const Ended ended = train_as({.ranks = ranks,
@@ -164,7 +164,7 @@ TEST_F(EarlyEnd, PatienceEndsTheRunOnAllRanksAfterTheSameEvaluation) {
 }
 
 TEST_F(EarlyEnd, TheCountOfPatienceIsInTheCheckpoint) {
-  Options options = often();
+  RunSettings options = often();
   options.early_stop.patience = 3;
   options.save_every = every_steps(5);
   const std::vector<double> scores = {0.6, 0.5, 0.5, 0.4, 0.9};
@@ -183,7 +183,7 @@ TEST_F(EarlyEnd, TheCountOfPatienceIsInTheCheckpoint) {
 }
 
 TEST_F(EarlyEnd, ATargetEndsTheRunOnceItIsReached) {
-  Options options = often();
+  RunSettings options = often();
   options.early_stop.target = 0.75;
   const TrainResult result =
       train_as({.ranks = 2, .scores = {0.5, 0.7, 0.75, 0.9}}, options).of_ranks[1];
@@ -194,7 +194,7 @@ TEST_F(EarlyEnd, ATargetEndsTheRunOnceItIsReached) {
 
 // Only the clock of rank 0 counts. The evaluation after step 2 takes longer than the limit.
 TEST_F(EarlyEnd, MaxTimeEndsTheRunOnAllRanksWithAnEvaluationAndACheckpoint) {
-  Options options = often();
+  RunSettings options = often();
   options.early_stop.max_time = 1s;
   const Ended ended = train_as({.ranks = 3, .slow = 1100ms}, options);
   for (const TrainResult& result : ended.of_ranks) {
@@ -212,7 +212,7 @@ TEST_F(EarlyEnd, MaxTimeEndsTheRunOnAllRanksWithAnEvaluationAndACheckpoint) {
 
 // The evaluation at the start takes longer than the limit, so both end the run after step 1.
 TEST_F(EarlyEnd, ARequestToStopGoesBeforeTheTime) {
-  Options options = often();
+  RunSettings options = often();
   options.early_stop.max_time = 1s;
   const Ended ended =
       train_as({.ranks = 2, .slow = 1100ms, .evaluation_due = true, .stop_asked = true}, options);
@@ -223,7 +223,7 @@ TEST_F(EarlyEnd, ARequestToStopGoesBeforeTheTime) {
 }
 
 TEST_F(EarlyEnd, SavesByTimeAndByPartsOfAnEpoch) {
-  Options options = often();
+  RunSettings options = often();
   options.steps = 0;
   options.epochs = 1.5;  // 120 rows in 15 steps
   options.eval_every = 1000;
@@ -241,7 +241,7 @@ TEST_F(EarlyEnd, SavesByTimeAndByPartsOfAnEpoch) {
 }
 
 TEST_F(EarlyEnd, WithoutCheckpointsTheRunComputesTheSame) {
-  Options options = often();
+  RunSettings options = often();
   const Ended saving = train_as({.run = "saving"}, options);
   options.save_every = parse_save_every("none");
   const Ended none = train_as({.run = "none"}, options);
@@ -250,7 +250,7 @@ TEST_F(EarlyEnd, WithoutCheckpointsTheRunComputesTheSame) {
 }
 
 TEST_F(EarlyEnd, WithoutTheOptimizersStateItBeginsAgain) {
-  Options options = often();
+  RunSettings options = often();
   options.save_every = every_steps(10);
   const Ended whole = train_as({.run = "whole"}, options);
   options.optimizer_state = false;
@@ -264,7 +264,7 @@ TEST_F(EarlyEnd, WithoutTheOptimizersStateItBeginsAgain) {
 }
 
 TEST_F(EarlyEnd, AveragedWeightsAreEvaluatedSavedAndResumed) {
-  Options options = often();
+  RunSettings options = often();
   options.save_every = every_steps(5);
   const Ended plain = train_as({.ranks = 2, .run = "plain"}, options);
   options.ema = 0.9;
@@ -306,7 +306,7 @@ TEST_F(EarlyEnd, AveragedWeightsAreEvaluatedSavedAndResumed) {
 }
 
 TEST_F(EarlyEnd, FrozenWeightsStayBitForBitAndTakeNoPart) {
-  Options options = often();
+  RunSettings options = often();
   options.save_every = every_steps(10);
   const Ended free = train_as({.ranks = 2, .run = "free"}, options);
   options.freeze = {"embeddings", "0"};
@@ -332,7 +332,7 @@ TEST_F(EarlyEnd, FrozenWeightsStayBitForBitAndTakeNoPart) {
 }
 
 TEST_F(EarlyEnd, AllRanksTakeTheBestWeights) {
-  Options options = often();
+  RunSettings options = often();
   options.save_every = every_steps(1);
   for (const int ranks : {1, 3}) {
     const std::string run = concat("best-", ranks);

@@ -41,9 +41,9 @@ class EvaluationSourceTest : public ::testing::Test {
     scratch_.write(name, text);
   }
   [[nodiscard]] std::string path(const std::string& name) const { return scratch_.path(name); }
-  static Options parsed(std::vector<std::string> arguments) {
+  static EvaluateOptions parsed(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "eval");
-    return parse_command_line(arguments).options;
+    return std::get<EvaluateOptions>(parse_command_line(arguments).options);
   }
   static bool same(const std::string& a, const std::string& b) {
     return std::filesystem::equivalent(a, b);
@@ -55,24 +55,24 @@ class EvaluationSourceTest : public ::testing::Test {
 TEST_F(EvaluationSourceTest, ARunIsScoredOnItsOwnDataAsItWasSplit) {
   for (const std::vector<std::string>& arguments :
        {std::vector{path("run")}, {path("run"), path("data.csv"), "--on", "test"}}) {
-    const Options o = parsed(arguments);
-    EXPECT_TRUE(o.own);
-    EXPECT_FALSE(o.whole);
-    EXPECT_EQ(o.data, path("data.csv"));
+    const EvaluateOptions o = parsed(arguments);
+    EXPECT_TRUE(o.plan.own);
+    EXPECT_FALSE(o.plan.whole);
+    EXPECT_EQ(o.prepare.source, path("data.csv"));
     EXPECT_EQ(o.task->fields()[0].column, "review");
     EXPECT_EQ(o.prepare.max_length, 64);
     EXPECT_EQ(o.prepare.store, path("s.sqlite"));
-    EXPECT_FALSE(o.store_is_typed);
+    EXPECT_FALSE(o.plan.store_is_typed);
     EXPECT_EQ(o.seed, 9U);
   }
 }
 
 TEST_F(EvaluationSourceTest, AFileIsScoredWholeAndReadLikeTheRunsData) {
   for (const char* data : {"other.csv", "data.csv"}) {
-    const Options o = parsed({path("run"), path(data)});
-    EXPECT_TRUE(o.whole);
-    EXPECT_FALSE(o.own);
-    EXPECT_EQ(o.seen, std::string(data) == "data.csv");
+    const EvaluateOptions o = parsed({path("run"), path(data)});
+    EXPECT_TRUE(o.plan.whole);
+    EXPECT_FALSE(o.plan.own);
+    EXPECT_EQ(o.plan.seen, std::string(data) == "data.csv");
     EXPECT_EQ(o.task->fields()[0].column, "review");
     EXPECT_EQ(o.prepare.max_length, 64);
     EXPECT_EQ(o.prepare.store, "");
@@ -81,20 +81,21 @@ TEST_F(EvaluationSourceTest, AFileIsScoredWholeAndReadLikeTheRunsData) {
 }
 
 TEST_F(EvaluationSourceTest, LabelsAndFieldsAreReadLikeTheRunsData) {
-  Options trained = parse_command_line({"data.csv", "--separator", "semicolon", "--trim-labels",
-                                        "--round-labels", "--dedupe", "--encoding", "latin-1"})
-                        .options;
+  TrainOptions trained = std::get<TrainOptions>(
+      parse_command_line({"data.csv", "--separator", "semicolon", "--trim-labels", "--round-labels",
+                          "--dedupe", "--encoding", "latin-1"})
+          .options);
   set(trained.settings, {"data", path("data.csv"), ""});
   for (const char* key : {"lr", "epochs", "steps", "dropout", "eval-every", "save-every"}) {
     set(trained.settings, {key, "", "default"});
   }
   write("run/config.yaml", settings_yaml(trained.settings));
-  const Options own = parsed({path("run")});
+  const EvaluateOptions own = parsed({path("run")});
   EXPECT_EQ(own.prepare.separator, ';');
   EXPECT_EQ(own.prepare.encoding, "iso-8859-1");
   EXPECT_EQ(own.task->fingerprint().size(), 2U);
   EXPECT_TRUE(own.prepare.dedupe);
-  const Options other = parsed({path("run"), path("other.csv")});
+  const EvaluateOptions other = parsed({path("run"), path("other.csv")});
   EXPECT_EQ(other.prepare.separator, ';');
   EXPECT_EQ(other.prepare.encoding, "iso-8859-1");
   EXPECT_EQ(other.task->fingerprint().size(), 2U);
@@ -102,9 +103,9 @@ TEST_F(EvaluationSourceTest, LabelsAndFieldsAreReadLikeTheRunsData) {
 }
 
 TEST_F(EvaluationSourceTest, ANewStoreOfTheRunsOwnDataHasTheModelsVocabulary) {
-  const Options o = parsed({path("run"), "--store", path("new.sqlite")});
-  EXPECT_TRUE(o.own);
-  EXPECT_TRUE(o.store_is_typed);
+  const EvaluateOptions o = parsed({path("run"), "--store", path("new.sqlite")});
+  EXPECT_TRUE(o.plan.own);
+  EXPECT_TRUE(o.plan.store_is_typed);
   EXPECT_EQ(o.prepare.store, path("new.sqlite"));
   EXPECT_EQ(o.prepare.vocabulary, path("run/model/vocab.txt"));
 }
@@ -113,13 +114,13 @@ TEST_F(EvaluationSourceTest, ACheckpointAndAModelBelongToTheirRun) {
   std::filesystem::create_directory_symlink("step-8", path("run/checkpoints/best"));
   for (const char* inside : {"run/model", "run/checkpoints/step-8", "run/checkpoints/best"}) {
     SCOPED_TRACE(inside);
-    const Options o = parsed({path(inside), path("other.csv")});
-    EXPECT_EQ(o.scored, path(inside));
-    EXPECT_TRUE(same(o.scored_run, path("run")));
-    EXPECT_TRUE(o.whole);
+    const EvaluateOptions o = parsed({path(inside), path("other.csv")});
+    EXPECT_EQ(o.plan.source.model, path(inside));
+    EXPECT_TRUE(same(o.plan.source.run, path("run")));
+    EXPECT_TRUE(o.plan.whole);
     EXPECT_EQ(o.prepare.max_length, 64);
     EXPECT_EQ(o.prepare.vocabulary, path(inside) + "/vocab.txt");
-    EXPECT_TRUE(parsed({path(inside)}).own);
+    EXPECT_TRUE(parsed({path(inside)}).plan.own);
   }
 }
 
@@ -136,12 +137,12 @@ TEST_F(EvaluationSourceTest, ACheckpointOfARunIsScoredOnTheRunsData) {
   for (const std::string& name :
        {std::string("best"), std::string("step-8"), path("run/checkpoints/step-8")}) {
     SCOPED_TRACE(name);
-    const Options o = parsed({path("run"), "--checkpoint", name});
-    EXPECT_TRUE(same(o.scored, path("run/checkpoints/step-8")));
-    EXPECT_EQ(o.scored_run, path("run"));
-    EXPECT_TRUE(o.own);
-    EXPECT_EQ(o.data, path("data.csv"));
-    EXPECT_EQ(o.prepare.vocabulary, o.scored + "/vocab.txt");
+    const EvaluateOptions o = parsed({path("run"), "--checkpoint", name});
+    EXPECT_TRUE(same(o.plan.source.model, path("run/checkpoints/step-8")));
+    EXPECT_EQ(o.plan.source.run, path("run"));
+    EXPECT_TRUE(o.plan.own);
+    EXPECT_EQ(o.prepare.source, path("data.csv"));
+    EXPECT_EQ(o.prepare.vocabulary, o.plan.source.model + "/vocab.txt");
   }
 }
 
@@ -161,22 +162,22 @@ TEST_F(EvaluationSourceTest, ACheckpointThatDoesNotExistIsRefusedWithThoseThatDo
 }
 
 TEST_F(EvaluationSourceTest, AnyOtherModelBelongsToNoRun) {
-  const Options o = parsed({path("model"), path("other.csv")});
-  EXPECT_EQ(o.scored_run, "");
-  EXPECT_TRUE(o.whole);
+  const EvaluateOptions o = parsed({path("model"), path("other.csv")});
+  EXPECT_EQ(o.plan.source.run, "");
+  EXPECT_TRUE(o.plan.whole);
   EXPECT_THAT(input_refusal([&] { (void)parsed({path("model")}); }),
               HasSubstr("2: DATA is missing, and "));
   // A file of another program beside a folder named model.
   write("config.yaml", "logging: true");
-  EXPECT_EQ(parsed({path("model"), path("other.csv")}).scored_run, "");
+  EXPECT_EQ(parsed({path("model"), path("other.csv")}).plan.source.run, "");
 }
 
 TEST_F(EvaluationSourceTest, TheCommandLineTakesPrecedence) {
   EXPECT_EQ(parsed({path("run"), "--text", "words"}).task->fields()[0].column, "words");
-  const Options divided = parsed({path("run"), path("other.csv"), "--split", "0.5,0,0.5"});
-  EXPECT_FALSE(divided.whole);
+  const EvaluateOptions divided = parsed({path("run"), path("other.csv"), "--split", "0.5,0,0.5"});
+  EXPECT_FALSE(divided.plan.whole);
   EXPECT_EQ(divided.prepare.split[2], 0.5);
-  EXPECT_FALSE(parsed({path("run"), path("s.sqlite"), "--on", "dev"}).whole);
+  EXPECT_FALSE(parsed({path("run"), path("s.sqlite"), "--on", "dev"}).plan.whole);
 }
 
 TEST_F(EvaluationSourceTest, ASplitOfAFileThatIsScoredWholeIsRefused) {

@@ -57,7 +57,7 @@ TEST(GoldenRun, ItsCheckpointIsReadAndWrittenAgainByteForByte) {
 
   const ModelSource source = find_model(kCheckpoint, *classify());
   Bert model(source.config, make_classifier_head, Precision::fp32, 7);
-  const Options options;
+  const RunSettings options;
   const auto optimizer = make_optimizer(model.parameters(), options);
   restore(kCheckpoint, model, optimizer.get());
   Snapshot snapshot(model, moment_names(options));

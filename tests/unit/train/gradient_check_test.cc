@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 class FaultsOfAStep : public test::SmallData {
  protected:
-  [[nodiscard]] TrainJob job(const SampleStore& store, const Options& options) const {
+  [[nodiscard]] TrainJob job(const SampleStore& store, const RunSettings& options) const {
     TrainJob job;
     job.store = store_path();
     job.rows = store.size(Split::train);
@@ -45,7 +45,7 @@ TEST_F(FaultsOfAStep, ABitThatDiffersNamesTheParameterAndTheRanks) {
 }
 
 TEST_F(FaultsOfAStep, AGradientThatDiffersIsNamedDuringTraining) {
-  Options options = test::SmallData::options();
+  RunSettings options = test::SmallData::options();
   options.check_gradients = 2;
   const auto train_with = [&](bool differ) {
     return bp::test::try_agreeing_ranks(2, [&](Communicator& world) {
@@ -68,7 +68,7 @@ TEST_F(FaultsOfAStep, AGradientThatDiffersIsNamedDuringTraining) {
 }
 
 TEST_F(FaultsOfAStep, AnomalyModeNamesTheFirstActivation) {
-  Options options = test::SmallData::options();
+  RunSettings options = test::SmallData::options();
   options.detect_anomaly = true;
   const auto train_with = [&](bool broken) {
     return bp::test::try_agreeing_ranks(2, [&](Communicator& world) {

@@ -50,7 +50,7 @@ std::vector<TraceLine> read_trace(const std::string& folder, int rank) {
 
 class Train : public test::SmallData {
  protected:
-  [[nodiscard]] TrainJob job(const SampleStore& store, const Options& options) const {
+  [[nodiscard]] TrainJob job(const SampleStore& store, const RunSettings& options) const {
     TrainJob job;
     job.store = store_path();
     job.rows = store.size(Split::train);
@@ -63,7 +63,7 @@ class Train : public test::SmallData {
     TrainResult train;
     Counters comm;  // of all collectives of the world
   };
-  Result train_on(int ranks, const Options& options, double dropout) {
+  Result train_on(int ranks, const RunSettings& options, double dropout) {
     Result result;
     bp::test::run_ranks(ranks, [&](Communicator& world) {
       const SampleStore store = SampleStore::open(store_path());
@@ -93,7 +93,7 @@ struct Layout {
 };
 
 TEST_F(Train, LayoutsOfTheSameSamplesTrainTheSameModelEvenWithDropout) {
-  Options options = test::SmallData::options();
+  RunSettings options = test::SmallData::options();
   options.trace = path("one");
   options.batch = 32;
   const Result one = train_on(1, options, 0.2);
@@ -122,7 +122,7 @@ TEST_F(Train, LayoutsOfTheSameSamplesTrainTheSameModelEvenWithDropout) {
 
 // With a trace every step reads all weights, so that no update can be deferred.
 TEST_F(Train, DeferredUpdatesOfWordsChangeNoBit) {
-  Options options = test::SmallData::options();
+  RunSettings options = test::SmallData::options();
   options.steps = 60;
   options.eval_every = 25;
   for (const int ranks : {1, 2}) {
@@ -158,7 +158,7 @@ TEST_F(Train, UsesEveryRowOncePerEpochOnAnyNumberOfRanks) {
     }
   }
   ASSERT_EQ(every_row.size(), 120U);
-  Options options = test::SmallData::options();
+  RunSettings options = test::SmallData::options();
   options.steps = 0;
   options.epochs = 3;
   options.batch = 7;  // the last step of an epoch is short: 120 = 3 * 35 + 15, for five ranks
@@ -180,7 +180,7 @@ TEST_F(Train, UsesEveryRowOncePerEpochOnAnyNumberOfRanks) {
 }
 
 TEST_F(Train, LearnsAndRecordsItInMetrics) {
-  Options options = test::SmallData::options();
+  RunSettings options = test::SmallData::options();
   options.steps = 60;
   options.lr = 1e-2;
   options.warmup = 0.1;
@@ -199,7 +199,7 @@ TEST_F(Train, LearnsAndRecordsItInMetrics) {
 // The distance from what a wire that does not round trains. The rounding of the sums of ranks,
 // which is not fed back, stays.
 TEST_F(Train, ErrorFeedbackMakesANarrowWireRoundLessOverManySteps) {
-  Options options = test::SmallData::options();
+  RunSettings options = test::SmallData::options();
   options.optimizer = "sgd";  // adds up gradients, and so their errors
   options.lr = 0.1;
   options.steps = 160;
@@ -265,7 +265,7 @@ std::string end_of_both(const std::function<void(Communicator&)>& body) {
 }
 
 TEST_F(Train, AGradientThatIsNotFiniteEndsTheRunAndNamesTheStep) {
-  Options options = test::SmallData::options();
+  RunSettings options = test::SmallData::options();
   options.lr = 1e30;
   options.clip = 0;
   const std::string error = end_of_both([&](Communicator& world) {
@@ -278,7 +278,7 @@ TEST_F(Train, AGradientThatIsNotFiniteEndsTheRunAndNamesTheStep) {
 }
 
 TEST_F(Train, ALossThatIsNaNRecordsItsSamplesAndTensors) {
-  Options options = test::SmallData::options();
+  RunSettings options = test::SmallData::options();
   options.run = path("run");
   const std::string error = end_of_both([&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
@@ -322,7 +322,7 @@ TEST_F(Train, ALossThatIsNaNRecordsItsSamplesAndTensors) {
 }
 
 TEST_F(Train, ASignalEndsTheRunAtTheStep) {
-  Options options = test::SmallData::options();
+  RunSettings options = test::SmallData::options();
   options.steps = 1000;
   options.eval_every = 3;
   for (const int number : {SIGTERM, SIGUSR1, SIGUSR2}) {
@@ -343,7 +343,7 @@ TEST_F(Train, ASignalEndsTheRunAtTheStep) {
 }
 
 TEST_F(Train, TheStopFileEndsTheRunOnAllRanks) {
-  Options options = test::SmallData::options();
+  RunSettings options = test::SmallData::options();
   options.steps = 1000;
   options.eval_every = 3;
   std::atomic<std::int64_t> ends{0};

@@ -66,8 +66,8 @@ class LossScalingInTraining : public test::SmallData {
     std::string error;  // of both ranks
   };
 
-  static Options options() {
-    Options options = test::SmallData::options();
+  static RunSettings options() {
+    RunSettings options = test::SmallData::options();
     options.steps = 12;
     options.save_every = every_steps(1);
     options.warmup = 0.3;
@@ -75,7 +75,7 @@ class LossScalingInTraining : public test::SmallData {
     return options;
   }
 
-  Result train_part(const Part& part, Options options) {
+  Result train_part(const Part& part, RunSettings options) {
     options.run = path(part.run);
     std::filesystem::create_directories(options.run);
     Result result;
@@ -137,7 +137,7 @@ class LossScalingInTraining : public test::SmallData {
 };
 
 TEST_F(LossScalingInTraining, APowerOfTwoChangesNoBits) {
-  Options plain = options();
+  RunSettings plain = options();
   plain.loss_scale = 0;
   const Result without = train_part({.run = "plain"}, plain);
   const Result with = train_part({.run = "scaled"}, options());
@@ -198,7 +198,7 @@ TEST_F(LossScalingInTraining, ARunResumesBitForBitAcrossASkippedStep) {
 
 // The scale falls from 2^40 until the gradients fit into f16, which takes more than 20 steps.
 TEST_F(LossScalingInTraining, AHugeScaleFallsUntilTheGradientFits) {
-  Options huge = options();
+  RunSettings huge = options();
   huge.steps = 48;
   huge.save_every = every_steps(1000);
   huge.loss_scale = 0x1p40;
@@ -220,7 +220,7 @@ TEST_F(LossScalingInTraining, AHugeScaleFallsUntilTheGradientFits) {
 
 // A loss that is NaN in every step: the scale falls to 1 in 16 steps, and 4 more are tried.
 TEST_F(LossScalingInTraining, TwentyInARowAtTheScaleOneEndTheRun) {
-  Options never = options();
+  RunSettings never = options();
   never.steps = 60;
   std::set<int> all;
   for (int step = 3; step <= 60; ++step) all.insert(step);
@@ -236,7 +236,7 @@ TEST_F(LossScalingInTraining, TwentyInARowAtTheScaleOneEndTheRun) {
 }
 
 TEST_F(LossScalingInTraining, ALossThatIsNotFiniteEndsARunWithoutIt) {
-  Options plain = options();
+  RunSettings plain = options();
   plain.loss_scale = 0;
   plain.wire = DataType::f16;
   const std::string error =

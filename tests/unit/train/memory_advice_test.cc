@@ -25,7 +25,7 @@ StepBatches batches() {
 }
 
 TEST(MemoryAdvice, NamesTheBatchAndASmallerOne) {
-  Options options;
+  RunSettings options;
   options.batch = 32;
   options.accumulate = 2;
   const auto fail = [](const auto& error) { return [&error] { throw error; }; };
@@ -48,7 +48,7 @@ TEST(MemoryAdvice, NamesTheBatchAndASmallerOne) {
 
 TEST(MemoryAdvice, LeavesOtherErrorsAlone) {
   EXPECT_THROW(
-      advise_on_memory(batches(), Options(), [] { throw std::runtime_error("shapes differ"); }),
+      advise_on_memory(batches(), RunSettings(), [] { throw std::runtime_error("shapes differ"); }),
       std::runtime_error);
 }
 
@@ -57,7 +57,7 @@ TEST(MemoryAdvice, AnotherRanksMemoryIsNotThisOnes) {
   for (const ErrorCode code : {ErrorCode::peer_lost, ErrorCode::aborted}) {
     const Error error(code, "rank 1 has failed: out of memory at step 12");
     EXPECT_TRUE(is_of_another_rank(error));
-    EXPECT_THROW(advise_on_memory(batches(), Options(), [&] { throw error; }), Error);
+    EXPECT_THROW(advise_on_memory(batches(), RunSettings(), [&] { throw error; }), Error);
   }
   EXPECT_FALSE(is_of_another_rank(Error(ErrorCode::io, "out of memory")));
   EXPECT_FALSE(is_of_another_rank(std::bad_alloc()));

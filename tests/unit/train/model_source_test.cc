@@ -24,8 +24,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Options classify_options() {
-  Options options;
+RunSettings classify_options() {
+  RunSettings options;
   options.task = classify();
   return options;
 }
@@ -65,7 +65,7 @@ TEST_F(ModelSourceTest, PresetsAreFoundAndMisspellingsGetAHint) {
 
 TEST_F(ModelSourceTest, FromScratchFitsTheVocabulary) {
   const SampleStore store = SampleStore::open(store_path());
-  Options options = classify_options();
+  RunSettings options = classify_options();
   options.dropout = 0.3;
   const auto model = make_model(find_model("tiny", *classify()), options, store, log_);
   EXPECT_EQ(model->config().vocabulary, static_cast<int>(store.vocabulary().size()));
@@ -204,18 +204,18 @@ TEST_F(ModelSourceTest, TheVocabularyMustBeThatOfTheModel) {
   std::filesystem::remove(path("model/vocab.txt"));
   const ModelSource without = find_model(folder, *classify());
   EXPECT_NO_THROW(check_samples(store, without, *classify()));
-  Options options;
-  options.data = "data.csv";
-  EXPECT_THAT(refusal(2, [&] { prepare_for(without, options); }), HasSubstr("no vocab.txt in"));
-  options.prepare.vocabulary = "named.txt";
-  EXPECT_NO_THROW(prepare_for(without, options));
-  EXPECT_TRUE(options.prepare.lower_case);
+  JobData data;
+  data.prepare.source = "data.csv";
+  EXPECT_THAT(refusal(2, [&] { prepare_for(without, data); }), HasSubstr("no vocab.txt in"));
+  data.prepare.vocabulary = "named.txt";
+  EXPECT_NO_THROW(prepare_for(without, data));
+  EXPECT_TRUE(data.prepare.lower_case);
 
-  options.prepare.lower_case = false;  // --cased
-  EXPECT_THAT(refusal(2, [&] { prepare_for(without, options); }),
+  data.prepare.lower_case = false;  // --cased
+  EXPECT_THAT(refusal(2, [&] { prepare_for(without, data); }),
               HasSubstr("was trained in lower case | leave out --cased"));
-  EXPECT_NO_THROW(prepare_for(find_model("tiny", *classify()), options));
-  EXPECT_FALSE(options.prepare.lower_case);
+  EXPECT_NO_THROW(prepare_for(find_model("tiny", *classify()), data));
+  EXPECT_FALSE(data.prepare.lower_case);
 }
 
 TEST_F(ModelSourceTest, UnreadableWeightsAreRefusedAndNotInitialized) {

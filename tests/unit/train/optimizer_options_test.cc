@@ -13,10 +13,10 @@ namespace {
 using ::testing::Contains;
 using ::testing::Pair;
 
-Options chosen(const std::vector<std::string>& more) {
+TrainOptions chosen(const std::vector<std::string>& more) {
   std::vector<std::string> arguments = {"data.csv"};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  return parse_command_line(arguments).options;
+  return std::get<TrainOptions>(parse_command_line(arguments).options);
 }
 
 std::string optimizer_refusal(const std::vector<std::string>& more) {

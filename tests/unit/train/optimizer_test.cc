@@ -36,7 +36,7 @@ double decay_of(const torch::optim::OptimizerParamGroup& group) {
 }
 
 TEST(Optimizer, DecaysMatricesButNoBiasesAndNorms) {
-  Options options;
+  RunSettings options;
   options.weight_decay = 0.25;
   const NamedParameters all = parameters();
   const auto optimizer = make_optimizer(all, options);
@@ -52,7 +52,7 @@ TEST(Optimizer, DecaysMatricesButNoBiasesAndNorms) {
 
 // The rate of each layer is half of that of the layer above.
 TEST(Optimizer, TheRateOfALayerFollowsTheFormula) {
-  Options options;
+  RunSettings options;
   options.layer_decay = 0.5;
   options.weight_decay = 0;
   options.optimizer = "sgd";
@@ -103,7 +103,7 @@ TEST(Optimizer, TheLearningRateIsThatOfAllGroups) {
 }
 
 TEST(Optimizer, ItsStateMovesToAnotherOne) {
-  const Options options;
+  const RunSettings options;
   EXPECT_THAT(moment_names(options), ElementsAre("exp_avg", "exp_avg_sq"));
   const NamedParameters all = parameters();
   const auto optimizer = make_optimizer(all, options);

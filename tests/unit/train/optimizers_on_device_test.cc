@@ -44,7 +44,7 @@ class OptimizersOnDevice : public ::testing::TestWithParam<OptimizerCase> {
     return side;
   }
   static void add_optimizer(Side& side) {
-    Options options;
+    RunSettings options;
     options.optimizer = GetParam().name;
     options.momentum = GetParam().momentum;
     options.weight_decay = 0.1;

@@ -27,8 +27,8 @@ struct OptimizerCase {
 };
 void PrintTo(const OptimizerCase& one, std::ostream* out) { *out << one.name; }
 
-Options options_of(const OptimizerCase& one) {
-  Options options;
+RunSettings options_of(const OptimizerCase& one) {
+  RunSettings options;
   options.optimizer = one.optimizer;
   options.weight_decay = 0.1;
   options.beta1 = one.numbers.beta1;

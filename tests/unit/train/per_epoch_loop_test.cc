@@ -26,7 +26,7 @@ using ::testing::ElementsAre;
 class PerEpochLoop : public test::SmallData {
  protected:
   // Returns rank 0's parameters. Writes metrics.jsonl.
-  std::vector<at::Tensor> train_on(int ranks, const Options& options) {
+  std::vector<at::Tensor> train_on(int ranks, const RunSettings& options) {
     std::vector<at::Tensor> parameters;
     bp::test::run_ranks(ranks, [&](Communicator& world) {
       const SampleStore store = SampleStore::open(store_path());
@@ -50,8 +50,8 @@ class PerEpochLoop : public test::SmallData {
   [[nodiscard]] std::vector<StepRecord> records() const {
     return read_metrics(path("metrics.jsonl")).steps;
   }
-  static Options by_epochs(double epochs) {
-    Options options = test::SmallData::options();
+  static RunSettings by_epochs(double epochs) {
+    RunSettings options = test::SmallData::options();
     options.steps = 0;
     options.epochs = epochs;
     return options;
@@ -60,7 +60,7 @@ class PerEpochLoop : public test::SmallData {
 
 // fairseq's lists came into force an epoch too late.
 TEST_F(PerEpochLoop, ListsOfMicroBatchesAndRatesAreNotShiftedByOne) {
-  Options options = by_epochs(4);
+  RunSettings options = by_epochs(4);
   options.schedule = "constant";
   options.accumulate = PerEpoch(std::vector{1, 3, 5});
   options.lr = PerEpoch(std::vector{1e-3, 5e-4, 1e-4});
@@ -87,7 +87,7 @@ struct Shared {
 };
 
 TEST_F(PerEpochLoop, LayoutsTrainTheSameModel) {
-  Options options = by_epochs(2);
+  RunSettings options = by_epochs(2);
   options.max_tokens = 40;
   options.curriculum = 0.5;
   options.group_lengths = 8;
@@ -112,7 +112,7 @@ TEST_F(PerEpochLoop, LayoutsTrainTheSameModel) {
 
 // The model has two layers, so its parts are at the distances 0 (head), 1, 2 and 3 (embeddings).
 TEST_F(PerEpochLoop, LayersAreUnfrozenFromTheTopDown) {
-  Options options = test::SmallData::options();
+  RunSettings options = test::SmallData::options();
   options.schedule = "constant";
   options.unfreeze_every = every_steps(3);
   options.steps = 1;
@@ -131,7 +131,7 @@ TEST_F(PerEpochLoop, LayersAreUnfrozenFromTheTopDown) {
 }
 
 TEST_F(PerEpochLoop, TheMeanOfTheLastWeightsIsTheModel) {
-  Options options = test::SmallData::options();
+  RunSettings options = test::SmallData::options();
   options.schedule = "constant";
   std::vector<at::Tensor> mean;
   for (const int steps : {7, 8}) {

@@ -53,7 +53,8 @@ class RecomputeTest : public test::SmallData {
     return deep;
   }
   // Returns the parameters after a few steps.
-  std::vector<at::Tensor> trained(const Options& options, const Regularization& regularization) {
+  std::vector<at::Tensor> trained(const RunSettings& options,
+                                  const Regularization& regularization) {
     std::vector<at::Tensor> parameters;
     bp::test::run_ranks(1, [&](Communicator& world) {
       const SampleStore store = SampleStore::open(store_path());
@@ -77,7 +78,7 @@ class RecomputeTest : public test::SmallData {
 };
 
 TEST_F(RecomputeTest, ChangesNoBitOfTheModel) {
-  Options options = test::SmallData::options();
+  RunSettings options = test::SmallData::options();
   options.steps = 2;
   Regularization with_two_passes;
   with_two_passes.r_drop = 1;

@@ -39,7 +39,7 @@ class ResumeLoop : public test::SmallData {
     int evaluations = 0;
   };
 
-  Result train_part(const Part& part, const Options& options) {
+  Result train_part(const Part& part, const RunSettings& options) {
     Result result;
     std::atomic<int> evaluations{0};
     std::filesystem::create_directories(path(part.run));
@@ -99,8 +99,8 @@ class ResumeLoop : public test::SmallData {
       std::filesystem::remove_all(path(concat(run, "/checkpoints/step-", later)));
     }
   }
-  static Options short_run() {
-    Options options = test::SmallData::options();
+  static RunSettings short_run() {
+    RunSettings options = test::SmallData::options();
     options.steps = 0;
     options.epochs = 2;  // 120 rows in 8 steps per epoch: 7 of 16 rows and one of 8
     options.warmup = 0.2;
@@ -117,7 +117,7 @@ class ResumeLoop : public test::SmallData {
 
 // A checkpoint has no residuals, so the run that saves it drops its own.
 TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRunWithErrorFeedback) {
-  Options options = short_run();
+  RunSettings options = short_run();
   options.wire = DataType::bf16;
   const Result without = train_part({.ranks = 2, .run = "without"}, options);
   options.error_feedback = true;
@@ -140,7 +140,7 @@ TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRunWithErrorFeedback) {
 
 TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRun) {
   for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16}) {
-    Options options = short_run();
+    RunSettings options = short_run();
     options.precision = precision;
     options.loss_scale = default_loss_scale(precision);
     const std::string run = concat("precision-", static_cast<int>(precision));
@@ -171,7 +171,7 @@ TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRun) {
 
 // The mean of weights begins after the first of these checkpoints, and the last layer in between.
 TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRunWithWhatDependsOnThePlace) {
-  Options options = short_run();
+  RunSettings options = short_run();
   options.max_tokens = 24;
   options.curriculum = 0.5;
   options.group_lengths = 8;
@@ -199,7 +199,7 @@ TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRunWithWhatDependsOnThePlace) {
 TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRunWithEachOptimizer) {
   for (const char* name : {"adam", "sgd", "lion", "lamb", "adadelta"}) {
     SCOPED_TRACE(name);
-    Options options = short_run();
+    RunSettings options = short_run();
     options.epochs = 1;
     options.optimizer = name;
     if (options.optimizer == "sgd") options.momentum = 0.9;
@@ -211,7 +211,7 @@ TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRunWithEachOptimizer) {
 }
 
 TEST_F(ResumeLoop, SavesWhenDueAndWhenDevIsTheBest) {
-  Options options = short_run();
+  RunSettings options = short_run();
   options.save_every = every_steps(6);
   options.eval_every = 4;
   (void)train_part({.ranks = 1, .run = "run"}, options);  // 15 steps of 8 rows per epoch
@@ -228,7 +228,7 @@ TEST_F(ResumeLoop, SavesWhenDueAndWhenDevIsTheBest) {
 }
 
 TEST_F(ResumeLoop, SavesWhenDevIsAmongTheBest) {
-  Options options = short_run();
+  RunSettings options = short_run();
   options.save_every = every_steps(100);
   options.eval_every = 4;
   options.keep_best = 3;
@@ -243,7 +243,7 @@ TEST_F(ResumeLoop, SavesWhenDevIsAmongTheBest) {
 }
 
 TEST_F(ResumeLoop, FourRanksThenTwoThenOneUseEachRowOncePerEpoch) {
-  Options options = short_run();
+  RunSettings options = short_run();
   options.batch = 4;
   options.save_every = every_steps(3);
   options.trace = path("trace");
@@ -271,7 +271,7 @@ TEST_F(ResumeLoop, FourRanksThenTwoThenOneUseEachRowOncePerEpoch) {
 }
 
 TEST_F(ResumeLoop, AStopSavesAndADueEvaluationHappensAfterResuming) {
-  Options options = short_run();
+  RunSettings options = short_run();
   options.eval_every = 4;
   const Result whole = train_part({.ranks = 2, .run = "whole"}, options);
   EXPECT_EQ(whole.evaluations, 4);

@@ -39,13 +39,12 @@ TEST(ScaleWorlds, AreTheHostsOfBprun) {
 }
 
 TEST(ScaleWorlds, AreRefusedBeforeAnythingStarts) {
-  const Options options =
+  const auto options = std::get<ScaleOptions>(
       parse_command_line({"scale", "x.csv", "-H", "a,b", "--worlds", "1,3+1", "--batch", "8"})
-          .options;
-  EXPECT_EQ(options.action, Action::scale);
+          .options);
   EXPECT_EQ(options.hosts, "a,b");
   EXPECT_THAT(options.worlds, ElementsAre("1", "3+1"));
-  EXPECT_EQ(options.batch, 8);
+  EXPECT_EQ(options.training.batch, 8);
   EXPECT_THROW((void)parse_command_line({"scale", "x.csv", "--worlds", "1,x"}), InputError);
 }
 

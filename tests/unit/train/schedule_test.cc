@@ -43,7 +43,7 @@ TEST(Schedule, InterpolatesBetweenTwoSteps) {
 
 TEST(Schedule, HasOneOfSeveralShapes) {
   const Sampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 10});
-  Options options;
+  RunSettings options;
   options.steps = 8;
   options.warmup = 0.5;
   options.extensions.schedules = {{"root", [](double left) { return std::sqrt(left); }}};
@@ -80,7 +80,7 @@ class ScheduleOptions : public ::testing::Test {
     for (const double step : steps) all.push_back(learning_rate(schedule, step));
     return all;
   }
-  Options options_;
+  RunSettings options_;
 };
 
 TEST_F(ScheduleOptions, APolynomialFallsToItsEnd) {
@@ -225,7 +225,8 @@ TEST_F(ScheduleOptions, WithoutEffectAreRefused) {
   const auto settings_with = [](const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {"data.csv"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    return value_of(parse_command_line(arguments).options.settings, "warmup");
+    return value_of(std::get<TrainOptions>(parse_command_line(arguments).options).settings,
+                    "warmup");
   };
   EXPECT_EQ(settings_with({}), "0.1") << "a resumed run compares it with that of its checkpoint";
   EXPECT_EQ(settings_with({"--warmup", "0.5e"}), "0.5e");
@@ -249,9 +250,11 @@ TEST_F(ScheduleOptions, WithoutEffectAreRefused) {
             "options");
   EXPECT_EQ(refusal({"--schedule", "polynomial", "--lr", "0.001", "--end-lr", "0.01"}),
             "2: --end-lr 0.01 is above --lr 0.001 | the rate falls from --lr to --end-lr");
-  EXPECT_EQ(parse_command_line({"data.csv", "--schedule", "polynomial", "--end-lr", "1e-5"})
-                .options.end_lr,
-            1e-5);
+  EXPECT_EQ(
+      std::get<TrainOptions>(
+          parse_command_line({"data.csv", "--schedule", "polynomial", "--end-lr", "1e-5"}).options)
+          .end_lr,
+      1e-5);
 }
 
 TEST(Schedule, DefaultsDependOnTheModel) {
@@ -262,7 +265,7 @@ TEST(Schedule, DefaultsDependOnTheModel) {
 
 TEST(TotalSteps, AreStepsOrEpochs) {
   const Sampler sampler({.rows = 100, .seed = 1, .ranks = 2, .batch = 5});
-  Options options;
+  RunSettings options;
   options.epochs = 3;
   EXPECT_EQ(total_steps(options, sampler, 0, {}), 30);
   EXPECT_EQ(total_steps(options, sampler, 12, {1, 20}), 30);

@@ -30,7 +30,7 @@ class SharedData : public testing::Test {
       std::filesystem::create_directory(scratch_.path(concat("host-", host)));
     }
     write_rows(300);
-    options_.data = scratch_.path("r.csv");
+    options_.prepare.source = scratch_.path("r.csv");
     options_.prepare.task = classify();
     options_.prepare.vocabulary_size = 100;
   }
@@ -51,13 +51,13 @@ class SharedData : public testing::Test {
         5,
         [&](Communicator& world) {
           const int host = world.topology().host();
-          Options options = options_;
-          if (options.data.ends_with(".csv")) {
+          JobData options = options_;
+          if (options.prepare.source.ends_with(".csv")) {
             options.prepare.store = store(host);
           }
-          if (options.data == "store.sqlite") {
-            options.data = store(host);
-            options.data_is_store = true;
+          if (options.prepare.source == "store.sqlite") {
+            options.prepare.source = store(host);
+            options.is_store = true;
           }
           const std::string path = prepare_everywhere(world, options, [&](const std::string& line) {
             const std::lock_guard lock(mutex_);
@@ -79,7 +79,7 @@ class SharedData : public testing::Test {
   }
 
   Scratch scratch_;
-  Options options_;
+  JobData options_;
   std::mutex mutex_;
   std::vector<std::string> messages_;
 };
@@ -93,8 +93,9 @@ TEST_F(SharedData, OnlyTheHostOfRank0HasToSeeThatATokenFileIsNoStore) {
   make_token_file(scratch_.path("host-0/old.sqlite"), kLabelsTable);
   const auto kind = [&](const std::string& name) {
     return [&, name](Communicator& world) {
-      const std::string path = scratch_.path(concat("host-", world.topology().host(), "/", name));
-      EXPECT_EQ(is_store_everywhere(world, path), name == "new.sqlite") << world.rank();
+      DataOptions options;
+      options.prepare.source = scratch_.path(concat("host-", world.topology().host(), "/", name));
+      EXPECT_EQ(job_data(world, options).is_store, name == "new.sqlite") << world.rank();
     };
   };
   for (const char* name : {"old.sqlite", "new.sqlite", "r.csv"}) {
@@ -108,9 +109,9 @@ TEST_F(SharedData, AHostWithAnotherStoreIsNamed) {
   std::filesystem::remove(store(2));
   options_.prepare.store = store(2);
   PrepareOptions other = options_.prepare;
-  other.source = options_.data;
+  other.source = options_.prepare.source;
   (void)prepare(other, [](const std::string&) {});
-  options_.data = "store.sqlite";
+  options_.prepare.source = "store.sqlite";
   EXPECT_THAT(errors(),
               Contains(HasSubstr("the store of host 2 (rank 3) does not hold the same samples as "
                                  "that of host 0 (rank 0)")));
@@ -119,7 +120,7 @@ TEST_F(SharedData, AHostWithAnotherStoreIsNamed) {
 TEST_F(SharedData, AHostWithoutTheStoreIsNamed) {
   ASSERT_THAT(errors(), Each(""));
   std::filesystem::remove(store(1));
-  options_.data = "store.sqlite";
+  options_.prepare.source = "store.sqlite";
   EXPECT_THAT(errors(), Contains(AllOf(HasSubstr("on host 1, cannot open the store "),
                                        HasSubstr("No such file"))));
 }
@@ -131,7 +132,7 @@ TEST_F(SharedData, ADamagedStoreIsFoundOnTheHostThatHasIt) {
   ASSERT_NE(text, std::string::npos);
   bytes[text] = 'S';
   scratch_.write("host-2/r.sqlite", bytes);
-  options_.data = "store.sqlite";
+  options_.prepare.source = "store.sqlite";
   EXPECT_THAT(errors(), Contains(AllOf(HasSubstr("host-2/r.sqlite is damaged: its content is not "
                                                  "what was written"))));
 }
@@ -166,7 +167,7 @@ TEST_F(SharedData, StagingAPreparedStoreNeedsNoSourceOnTheOtherHosts) {
   std::filesystem::remove_all(scratch_.path("host-1"));
   std::filesystem::remove(store(2));
   options_.stage = true;
-  options_.data = "store.sqlite";
+  options_.prepare.source = "store.sqlite";
   EXPECT_THAT(errors(), Each(""));
   EXPECT_EQ(read_file(store(1)) == read_file(store(0)), true);
   EXPECT_EQ(read_file(store(2)) == read_file(store(0)), true);
@@ -182,7 +183,7 @@ TEST_F(SharedData, StagingOverwritesOnlyStores) {
 
 TEST_F(SharedData, RebuildOfAStoreWithoutItsTextIsRefused) {
   ASSERT_THAT(errors(), Each(""));
-  options_.data = "store.sqlite";
+  options_.prepare.source = "store.sqlite";
   options_.prepare.rebuild = true;
   EXPECT_THAT(errors(), Contains(HasSubstr("--rebuild needs the text file")));
 }

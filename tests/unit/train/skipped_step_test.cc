@@ -44,8 +44,8 @@ class SkippedStep : public test::SmallData {
     TrainResult train;
   };
 
-  static Options options() {
-    Options options = test::SmallData::options();
+  static RunSettings options() {
+    RunSettings options = test::SmallData::options();
     options.steps = 12;
     options.eval_every = 1;
     options.save_every = every_steps(1);
@@ -73,7 +73,7 @@ class SkippedStep : public test::SmallData {
   // Makes the weights huge before the first bad step and undoes that after the last one. It does so
   // in the evaluations, which follow each step, because only there a test can reach the weights.
   Result train_part(const Part& part) {
-    Options options = SkippedStep::options();
+    RunSettings options = SkippedStep::options();
     options.wire = part.wire;
     options.run = path(part.run);
     Result result;
@@ -200,7 +200,7 @@ std::string end_of_both_ranks(const std::function<void(Communicator&)>& body) {
 }
 
 TEST_F(SkippedStep, TwentyInARowEndTheRunWithTheirSamples) {
-  Options options = SkippedStep::options();
+  RunSettings options = SkippedStep::options();
   options.steps = 100;
   options.wire = DataType::f16;
   options.run = path("run");
@@ -225,7 +225,7 @@ TEST_F(SkippedStep, TwentyInARowEndTheRunWithTheirSamples) {
 }
 
 TEST_F(SkippedStep, IsAnErrorOnAWireThatDoesNotRound) {
-  Options options = SkippedStep::options();
+  RunSettings options = SkippedStep::options();
   const std::string error = end_of_both_ranks([&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
     Bert model(config(store, 0), make_classifier_head, Precision::fp32, 1);

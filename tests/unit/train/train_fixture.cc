@@ -49,8 +49,8 @@ BertConfig SmallData::config(const SampleStore& store, double dropout) {
   return config;
 }
 
-Options SmallData::options() {
-  Options options;
+RunSettings SmallData::options() {
+  RunSettings options;
   options.batch = 8;
   options.steps = 20;
   options.lr = 1e-3;

@@ -24,7 +24,7 @@ class SmallData : public ::testing::Test {
 
   // A model with two layers and a hidden size of 16.
   [[nodiscard]] static BertConfig config(const SampleStore& store, double dropout);
-  [[nodiscard]] static Options options();
+  [[nodiscard]] static RunSettings options();
 
  private:
   std::string folder_;

@@ -1,3 +1,4 @@
+// The commands that start bprun: scale and sweep.
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -18,9 +19,8 @@
 
 #include "base/text.h"
 #include "bp/environment.h"
-#include "trainer/commands/bprun_program.h"
+#include "trainer/commands/answer.h"
 #include "trainer/commands/commands.h"
-#include "trainer/commands/results.h"
 #include "trainer/commands/scale_worlds.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/stop_signals.h"
@@ -29,6 +29,8 @@
 #include "trainer/runs/estimate.h"
 #include "trainer/runs/scaling.h"
 #include "trainer/share/temporary_folder.h"
+#include "trainer/tasks/choose_metric.h"
+#include "trainer/tasks/tasks.h"
 
 namespace bp::trainer {
 namespace {
@@ -37,6 +39,32 @@ namespace fs = std::filesystem;
 
 // What a job of bprun may take to end after it was asked to, before it is killed.
 constexpr std::chrono::seconds kMostGrace{60};
+
+fs::path this_program() {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored);
+}
+
+// Returns bprun beside this program, or its name to be looked up in PATH.
+std::string bprun_program() {
+  std::error_code ignored;
+  const fs::path beside = this_program().parent_path() / "bprun";
+  return fs::exists(beside, ignored) ? beside.string() : "bprun";
+}
+
+// Returns the words as execvp() takes them; they must outlive the result.
+std::vector<char*> argv_of(std::vector<std::string>& words) {
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  return argv;
+}
+
+[[noreturn]] void refuse_start(const std::string& program, int error) {
+  throw InputError(error == ENOENT ? 127 : 126,
+                   concat("cannot start ", program, ": ", error_text(error)),
+                   "bprun must be beside bert_train or in PATH");
+}
 
 std::string file_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -58,9 +86,7 @@ std::string last_lines(const std::string& path) {
 // Starts a program whose output goes to the file `log`. It has a process group of its own: Ctrl-C
 // reaches this process only, which asks the program to end once; a second request would kill it.
 pid_t start(std::vector<std::string> words, const std::string& log) {
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = argv_of(words);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -75,11 +101,7 @@ pid_t start(std::vector<std::string> words, const std::string& log) {
   const int error = ::posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environ);
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) {
-    throw InputError(error == ENOENT ? 127 : 126,
-                     concat("cannot start ", words.front(), ": ", error_text(error)),
-                     "bprun must be beside bert_train or in PATH");
-  }
+  if (error != 0) refuse_start(words.front(), error);
   return child;
 }
 
@@ -105,21 +127,19 @@ int wait_for(pid_t child) {
 }
 
 MeasuredWorld measure_world(const std::string& world,
-                            const Options& options,
+                            const ScaleOptions& options,
                             const std::string& folder) {
-  std::error_code ignored;
-  const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
   const std::string log = folder + "/log";
   const std::string figures = folder + "/figures.json";
-  std::vector<std::string> words{bprun_program(self),
+  std::vector<std::string> words{bprun_program(),
                                  "-q",
                                  "--prefix",
                                  "none",
                                  "-H",
                                  hosts_of_world(world, options.hosts),
-                                 self.string(),
+                                 this_program().string(),
                                  "estimate"};
-  const std::vector<std::string> own = arguments_of_world(options.arguments);
+  const std::vector<std::string> own = arguments_of_world(options.training.arguments);
   words.insert(words.end(), own.begin(), own.end());
   words.insert(words.end(), {"--out", figures});
   const int code = wait_for(start(words, log));
@@ -135,20 +155,21 @@ MeasuredWorld measure_world(const std::string& world,
   return measured;
 }
 
-void write_scaling(const std::vector<ScalingRow>& rows, const Options& options) {
+void write_scaling(const std::vector<ScalingRow>& rows, const ScaleOptions& options) {
   if (options.out.empty()) return;
+  const TrainOptions& training = options.training;
   write_whole_file(options.out + "/scaling.csv", scaling_csv(rows));
   write_whole_file(options.out + "/scaling.html",
-                   scaling_page(rows, concat(options.data, ", model ", options.model,
-                                             ", batches of ", options.batch, " x ",
-                                             options.accumulate.first(), " for each rank")));
+                   scaling_page(rows, concat(training.prepare.source, ", model ", training.model,
+                                             ", batches of ", training.batch, " x ",
+                                             training.accumulate.first(), " for each rank")));
   print_line("table  " + options.out + "/scaling.csv");
   print_line("page   " + options.out + "/scaling.html");
 }
 
 }  // namespace
 
-int run_scale(Communicator& world, const Options& options) {
+int run_command(Communicator& world, const ScaleOptions& options) {
   const std::string launcher = Environment::current().launcher;
   if (world.size() > 1 || launcher != "none") {
     throw InputError(
@@ -175,6 +196,26 @@ int run_scale(Communicator& world, const Options& options) {
   print_text(terminal_text(scaling_table(rows), {.columns = columns_of_stdout()}));
   write_scaling(rows, options);
   return 0;
+}
+
+int run_command(const SweepOptions& options) {
+  if (Environment::current().topology.size() > 1) {
+    throw InputError(2, "bert_train sweep starts its trials through bprun itself",
+                     "run it once, without bprun or another launcher");
+  }
+  const TrainOptions& training = options.training;
+  const MainScore score =
+      choose_metric(make_task(*training.task)->metrics(), training.best_metric, training.task_name);
+  std::vector<std::string> words{bprun_program(), "sweep"};
+  words.insert(words.end(), options.words.begin(), options.words.end());
+  words.insert(words.end(),
+               {"--metric", concat("dev_", score.key), "--direction",
+                score.higher_is_better ? "max" : "min", "--", this_program().string()});
+  words.insert(words.end(), training.arguments.begin(), training.arguments.end());
+  const std::vector<char*> argv = argv_of(words);
+  std::fflush(nullptr);
+  ::execvp(argv[0], argv.data());
+  refuse_start(words.front(), errno);
 }
 
 }  // namespace bp::trainer
