@@ -10,6 +10,13 @@
 
 namespace bp {
 
+// The value of another option, without which an option has no effect and is refused.
+struct Need {
+  std::string option;                    // "lora"
+  std::string choice;                    // for the hint: "8", or what to choose if there are values
+  std::vector<std::string> values = {};  // it has one of these; none: any that is not off
+};
+
 struct Option {
   std::string name;  // "batch"; one letter: behind one dash; a positional argument is in capitals
   std::string letter = {};         // "q", for -q beside --quiet
@@ -32,11 +39,13 @@ struct Option {
   // who types such a name is told of this option.
   std::vector<std::string> others = {};
   OnResume on_resume = OnResume::free;
+  std::optional<Need> needs = {};
   std::vector<std::string> aliases = {};  // words that mean the same: {"-np", "--num-proc"}
 
   // Sets the option's target to what was given. Returns it as settings show it.
   std::function<std::string(const std::vector<std::string>&)> assign = {};
-  std::string now = {};  // its value as settings show it; may be empty
+  std::string usual = {};  // its default as settings show it; may be empty
+  std::string now = {};    // and its value
 
   [[nodiscard]] std::string spelled() const {  // "--batch", "-n", "DATA"
     return (positional ? "" : name.size() == 1 ? "-" : "--") + name;

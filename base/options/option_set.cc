@@ -82,7 +82,8 @@ Option& OptionSet::add(const OptionText& text,
   option.help = text.help;
   option.suggested = text.suggested;
   option.on_resume = on_resume_;
-  option.now = now;
+  option.needs = needs_;
+  option.usual = option.now = now;
   option.assign = std::move(assign);
   return option;
 }

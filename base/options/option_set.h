@@ -78,6 +78,8 @@ class OptionSet {
     on_resume_ = rule;
   }
   void on_resume(OnResume rule) { on_resume_ = rule; }
+  // Sets what the options need that are added after this call.
+  void needs(std::optional<Need> need) { needs_ = std::move(need); }
   // Replaces what --version prints, and the line of usage.
   void version(const std::string& text) { version_ = text; }
   void usage(const std::string& text) { usage_ = text; }
@@ -200,6 +202,7 @@ class OptionSet {
   void take(const Option& option, const std::string& value);
   void take_positional(const std::vector<std::string>& words, std::size_t behind_dashes);
   void assign_all();
+  void check_needs() const;
   [[noreturn]] void refuse_unknown(const std::string& word) const;
   [[noreturn]] void refuse_value(const Option& option, const std::string& value) const;
 
@@ -210,6 +213,7 @@ class OptionSet {
   std::string usage_ = {};
   std::string group_ = "Options";
   OnResume on_resume_ = OnResume::free;
+  std::optional<Need> needs_ = {};
   bool ends_at_program_ = false;
   std::deque<Option> options_;  // rows stay where they are
   std::map<std::string, Given> given_;

@@ -67,6 +67,7 @@ std::string OptionSet::parse(const std::vector<std::string>& arguments) {
   }
   if (std::string text = take_words(arguments); !text.empty()) return text;
   assign_all();
+  check_needs();
   return "";
 }
 
@@ -171,6 +172,28 @@ void OptionSet::assign_all() {
       if (from.place.empty()) throw;
       throw InputError(error.exit_code(), concat(from.place, ": ", error.what()), error.hint());
     }
+  }
+}
+
+// A value of a file counts if it is not the default, because the config.yaml of a run has all
+// options, and if the command line does not set what the option needs.
+void OptionSet::check_needs() const {
+  for (const Option& option : options_) {
+    if (!option.needs || !given(option.name) || option.now == "false") continue;
+    const Need& need = *option.needs;
+    const Option& needed = *std::ranges::find(options_, need.option, &Option::name);
+    const bool of_file = !given_.contains(option.name);
+    if (of_file && (option.now == option.usual || given_.contains(needed.name))) continue;
+    if (need.values.empty()) {
+      if (!needed.now.empty() && needed.now != "0") continue;
+      throw InputError(
+          2, concat(option.spelled(), " has no effect without ", needed.spelled()),
+          concat("add ", needed.spelled(), " ", need.choice, ", or leave out ", option.spelled()));
+    }
+    if (std::ranges::count(need.values, needed.now) > 0) continue;
+    throw InputError(
+        2, concat(option.spelled(), " has no effect with ", needed.spelled(), " ", needed.now),
+        concat("leave it out, or choose ", need.choice));
   }
 }
 

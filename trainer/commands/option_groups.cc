@@ -53,6 +53,17 @@ std::string alternatives(const std::vector<std::string>& names) {
   return text;
 }
 
+Need of_schedules(const std::vector<std::string>& schedules) {
+  return {"schedule", "--schedule " + alternatives(schedules), schedules};
+}
+
+Need of_optimizers(const std::string& option) {
+  const std::vector<std::string> users = optimizers_with(option);
+  std::string names;
+  for (const std::string& name : users) names += (names.empty() ? "" : ", ") + name;
+  return {"optimizer", "an optimizer that uses it: " + names, users};
+}
+
 // 0.8,0.1,0.1, or without the last one, which is the rest.
 std::array<double, 3> parse_split(const std::string& text) {
   const auto refuse = [&] {
@@ -98,9 +109,11 @@ void add_early_stop_options(OptionSet& set, EarlyStopOptions& options) {
   set.number({"patience", "End after N evaluations in a row without an improvement; 0: never"},
              options.patience, 0, 1e9)
       .others = {"early-stopping-patience", "early-stopping"};
+  set.needs(Need{"patience", "3"});
   set.number({"min-improvement", "An improvement of the score must be above N"},
              options.min_improvement, 0, kUnbounded)
       .others = {"early-stopping-threshold", "min-delta"};
+  set.needs({});
   set.value({"target-score", "End once the score of an evaluation reaches N", "none", "N"}, "",
             [&](const std::string& score) { options.target = parse_target(score); });
   set.duration({"max-time", "End after this time of training: 90m, 2h30m, 1d", "none"},
@@ -225,6 +238,7 @@ void add_model_options(OptionSet& set, TrainOptions& options) {
   set.number({"lora", "Train adapters of rank N beside the frozen weights of DIR; 0: off"},
              options.lora.rank, 0, 65536)
       .others = {"lora-r", "lora-rank"};
+  set.needs(Need{"lora", "8"});
   set.number({"lora-alpha", "Adapters count alpha / rank times"}, options.lora.alpha, 1e-6, 1e6);
   set.number({"lora-dropout", "Share of values dropped before adapters"}, options.lora.dropout, 0,
              0.999)
@@ -233,6 +247,7 @@ void add_model_options(OptionSet& set, TrainOptions& options) {
             "query,value"},
            options.lora.targets)
       .others = {"target-modules"};
+  set.needs({});
   add_device_option(set, options.device);
   set.on_resume(OnResume::told);
   add_precision_option(set, "Type of products and activations in training", options.precision);
@@ -277,9 +292,12 @@ void add_training_options(OptionSet& set, TrainOptions& options) {
       .others = {"learning-rate"};
   set.choice({"schedule", "How the rate falls, or stays, after the warm-up"}, options.schedule,
              schedule_names(options.extensions));
+  set.needs(of_schedules({"polynomial", "cyclic"}));
   set.number({"end-lr", "Rate that the polynomial and cyclic schedules fall to", "0"},
              options.end_lr, 0, 10);
+  set.needs(of_schedules({"polynomial"}));
   set.number({"power", "Power of the polynomial schedule; 1: a line", "1"}, options.power, 0, 100);
+  set.needs(of_schedules({"step"}));
   set.value({"decay-every", "Steps or epochs (1e) after which the step schedule lowers the rate",
              "none", "N"},
             "", [&](const std::string& every) {
@@ -287,8 +305,10 @@ void add_training_options(OptionSet& set, TrainOptions& options) {
             });
   set.number({"decay-factor", "What the step schedule multiplies the rate by", "0.1"},
              options.decay_factor, 0, 1);
+  set.needs(of_schedules({"cyclic"}));
   set.number({"cycle", "Steps in which the cyclic schedule falls and rises", "none"}, options.cycle,
              2, kUnbounded);
+  set.needs({});
   set.number({"force-anneal", "Epoch from which the rate stays as it is", "none"},
              options.force_anneal, 2, kUnbounded);
   set.value({.name = "warmup",
@@ -303,20 +323,26 @@ void add_training_options(OptionSet& set, TrainOptions& options) {
       .others = {"warmup-ratio"};
   set.number({"weight-decay", "Weight decay, not for biases and layer norms"}, options.weight_decay,
              0, 10);
+  set.needs(of_optimizers("betas"));
   set.value({"betas", "Shares that the means of gradients keep (adamw, adam, lion, lamb)",
              "0.9,0.99 of lion, else 0.9,0.999", "B1,B2"},
             "", [&](const std::string& betas) {
               std::tie(options.beta1, options.beta2) = parse_betas(betas);
             });
+  set.needs(of_optimizers("epsilon"));
   set.number({"epsilon", "Epsilon of the optimizer (adamw, adam, lamb, adadelta)",
               "1e-6 of lamb and adadelta, else 1e-8"},
              options.epsilon, 0, 1);
+  set.needs(of_optimizers("momentum"));
   set.number({"momentum", "Share that the sum of gradients keeps (sgd)", "0"}, options.momentum, 0,
              0.999999)
       .on_resume = OnResume::free;
+  set.needs(of_optimizers("nesterov"));
   set.flag({"nesterov", "Nesterov's momentum, for sgd"}, options.nesterov);
+  set.needs(of_optimizers("rho"));
   set.number({"rho", "Share that the means of squares keep (adadelta)", "0.9"}, options.rho, 0,
              0.999999);
+  set.needs({});
   options.task->add_training_options(set);
   set.number({"clip", "Largest norm of the gradient; 0: no limit"}, options.clip, 0, 1e9).others = {
       "max-grad-norm"};
@@ -324,12 +350,14 @@ void add_training_options(OptionSet& set, TrainOptions& options) {
             "none", "DIR"},
            options.distill.teacher)
       .others = {"teacher-model"};
+  set.needs(Need{"teacher", "DIR"});
   set.number({"distill-temperature", "Temperature of both models' outputs"},
              options.distill.temperature, 0.01, 1000);
   set.number({"distill-weight", "The teacher's part of the loss; 1: all of it"},
              options.distill.weight, 0, 1);
   set.number({"distill-hidden", "Weight of the difference of hidden states; 0: off"},
              options.distill.hidden, 0, 1e6);
+  set.needs({});
   set.list({"freeze", "Parts that stay as they are: embeddings, encoder, pooler, 0, 0-3", "none"},
            options.freeze)
       .others = {"freeze-layers"};

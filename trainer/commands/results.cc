@@ -49,8 +49,8 @@ std::vector<Tile> tiles_of(const TrainResults& run, const RunSummary& summary) {
   const std::optional<EvaluationSummary>& shown = tested ? summary.test : evaluated_now;
   if (!shown) return {};
   std::vector<Tile> tiles = run.task.tiles(*shown);
-  for (Tile& tile : tiles)
-    tile.note = name_of(tested ? Split::test : evaluated_split(run.settings));
+  const Split of = tested ? Split::test : evaluated_split(run.settings);
+  for (Tile& tile : tiles) tile.note = name_of(of);
   return tiles;
 }
 

@@ -32,32 +32,14 @@ void check_checkpoint_options(const TrainOptions& options) {
   }
 }
 
-// Throws for options on the command line that have no effect without `main`. A run's config.yaml,
-// which --config may read, has all options.
-void require_without(const TrainOptions& options,
-                     const std::vector<std::string>& given,
-                     const std::string& main) {
-  for (const std::string& option : given) {
-    const auto found = std::ranges::find(options.settings, option, &Setting::key);
-    if (found == options.settings.end() || found->origin != "command line") continue;
-    throw InputError(
-        2, concat("--", option, " has no effect without ", main.substr(0, main.find(' '))),
-        concat("add ", main, ", or leave out --", option));
-  }
-}
-
-void check_efficiency_options(const TrainOptions& options) {
-  if (options.lora.rank == 0) {
-    require_without(options, {"lora-alpha", "lora-dropout", "lora-targets"}, "--lora 8");
-  }
+void check_distillation(const TrainOptions& options) {
   const DistillOptions& distill = options.distill;
-  if (distill.teacher.empty()) {
-    require_without(options, {"distill-temperature", "distill-weight", "distill-hidden"},
-                    "--teacher DIR");
-  } else if (distill.weight == 0 && distill.hidden == 0) {
+  if (distill.teacher.empty()) return;
+  if (distill.weight == 0 && distill.hidden == 0) {
     throw InputError(2, "--teacher has no effect with --distill-weight 0 and no --distill-hidden",
                      "give one of them a weight, or leave out --teacher");
-  } else if (distill.hidden > 0 && options.checkpoint_activations) {
+  }
+  if (distill.hidden > 0 && options.checkpoint_activations) {
     throw InputError(2,
                      "--distill-hidden needs the states of all layers, and "
                      "--checkpoint-activations does not keep them",
@@ -101,11 +83,7 @@ std::string parse_training(OptionSet& set,
     if (value_of(o.settings, option).empty()) bp::set(o.settings, {option, value, "default"});
   }
   check_checkpoint_options(o);
-  check_efficiency_options(o);
-  if (o.early_stop.min_improvement > 0 && o.early_stop.patience == 0) {
-    throw InputError(2, "--min-improvement has no effect without --patience",
-                     "add --patience 3, or leave out --min-improvement");
-  }
+  check_distillation(o);
   if (o.swa_from > 0 && o.ema > 0) {
     throw InputError(2, "--swa-from and --ema are two averages of the weights",
                      "leave out one of the two");

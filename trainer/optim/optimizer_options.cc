@@ -38,14 +38,6 @@ OwnOptimizer entry_of(const std::string& name) {
   return found == table().end() ? OwnOptimizer{name, {}, {}} : *found;
 }
 
-std::string users_of(const std::string& option) {
-  std::string names;
-  for (const OwnOptimizer& one : table()) {
-    if (uses(one, option)) names += (names.empty() ? "" : ", ") + one.name;
-  }
-  return names;
-}
-
 double chosen(double value, double usual) { return value < 0 ? usual : value; }
 
 }  // namespace
@@ -80,19 +72,15 @@ std::vector<std::pair<std::string, std::string>> optimizer_settings(const TrainO
   return settings;
 }
 
-void check_optimizer_options(const TrainOptions& options) {
-  const std::pair<std::string, bool> given[] = {{"betas", options.beta1 >= 0},
-                                                {"epsilon", options.epsilon >= 0},
-                                                {"momentum", options.momentum >= 0},
-                                                {"nesterov", options.nesterov},
-                                                {"rho", options.rho >= 0}};
-  const OwnOptimizer optimizer = entry_of(options.optimizer);
-  for (const auto& [option, is_given] : given) {
-    if (!is_given || uses(optimizer, option)) continue;
-    throw InputError(
-        2, concat("--", option, " has no effect with --optimizer ", options.optimizer),
-        concat("leave it out, or choose an optimizer that uses it: ", users_of(option)));
+std::vector<std::string> optimizers_with(const std::string& option) {
+  std::vector<std::string> names;
+  for (const OwnOptimizer& one : table()) {
+    if (uses(one, option)) names.push_back(one.name);
   }
+  return names;
+}
+
+void check_optimizer_options(const TrainOptions& options) {
   if (options.nesterov && options.momentum <= 0) {
     throw InputError(2, "--nesterov has no effect without momentum",
                      "add --momentum 0.9, or leave out --nesterov");

@@ -29,7 +29,10 @@ struct OptimizerOptions {
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> optimizer_settings(
     const TrainOptions& options);
 
-// Throws InputError (2) for an option that the optimizer does not use.
+// Returns the optimizers that use an option: "momentum".
+[[nodiscard]] std::vector<std::string> optimizers_with(const std::string& option);
+
+// Throws InputError (2) for Nesterov's momentum without momentum.
 void check_optimizer_options(const TrainOptions& options);
 
 // Reads "0.9,0.999". Throws InputError (2) unless both numbers are at least 0 and below 1.

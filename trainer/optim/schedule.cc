@@ -15,7 +15,6 @@ namespace {
 
 using Share = std::function<double(const AfterWarmup&)>;
 
-constexpr const char* kPolynomial = "polynomial";
 constexpr const char* kStep = "step";
 constexpr const char* kCyclic = "cyclic";
 
@@ -106,7 +105,7 @@ const std::vector<OwnSchedule>& own_schedules() {
          return (1 - std::cos(std::numbers::pi * at.left)) / 2;
        })},
       {"constant", always([](const AfterWarmup&) { return 1.0; })},
-      {kPolynomial, polynomial},
+      {"polynomial", polynomial},
       {kStep, in_steps},
       {"inverse-sqrt", always([](const AfterWarmup& at) {
          return std::sqrt((at.warmup + 1) / (at.warmup + at.done + 1));
@@ -152,21 +151,6 @@ std::vector<std::string> schedule_names(const Extensions& extensions) {
 }
 
 void check_schedule_options(const TrainOptions& options) {
-  struct Given {
-    const char* option;
-    bool given;
-    std::vector<std::string> schedules;
-  };
-  for (const Given& one : {Given{"--end-lr", options.end_lr >= 0, {kPolynomial, kCyclic}},
-                           Given{"--power", options.power >= 0, {kPolynomial}},
-                           Given{"--decay-every", options.decay_every.by != SaveBy::never, {kStep}},
-                           Given{"--decay-factor", options.decay_factor >= 0, {kStep}},
-                           Given{"--cycle", options.cycle > 0, {kCyclic}}}) {
-    if (!one.given || std::ranges::count(one.schedules, options.schedule) > 0) continue;
-    throw InputError(2, concat(one.option, " has no effect with --schedule ", options.schedule),
-                     concat("leave it out, or choose --schedule ", one.schedules.front(),
-                            one.schedules.size() > 1 ? " or " + one.schedules.back() : ""));
-  }
   if (options.schedule == kStep && options.decay_every.by == SaveBy::never) {
     throw InputError(2, "--schedule step needs --decay-every",
                      "the number of steps, or of epochs (1e), after which the rate falls");

@@ -44,8 +44,7 @@ struct Schedule {
   std::function<double(const AfterWarmup&)> share = [](const AfterWarmup& at) { return at.left; };
 };
 
-// Throws InputError (2) for an option that the schedule does not use, for one that it lacks, and
-// for an --end-lr above --lr.
+// Throws InputError (2) for an option that the schedule lacks, and for an --end-lr above --lr.
 void check_schedule_options(const TrainOptions& options);
 
 // A place in a run: the number of steps done, and where the next one begins.

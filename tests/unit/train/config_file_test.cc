@@ -122,6 +122,16 @@ TEST_F(ConfigFile, BadValuesNameTheirLine) {
   }
 }
 
+TEST_F(ConfigFile, AValueWithoutEffectIsRefusedUnlessTheCommandLineTookItsEffect) {
+  expect_refused(2, "lora-alpha: 32\n", "--lora-alpha has no effect without --lora",
+                 "add --lora 8, or leave out --lora-alpha");
+  expect_refused(2, "power: 2\n", "--power has no effect with --schedule linear",
+                 "leave it out, or choose --schedule polynomial");
+  const std::string of_run = "lora: 8\nlora-alpha: 32\nschedule: polynomial\npower: 2\n";
+  EXPECT_EQ(parse(of_run, {"d.csv", "--lora", "0", "--schedule", "linear"}).lora.rank, 0);
+  EXPECT_EQ(parse("lora: 0\nlora-alpha: 16\n", {"d.csv"}).lora.rank, 0) << "it is the default";
+}
+
 // bert_train once created a folder named "~", where users did not find their run.
 TEST_F(ConfigFile, ATildeIsTheHomeFolder) {
   const char* const before = std::getenv("HOME");
