@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -13,10 +14,13 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "bp/error.h"
+#include "bp/log.h"
+#include "trainer/data/whole_file.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/optimizer_state.h"
+#include "trainer/report/shown_text.h"
 
 namespace bp::trainer {
 namespace {
@@ -112,6 +116,12 @@ void restore_state(const std::string& path,
     if (parameter.requires_grad()) optimizer.set_state(parameter, state);  // it may be frozen now
   }
   arrays.require_all_read();
+}
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds(Clock::duration time) {
+  return std::chrono::duration<double, std::milli>(time).count();
 }
 
 }  // namespace
@@ -230,6 +240,37 @@ void restore(const std::string& folder,
   if (optimizer != nullptr) {
     restore_state(folder + kMoments, model, state_of(*optimizer), averages);
   }
+}
+
+Checkpoints::Checkpoints(const CheckpointsOptions& options, const Bert& model)
+    : options_(options),
+      snapshot_(model, options.moments, options.averaged),
+      writer_(options.folder,
+              {.last = options.keep, .every = options.keep_every},
+              options.last,
+              options.published) {
+  writer_.before_the_first([this] { snapshot_.prepare(); });
+}
+
+void Checkpoints::save(const CheckpointState& state,
+                       const Bert& model,
+                       torch::optim::Optimizer& optimizer,
+                       const std::vector<at::Tensor>* averages) {
+  if (writer_.last_begun() == state.step) return;
+  const auto begin = Clock::now();
+  writer_.wait();
+  const auto waited = Clock::now();
+  snapshot_.take(model, optimizer, averages);
+  writer_.start(state, [this](const std::string& folder) {
+    snapshot_.write(folder);
+    for (const auto& [name, text] : options_.texts) write_whole_file(folder + "/" + name, text);
+    options_.before_publishing();
+  });
+  const auto end = Clock::now();
+  log(LogLevel::debug,
+      concat("checkpoint of step ", state.step, ": training stopped for ",
+             fixed(milliseconds(end - begin), 1), " ms, ", fixed(milliseconds(waited - begin), 1),
+             " of them for the previous one"));
 }
 
 }  // namespace bp::trainer

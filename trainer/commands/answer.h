@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bp/trainer/run.h"
 #include "trainer/commands/command_line.h"
 #include "trainer/data/say.h"
 
@@ -29,5 +30,8 @@ void print_line(const std::string& text);
 // Throws InputError (2) unless `option file` can be written, so that the error comes before hours
 // of work and not after them. An empty name means no file.
 void require_writable(const std::string& file, const std::string& option = "--out");
+
+// Throws invalid_argument for a name that is invalid or that something else has.
+void check(const Extensions& extensions);
 
 }  // namespace bp::trainer

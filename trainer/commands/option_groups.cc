@@ -18,7 +18,6 @@
 #include "trainer/data/plan.h"
 #include "trainer/data/shown_names.h"
 #include "trainer/model/config.h"
-#include "trainer/optim/optimizer_names.h"
 #include "trainer/optim/optimizer_options.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/tasks/inputs.h"

@@ -37,7 +37,6 @@
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_settings.h"
 #include "trainer/run/store_users.h"
-#include "trainer/run/tell_bprun.h"
 #include "trainer/runs/runs_database.h"
 #include "trainer/share/shared_data.h"
 #include "trainer/share/temporary_folder.h"

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/optim/adamw.h>
@@ -17,7 +18,6 @@
 
 #include "base/check.h"
 #include "trainer/optim/adamw_rows.h"
-#include "trainer/optim/laid_out_like.h"
 #include "trainer/optim/optimizer_state.h"
 
 namespace bp::trainer {
@@ -195,5 +195,11 @@ std::unique_ptr<torch::optim::Optimizer> make_fused_adamw(const std::vector<Deca
 }
 
 std::vector<std::string> adamw_moments() { return {"exp_avg", "exp_avg_sq"}; }
+
+at::Tensor laid_out_like(const at::Tensor& parameter, const at::Tensor& gradient) {
+  if (gradient.is_sparse()) return laid_out_like(parameter, gradient.to_dense());
+  if (gradient.strides() == parameter.strides()) return gradient;
+  return at::empty_like(parameter).copy_(gradient);
+}
 
 }  // namespace bp::trainer

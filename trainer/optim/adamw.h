@@ -40,4 +40,8 @@ struct DecayGroup {
 // Returns the names of its moments: "exp_avg", "exp_avg_sq".
 [[nodiscard]] std::vector<std::string> adamw_moments();
 
+// Returns `gradient`, or a dense copy of it, with its memory in the order of the parameter's. The
+// loops of the optimizers read parameters, gradients and moments in the order of memory.
+[[nodiscard]] at::Tensor laid_out_like(const at::Tensor& parameter, const at::Tensor& gradient);
+
 }  // namespace bp::trainer

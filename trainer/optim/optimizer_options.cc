@@ -18,7 +18,7 @@ struct OwnOptimizer {
 // The defaults are those of torch.optim, of Chen et al. 2023 (lion) and of FusedLAMB (lamb).
 const std::vector<OwnOptimizer>& table() {
   static const std::vector<OwnOptimizer> optimizers = {
-      {"adamw", {"betas", "epsilon"}, {}},
+      {kAdamW, {"betas", "epsilon"}, {}},
       {"adam", {"betas", "epsilon"}, {}},
       {"sgd", {"momentum", "nesterov"}, {}},
       {"lion", {"betas"}, {.beta2 = 0.99}},
@@ -41,12 +41,6 @@ OwnOptimizer entry_of(const std::string& name) {
 double chosen(double value, double usual) { return value < 0 ? usual : value; }
 
 }  // namespace
-
-std::vector<std::string> own_optimizers() {
-  std::vector<std::string> names;
-  for (const OwnOptimizer& one : table()) names.push_back(one.name);
-  return names;
-}
 
 OptimizerOptions optimizer_options(const TrainOptions& options) {
   const OptimizerOptions usual = entry_of(options.optimizer).usual;
@@ -103,6 +97,13 @@ std::pair<double, double> parse_betas(const std::string& text) {
                      "the shares that the two means keep in a step: 0.9,0.999");
   }
   return {first, second};
+}
+
+std::vector<std::string> optimizer_names(const Extensions& extensions) {
+  std::vector<std::string> names;
+  for (const OwnOptimizer& one : table()) names.push_back(one.name);
+  for (const auto& own : extensions.optimizers) names.push_back(own->name());
+  return names;
 }
 
 }  // namespace bp::trainer

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "bp/trainer/run.h"
 #include "trainer/options/options.h"
 
 namespace bp::trainer {
@@ -18,8 +19,11 @@ struct OptimizerOptions {
   double rho = 0.9;
 };
 
-// The optimizers that bert_train itself has. The first is the default.
-[[nodiscard]] std::vector<std::string> own_optimizers();
+inline constexpr const char* kAdamW = "adamw";
+
+// The names that --optimizer takes: of bert_train, and of the program that extends it. The first is
+// the default.
+[[nodiscard]] std::vector<std::string> optimizer_names(const Extensions& extensions);
 
 // Returns what `options` choose, and the defaults of their optimizer for the rest.
 [[nodiscard]] OptimizerOptions optimizer_options(const TrainOptions& options);

@@ -1,11 +1,15 @@
 #include "trainer/run/command_again.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <string_view>
 
 #include "base/shell_word.h"
 #include "base/text.h"
+#include "bp/environment.h"
+#include "bp/error.h"
+#include "bp/log.h"
 
 namespace bp::trainer {
 namespace {
@@ -24,6 +28,21 @@ TypedOption find_resume(const std::vector<std::string>& arguments) {
     if (arguments[i].starts_with(concat(kResume, "="))) return {i, 1};
   }
   return {};
+}
+
+// Training waits for at most this time if no store answers.
+constexpr std::chrono::milliseconds kStoreTimeout{2'000};
+
+void tell_alone(const std::string& words) {
+  const Environment environment = Environment::current();
+  if (!environment.store) return;
+  StoreClientOptions observer;
+  observer.address = *environment.store;
+  observer.job = environment.job;
+  observer.key = environment.key;
+  observer.connect_timeout = kStoreTimeout;
+  observer.answer_within = kStoreTimeout;
+  connect_store(observer)->set(kResumeArguments, words);
 }
 
 }  // namespace
@@ -53,6 +72,18 @@ std::string command_again(const Launched& launched, const ResumeWords& words) {
   const std::string given = quoted(words.given);
   if (!launched.command.ends_with(given)) return launched.command;  // a script gave them
   return launched.command.substr(0, launched.command.size() - given.size()) + quoted(words.instead);
+}
+
+void tell_bprun(Store* store, const ResumeWords& words) {
+  try {
+    if (store != nullptr) {
+      store->set(kResumeArguments, told_words(words));
+    } else {
+      tell_alone(told_words(words));
+    }
+  } catch (const Error& error) {
+    log(LogLevel::info, concat("cannot tell bprun how to resume: ", error.what()));
+  }
 }
 
 }  // namespace bp::trainer

@@ -17,7 +17,7 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
-#include "trainer/optim/optimizer_names.h"
+#include "trainer/optim/optimizer_options.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/train/early_stop.h"
 

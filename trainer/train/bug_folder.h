@@ -1,4 +1,5 @@
-// Writes the folder of a step that failed (failed_step.h), and computes such a step again.
+// What happens to a step that fails: its folder (failed_step.h), computing it again, and the report
+// of a loss or gradient that is not finite.
 #pragma once
 
 #include <cstddef>
@@ -64,5 +65,25 @@ struct Replay {
                             Bert& model,
                             const Regularization& regularization,
                             const Distillation* distillation = nullptr);
+
+struct FailedStep {
+  std::string run;         // its folder; empty: no report is written
+  const char* what = "";   // "loss"
+  double value = 0;        // its value, which is not finite
+  std::string since = {};  // what the error says after the value: ", as in the 19 steps before it"
+  double loss = 0;
+  double lr = 0;
+  const Bert& model;  // its gradients are still those of the step
+  const StepBatches& batches;
+  const TrainingStep& step;  // with which the batches were computed
+  const Regularization& regularization;
+  const Distillation* distillation = nullptr;
+  double loss_scale = 1;  // this and the next one: the optimizer's
+  double nominal_weight = 1;
+};
+
+// Collective. Every rank computes its batches once more and examines each activation; rank 0 writes
+// what all ranks found. Then throws InputError (70), the same on all ranks.
+[[noreturn]] void report_not_finite(Communicator& world, const FailedStep& failed);
 
 }  // namespace bp::trainer

@@ -28,7 +28,6 @@
 #include "trainer/train/averaged_weights.h"
 #include "trainer/train/batches.h"
 #include "trainer/train/bug_folder.h"
-#include "trainer/train/bug_report.h"
 #include "trainer/train/figure_sums.h"
 #include "trainer/train/freeze.h"
 #include "trainer/train/gpu_memory.h"

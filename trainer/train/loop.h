@@ -8,7 +8,7 @@
 #include <string>
 
 #include "bp/communicator.h"
-#include "trainer/checkpoint/checkpoints.h"
+#include "trainer/checkpoint/snapshot.h"
 #include "trainer/model/bert.h"
 #include "trainer/options/options.h"
 #include "trainer/tasks/regularization.h"

@@ -1,9 +1,8 @@
-#include "trainer/commands/extension_check.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "bp/error.h"
+#include "trainer/commands/answer.h"
 
 namespace bp::trainer {
 namespace {

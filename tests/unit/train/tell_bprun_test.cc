@@ -1,6 +1,4 @@
 // The arguments for resuming that a trainer stores in the job's store for bprun's report.
-#include "trainer/run/tell_bprun.h"
-
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -8,6 +6,7 @@
 #include "base/resume_words.h"
 #include "base/text.h"
 #include "comm/store/server.h"
+#include "trainer/run/command_again.h"
 
 namespace bp::trainer {
 namespace {
