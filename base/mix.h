@@ -12,8 +12,15 @@ namespace bp {
 // not depend on each other, so the processor mixes several at a time.
 class MixHash {
  public:
+  static constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15ULL;  // of SplitMix64
+  static std::uint64_t mixed(std::uint64_t word) {
+    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    word = (word ^ (word >> 27)) * 0x94d049bb133111ebULL;
+    return word ^ (word >> 31);
+  }
+
   void add(std::uint64_t word) {
-    position_ += 0x9e3779b97f4a7c15ULL;
+    position_ += kStep;
     sum_ += mixed(word ^ position_);
   }
   void add(std::string_view text) {
@@ -30,12 +37,6 @@ class MixHash {
   [[nodiscard]] std::uint64_t value() const { return mixed(sum_); }
 
  private:
-  static std::uint64_t mixed(std::uint64_t word) {
-    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    word = (word ^ (word >> 27)) * 0x94d049bb133111ebULL;
-    return word ^ (word >> 31);
-  }
-
   std::uint64_t position_ = 0;
   std::uint64_t sum_ = 0;
 };

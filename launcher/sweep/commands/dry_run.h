@@ -8,7 +8,7 @@ namespace bp::launcher::sweep {
 // Prints every trial and its command, as a table of lines or as JSON. A trial whose parameters
 // depend on results is counted, not listed. Also prints how long the sweep will take, by the trials
 // that have finished in its folder, or, if `estimate`, by a few steps of the first trial. Returns
-// 0. Throws what make_sampler() throws.
+// 0.
 [[nodiscard]] int sweep_dry_run(const SweepSettings& settings, bool json, bool estimate);
 
 }  // namespace bp::launcher::sweep

@@ -51,7 +51,7 @@ Driver::Driver(const SweepSettings& settings, SweepState& state, Listener listen
       signals_{SIGINT, SIGTERM, SIGHUP},
       trials_(state, direction_of(settings)),
       proposals_(settings),
-      rule_(make_stopping_rule(settings.space.stop, direction_of(settings))),
+      rule_(settings.space.stop, direction_of(settings)),
       pool_(hosts_of(settings.plan)) {
   loop_.watch(signals_.fd(), POLLIN, [this](short) {
     for (const int number : signals_.read()) {
@@ -137,7 +137,7 @@ void Driver::promote() {
     return;
   }
   std::vector<Demand> first;
-  for (const std::size_t trial : rule_->promotable(trials_.histories())) {
+  for (const std::size_t trial : rule_.promotable(trials_.histories())) {
     const int number = static_cast<int>(trial);
     trials_.update(number, [](TrialRecord& record) { record.state = TrialState::waiting; });
     first.push_back(demand_of(number));
@@ -202,7 +202,7 @@ bool Driver::has_ended() {
   if (!waiting_.empty() || !delayed_.empty() || proposals_.next_block()) {
     return false;
   }
-  if (!rule_->promotable(trials_.histories()).empty()) {
+  if (!rule_.promotable(trials_.histories()).empty()) {
     return false;
   }
   for (int trial = 0; trials_.count(TrialState::paused) > 0 && trial < trials_.size(); ++trial) {

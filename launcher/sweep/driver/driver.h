@@ -41,7 +41,7 @@ class Driver {
     std::function<void(const SweepView&)> on_second;  // called about once a second, and at the end
   };
 
-  // `settings` and `state` must outlive this. Throws what Proposals throws, and io.
+  // `settings` and `state` must outlive this. Throws io.
   Driver(const SweepSettings& settings, SweepState& state, Listener listener);
   ~Driver();
   Driver(const Driver&) = delete;
@@ -98,7 +98,7 @@ class Driver {
   SignalFd signals_;
   TrialTable trials_;
   Proposals proposals_;
-  std::unique_ptr<StoppingRule> rule_;
+  StoppingRule rule_;
   Pool pool_;
   std::map<int, TrialRun> running_;
   std::vector<Demand> waiting_;                 // in the order in which they began to wait

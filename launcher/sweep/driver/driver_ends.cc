@@ -189,7 +189,7 @@ void Driver::take(int trial, const std::vector<Report>& reports) {
     return;
   }
   trials_.report(trial, reports, [&] {
-    switch (rule_->decide(static_cast<std::size_t>(trial), trials_.histories())) {
+    switch (rule_.decide(static_cast<std::size_t>(trial), trials_.histories())) {
       case Decision::stop:
         return StopReason::rule;
       case Decision::pause_at_rung:

@@ -6,9 +6,8 @@ namespace bp::launcher::sweep {
 
 Proposals::Proposals(const SweepSettings& settings) : given_(settings.space.blocks.size()) {
   for (std::size_t block = 0; block < settings.space.blocks.size(); ++block) {
-    samplers_.push_back(
-        make_sampler(settings.space, static_cast<int>(block), direction_of(settings)));
-    all_ += samplers_.back()->trials();
+    samplers_.emplace_back(settings.space, static_cast<int>(block), direction_of(settings));
+    all_ += samplers_.back().trials();
   }
   all_ = std::min(all_, settings.max_trials.value_or(all_));
 }
@@ -22,7 +21,7 @@ std::optional<int> Proposals::next_block() const {
   std::optional<int> next;
   double least = 1;
   for (std::size_t block = 0; block < samplers_.size() && all_given_ < all_; ++block) {
-    const double share = static_cast<double>(given_[block]) / samplers_[block]->trials();
+    const double share = static_cast<double>(given_[block]) / samplers_[block].trials();
     if (share < least) {
       least = share;
       next = static_cast<int>(block);
@@ -33,7 +32,7 @@ std::optional<int> Proposals::next_block() const {
 
 bool Proposals::learns() const {
   const auto block = next_block();
-  return block && samplers_[static_cast<std::size_t>(*block)]->learns();
+  return block && samplers_[static_cast<std::size_t>(*block)].learns();
 }
 
 std::optional<TrialPlan> Proposals::next(
@@ -43,7 +42,7 @@ std::optional<TrialPlan> Proposals::next(
     return std::nullopt;
   }
   const auto i = static_cast<std::size_t>(*block);
-  const Sampler& sampler = *samplers_[i];
+  const Sampler& sampler = samplers_[i];
   auto plan =
       sampler.next(given_[i], sampler.learns() ? history(*block) : std::span<const TrialHistory>());
   if (plan) {

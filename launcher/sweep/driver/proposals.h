@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,7 +14,7 @@ namespace bp::launcher::sweep {
 
 class Proposals {
  public:
-  // `settings` must outlive this. Throws what make_sampler() throws.
+  // `settings` must outlive this.
   explicit Proposals(const SweepSettings& settings);
 
   // The number of trials of the whole sweep, as far as SPACE and --max-trials say.
@@ -34,8 +33,8 @@ class Proposals {
       const std::function<std::span<const TrialHistory>(int block)>& history) const;
 
  private:
-  std::vector<std::unique_ptr<Sampler>> samplers_;  // by block
-  std::vector<int> given_;                          // by block
+  std::vector<Sampler> samplers_;  // by block
+  std::vector<int> given_;         // by block
   int all_ = 0;
   int all_given_ = 0;
 };

@@ -9,7 +9,6 @@
 #include "launcher/cli/options.h"
 #include "launcher/plan/plan.h"
 #include "launcher/sweep/space/space.h"
-#include "launcher/sweep/stopping/until.h"
 
 namespace bp::launcher::sweep {
 

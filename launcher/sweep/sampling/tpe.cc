@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "launcher/sweep/sampling/coordinates.h"
 #include "launcher/sweep/sampling/draw.h"
 #include "launcher/sweep/sampling/parzen.h"
 
@@ -20,6 +19,52 @@ namespace {
 constexpr std::ptrdiff_t kRandomChoices = 10;
 constexpr std::size_t kDraws = 24;
 constexpr std::size_t kMostGood = 25;
+
+using Kind = Dimension::Kind;
+
+// Where a dimension's values lie for the density: coordinates.
+Axis axis_of(const Dimension& dimension) {
+  const bool logarithm = dimension.kind == Kind::loguniform;
+  return {dimension.kind == Kind::choice ? Axis::Kind::category
+          : dimension.size() > 0         ? Axis::Kind::whole
+                                         : Axis::Kind::real,
+          logarithm ? std::log(dimension.low) : dimension.low,
+          logarithm ? std::log(dimension.high) : dimension.high, dimension.size()};
+}
+
+// The row of a choice whose values the trial has. A condition may exclude some names of a zip.
+std::optional<double> row_of(const Dimension& dimension, const Parameters& parameters) {
+  for (std::size_t row = 0; row < dimension.rows.size(); ++row) {
+    bool some = false;
+    bool all = true;
+    for (std::size_t k = 0; k < dimension.names.size(); ++k) {
+      const Value* value = find_value(parameters, dimension.names[k]);
+      some |= value != nullptr;
+      all &= value == nullptr || *value == dimension.rows[row][k];
+    }
+    if (some && all) return static_cast<double>(row);
+  }
+  return std::nullopt;
+}
+
+// Returns nullopt if the parameter is missing, or has a value that the dimension does not have.
+std::optional<double> coordinate_of(const Dimension& dimension, const Parameters& parameters) {
+  if (dimension.kind == Kind::choice) return row_of(dimension, parameters);
+  const Value* value = find_value(parameters, dimension.names.front());
+  if (value == nullptr || !value->is_number()) return std::nullopt;
+  const double x = value->number();
+  if (x < dimension.low || x > dimension.high) return std::nullopt;
+  if (dimension.kind == Kind::uniform) return x;
+  if (dimension.kind == Kind::loguniform) return std::log(x);
+  return std::round((x - dimension.low) / (dimension.kind == Kind::range ? dimension.step : 1));
+}
+
+// One value for each name of the dimension.
+std::vector<Value> values_at(const Dimension& dimension, double x) {
+  if (dimension.kind == Kind::uniform) return {real_value(dimension, x)};
+  if (dimension.kind == Kind::loguniform) return {real_value(dimension, std::exp(x))};
+  return dimension.values(static_cast<std::size_t>(x));
+}
 
 // What all repeats of one choice say together.
 struct Observation {
@@ -167,14 +212,9 @@ Parameters tpe_parameters(const Block& block,
     const Point point = choose(group, observations, random);
     for (std::size_t i = 0; i < group.size(); ++i) coordinates[group[i]] = point[i];
   }
-  Parameters parameters;
-  for (const Dimension& dimension : block.dimensions) {
-    auto values = values_at(dimension, coordinates.at(&dimension));
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      parameters.emplace_back(dimension.names[k], std::move(values[k]));
-    }
-  }
-  return active_parameters(block, std::move(parameters));
+  return parameters_of(block, [&](const Dimension& dimension) {
+    return values_at(dimension, coordinates.at(&dimension));
+  });
 }
 
 }  // namespace bp::launcher::sweep

@@ -5,20 +5,17 @@
 #include <cmath>
 #include <optional>
 
+#include "base/options/value_text.h"
 #include "base/text.h"
 #include "bp/error.h"
 
 namespace bp::launcher::sweep {
 namespace {
 
-// The whole of the text as a number. YAML allows a plus, from_chars does not.
+// YAML allows a plus, number_in() does not.
 template <class Number>
 std::optional<Number> whole_number(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return number;
+  return number_in<Number>(text.starts_with('+') ? text.substr(1) : text);
 }
 
 }  // namespace

@@ -18,13 +18,13 @@ using testing::ElementsAre;
 Space space_of(const std::string& text) { return parse_space(text, "s.yaml"); }
 
 std::vector<std::string> plans_of(const Space& space) {
-  const auto sampler = make_sampler(space, 0, Direction::min);
+  const Sampler sampler(space, 0, Direction::min);
   std::vector<std::string> plans;
-  while (const auto plan = sampler->next(static_cast<int>(plans.size()), {})) {
+  while (const auto plan = sampler.next(static_cast<int>(plans.size()), {})) {
     EXPECT_EQ(plan->index, static_cast<int>(plans.size()));
     plans.push_back(shown(plan->parameters));
   }
-  EXPECT_EQ(sampler->trials(), static_cast<int>(plans.size()));
+  EXPECT_EQ(sampler.trials(), static_cast<int>(plans.size()));
   return plans;
 }
 
@@ -64,19 +64,19 @@ TEST(SweepRandom, DependsOnSeedAndIndexOnly) {
   EXPECT_NE(plans, plans_of(space_of(text + "2")));
   EXPECT_EQ(std::set(plans.begin(), plans.end()).size(), 50U);
   const Space space = space_of(text + "1");
-  EXPECT_EQ(shown(make_sampler(space, 0, Direction::min)->next(37, {})->parameters), plans[37]);
+  EXPECT_EQ(shown(Sampler(space, 0, Direction::min).next(37, {})->parameters), plans[37]);
 }
 
 TEST(SweepRandom, DrawsFromEachDistribution) {
   const Space space = space_of(
       "sampler: random\ntrials: 4000\nparameters: {u: {uniform: [-1, 3]}, "
       "l: {loguniform: [1e-5, 1e-1]}, i: {int: [1, 4]}, r: {range: [0, 1, 0.5]}, c: [p, q]}");
-  const auto sampler = make_sampler(space, 0, Direction::min);
+  const Sampler sampler(space, 0, Direction::min);
   double sum = 0;
   int below = 0;  // of l: half of its logarithms
   std::map<std::string, int> count;
   for (int index = 0; index < 4000; ++index) {
-    const Parameters drawn = sampler->next(index, {})->parameters;
+    const Parameters drawn = sampler.next(index, {})->parameters;
     const double u = find_value(drawn, "u")->number();
     const double l = find_value(drawn, "l")->number();
     ASSERT_TRUE(u >= -1 && u <= 3 && l >= 1e-5 && l <= 1e-1) << shown(drawn);

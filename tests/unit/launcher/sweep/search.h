@@ -24,10 +24,10 @@ inline double regret_of(const TestFunction& function,
       parse_space("sampler: " + sampler_name + "\ntrials: " + std::to_string(trials) +
                       "\nseed: " + std::to_string(seed) + "\n" + function.space,
                   function.name);
-  const auto sampler = make_sampler(space, 0, Direction::min);
+  const Sampler sampler(space, 0, Direction::min);
   std::vector<TrialHistory> history;
   double best = std::numeric_limits<double>::infinity();
-  while (const auto plan = sampler->next(static_cast<int>(history.size()), history)) {
+  while (const auto plan = sampler.next(static_cast<int>(history.size()), history)) {
     TrialHistory trial{.index = plan->index, .parameters = plan->parameters};
     trial.state = TrialState::running;
     history.push_back(trial);

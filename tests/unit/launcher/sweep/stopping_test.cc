@@ -8,7 +8,6 @@
 
 #include "bp/error.h"
 #include "launcher/sweep/stopping/stopping_rule.h"
-#include "launcher/sweep/stopping/until.h"
 
 namespace bp::launcher::sweep {
 namespace {
@@ -24,10 +23,9 @@ TrialHistory history(TrialState state, const std::vector<double>& values, std::i
   return trial;
 }
 
-std::unique_ptr<StoppingRule> asha(StopSpec::Unit unit = StopSpec::Unit::reports,
-                                   std::int64_t min = 1) {
-  return make_stopping_rule({.rule = StopSpec::Rule::asha, .unit = unit, .min = min, .factor = 3},
-                            Direction::max);
+StoppingRule asha(StopSpec::Unit unit = StopSpec::Unit::reports, std::int64_t min = 1) {
+  return StoppingRule({.rule = StopSpec::Rule::asha, .unit = unit, .min = min, .factor = 3},
+                      Direction::max);
 }
 
 constexpr auto kRunning = TrialState::running;
@@ -36,14 +34,14 @@ constexpr auto kPaused = TrialState::paused;
 TEST(SweepAsha, PausesUntilAThirdCanBePromoted) {
   const auto rule = asha();
   std::vector<TrialHistory> trials{history(kRunning, {0.5})};
-  EXPECT_EQ(rule->decide(0, trials), Decision::pause_at_rung) << "a third of 1 is none";
+  EXPECT_EQ(rule.decide(0, trials), Decision::pause_at_rung) << "a third of 1 is none";
   trials = {history(kPaused, {0.5}), history(kPaused, {0.7}), history(kRunning, {0.6})};
-  EXPECT_EQ(rule->decide(2, trials), Decision::pause_at_rung) << "trial 1 is better";
+  EXPECT_EQ(rule.decide(2, trials), Decision::pause_at_rung) << "trial 1 is better";
   trials[2].state = kPaused;
-  EXPECT_THAT(rule->promotable(trials), ElementsAre(1));
+  EXPECT_THAT(rule.promotable(trials), ElementsAre(1));
   trials[2] = history(kRunning, {0.8});
-  EXPECT_EQ(rule->decide(2, trials), Decision::go_on) << "promoted at once";
-  EXPECT_THAT(rule->promotable(trials), IsEmpty());
+  EXPECT_EQ(rule.decide(2, trials), Decision::go_on) << "promoted at once";
+  EXPECT_THAT(rule.promotable(trials), IsEmpty());
 }
 
 TEST(SweepAsha, DecidesAtRungsOnly) {
@@ -51,10 +49,10 @@ TEST(SweepAsha, DecidesAtRungsOnly) {
   // Trial 0 was promoted from rung 1. Better ones came later.
   std::vector<TrialHistory> trials{history(kRunning, {0.5, 0.5}), history(kPaused, {0.7}),
                                    history(kPaused, {0.8})};
-  EXPECT_EQ(rule->decide(0, trials), Decision::go_on);
+  EXPECT_EQ(rule.decide(0, trials), Decision::go_on);
   trials[0] = history(kRunning, {0.5, 0.5, 0.5});
-  EXPECT_EQ(rule->decide(0, trials), Decision::pause_at_rung) << "the only one at rung 3";
-  EXPECT_THAT(rule->promotable(trials), ElementsAre(2));
+  EXPECT_EQ(rule.decide(0, trials), Decision::pause_at_rung) << "the only one at rung 3";
+  EXPECT_THAT(rule.promotable(trials), ElementsAre(2));
 }
 
 TEST(SweepAsha, PromotesTheHighestRungFirst) {
@@ -65,13 +63,13 @@ TEST(SweepAsha, PromotesTheHighestRungFirst) {
   }
   for (int i = 0; i < 6; ++i) trials.push_back(history(kPaused, {0.9 + 0.01 * i}));
   // Nine have reached rung 1, of which three may be promoted; three have reached rung 3.
-  EXPECT_THAT(rule->promotable(trials), ElementsAre(2, 8, 7, 6));
+  EXPECT_THAT(rule.promotable(trials), ElementsAre(2, 8, 7, 6));
 }
 
 TEST(SweepAsha, PromotesABetterEarlierTrialOfEqualOnes) {
   const auto rule = asha();
   const std::vector<TrialHistory> trials(3, history(kPaused, {0.5}));
-  EXPECT_THAT(rule->promotable(trials), ElementsAre(0));
+  EXPECT_THAT(rule.promotable(trials), ElementsAre(0));
 }
 
 TEST(SweepAsha, LetsNoTrialWithoutANumberWin) {
@@ -79,17 +77,17 @@ TEST(SweepAsha, LetsNoTrialWithoutANumberWin) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<TrialHistory> trials{history(kPaused, {nan}), history(kPaused, {nan}),
                                          history(kPaused, {0.1})};
-  EXPECT_THAT(rule->promotable(trials), ElementsAre(2));
+  EXPECT_THAT(rule.promotable(trials), ElementsAre(2));
 }
 
 TEST(SweepAsha, CountsStepsIfAsked) {
   const auto rule = asha(StopSpec::Unit::steps, 100);
   std::vector<TrialHistory> trials{history(kRunning, {0.5}, 60)};
-  EXPECT_EQ(rule->decide(0, trials), Decision::go_on) << "step 60 is before rung 100";
+  EXPECT_EQ(rule.decide(0, trials), Decision::go_on) << "step 60 is before rung 100";
   trials[0] = history(kRunning, {0.5, 0.6}, 60);
-  EXPECT_EQ(rule->decide(0, trials), Decision::pause_at_rung) << "step 120 is the first after it";
+  EXPECT_EQ(rule.decide(0, trials), Decision::pause_at_rung) << "step 120 is the first after it";
   trials[0] = history(kRunning, {0.5, 0.6, 0.7}, 60);
-  EXPECT_EQ(rule->decide(0, trials), Decision::go_on);
+  EXPECT_EQ(rule.decide(0, trials), Decision::go_on);
 }
 
 // Simulates one trial at a time. All reports of a trial have one value, and no two trials the same.
@@ -106,12 +104,12 @@ TEST(SweepAsha, SpendsWhatThePaperSays) {
       ++reports;
       if (own.size() == 27)
         trials[trial].state = TrialState::finished;
-      else if (rule->decide(trial, trials) == Decision::pause_at_rung)
+      else if (rule.decide(trial, trials) == Decision::pause_at_rung)
         trials[trial].state = kPaused;
     }
   };
   while (true) {
-    const auto promoted = rule->promotable(trials);
+    const auto promoted = rule.promotable(trials);
     if (!promoted.empty()) {
       train(promoted.front());
     } else if (trials.size() < 81) {
@@ -129,9 +127,9 @@ TEST(SweepAsha, SpendsWhatThePaperSays) {
   EXPECT_LT(reports, 81 * 27 / 4);
 }
 
-std::unique_ptr<StoppingRule> median(int trials = 3, std::int64_t min = 1) {
-  return make_stopping_rule({.rule = StopSpec::Rule::median, .min = min, .trials = trials},
-                            Direction::max);
+StoppingRule median(int trials = 3, std::int64_t min = 1) {
+  return StoppingRule({.rule = StopSpec::Rule::median, .min = min, .trials = trials},
+                      Direction::max);
 }
 
 TEST(SweepMedian, StopsWhatIsBelowTheMedian) {
@@ -144,13 +142,13 @@ TEST(SweepMedian, StopsWhatIsBelowTheMedian) {
     return trials;
   };
   // The means up to the second report are 0.5, 0.2 and 0.8; one trial has no second.
-  EXPECT_EQ(median()->decide(4, with({0.1, 0.49})), Decision::stop);
-  EXPECT_EQ(median()->decide(4, with({0.1, 0.5})), Decision::go_on) << "equal is not worse";
-  EXPECT_EQ(median()->decide(4, with({0.51, 0.1})), Decision::go_on) << "its best value counts";
-  EXPECT_EQ(median(4)->decide(4, with({0.1, 0.1})), Decision::go_on) << "too few to compare";
-  EXPECT_EQ(median(3, 3)->decide(4, with({0.1, 0.1})), Decision::go_on) << "too early";
-  EXPECT_EQ(median(4)->decide(4, with({0.44})), Decision::stop) << "of four the middle is 0.45";
-  EXPECT_EQ(median()->decide(4, with({std::nan(""), std::nan("")})), Decision::stop);
+  EXPECT_EQ(median().decide(4, with({0.1, 0.49})), Decision::stop);
+  EXPECT_EQ(median().decide(4, with({0.1, 0.5})), Decision::go_on) << "equal is not worse";
+  EXPECT_EQ(median().decide(4, with({0.51, 0.1})), Decision::go_on) << "its best value counts";
+  EXPECT_EQ(median(4).decide(4, with({0.1, 0.1})), Decision::go_on) << "too few to compare";
+  EXPECT_EQ(median(3, 3).decide(4, with({0.1, 0.1})), Decision::go_on) << "too early";
+  EXPECT_EQ(median(4).decide(4, with({0.44})), Decision::stop) << "of four the middle is 0.45";
+  EXPECT_EQ(median().decide(4, with({std::nan(""), std::nan("")})), Decision::stop);
 }
 
 TEST(SweepUntil, ReadsBothSigns) {

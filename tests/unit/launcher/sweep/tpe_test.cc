@@ -56,9 +56,9 @@ class SweepTpe : public testing::Test {
 
   std::vector<double> proposals(Direction direction = Direction::min) {
     std::vector<double> found;
-    const auto sampler = make_sampler(space_, 0, direction);
+    const Sampler sampler(space_, 0, direction);
     for (int index = 40; index < 60; ++index) {
-      found.push_back(number_at(sampler->next(index, history_)->parameters, "x"));
+      found.push_back(number_at(sampler.next(index, history_)->parameters, "x"));
     }
     return found;
   }
@@ -105,9 +105,9 @@ TEST_F(SweepTpe, AvoidsWhereTrialsRun) {
     history_.push_back(running);
   }
   std::vector<double> found;
-  const auto sampler = make_sampler(space_, 0, Direction::min);
+  const Sampler sampler(space_, 0, Direction::min);
   for (int index = 60; index < 80; ++index) {
-    found.push_back(number_at(sampler->next(index, history_)->parameters, "x"));
+    found.push_back(number_at(sampler.next(index, history_)->parameters, "x"));
   }
   EXPECT_LE(near(found, 0.3, 0.05), 10);
 }
@@ -119,16 +119,16 @@ TEST_F(SweepTpe, RanksStoppedTrialsBehindFinishedOnes) {
     stopped.result = -1;
     history_.push_back(stopped);
   }
-  const auto next = make_sampler(space_, 0, Direction::min)->next(45, history_);
+  const auto next = Sampler(space_, 0, Direction::min).next(45, history_);
   EXPECT_NEAR(number_at(next->parameters, "x"), 0.3, 0.2);
 }
 
 TEST(SweepTpeRepeats, HaveTheParametersOfTheFirst) {
   const Space space = parse_space(
       "sampler: tpe\ntrials: 30\nrepeat: 2\nparameters: {x: {uniform: [0, 1]}}", "s.yaml");
-  const auto sampler = make_sampler(space, 0, Direction::min);
+  const Sampler sampler(space, 0, Direction::min);
   std::vector<TrialHistory> history;
-  while (const auto plan = sampler->next(static_cast<int>(history.size()), history)) {
+  while (const auto plan = sampler.next(static_cast<int>(history.size()), history)) {
     TrialHistory trial{.index = plan->index, .parameters = plan->parameters};
     trial.state = TrialState::finished;
     trial.result = number_at(plan->parameters, "x") + 0.01 * plan->repeat;
