@@ -53,12 +53,6 @@ void keep_freed_memory() {
 #endif
 }
 
-int print(const EarlyExit& exit) {
-  std::FILE* stream = exit.code == 0 ? stdout : stderr;
-  std::fprintf(stream, "%s%s", printable(exit.text).c_str(), exit.text.ends_with('\n') ? "" : "\n");
-  return exit.code;
-}
-
 void prepare_process() {
   adopt_orphans();
   ignore_broken_pipes();
@@ -78,11 +72,11 @@ int serve_main(const Options& options) {
   prepare_process();
   JoinServer server(options);
   if (options.dry_run) {
-    return print({0, server.outlook()});
+    return EarlyExit{0, server.outlook()}.print();
   }
   auto gathered = server.run();
   if (const auto* exit = std::get_if<EarlyExit>(&gathered)) {
-    return print(*exit);
+    return exit->print();
   }
   auto& [plan, machines] = std::get<JoinResult>(gathered);
   if (!options.quiet) {
@@ -107,7 +101,7 @@ int join_main(const Options& options) {
 int launcher_main(const std::string& called, const std::vector<std::string>& arguments) {
   auto options = parse_options(arguments);
   if (const auto* exit = std::get_if<EarlyExit>(&options)) {
-    return print(*exit);
+    return exit->print();
   }
   auto& own = std::get<Options>(options).own;
   own.insert(own.begin(), called);
@@ -120,7 +114,7 @@ int launcher_main(const std::string& called, const std::vector<std::string>& arg
   }
   const auto plan = make_plan(std::get<Options>(options));
   if (const auto* exit = std::get_if<EarlyExit>(&plan)) {
-    return print(*exit);
+    return exit->print();
   }
   prepare_process();
   if (std::get<Options>(options).dry_run) {

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <iterator>
 #include <string_view>
 
+#include "base/quoted.h"
 #include "base/refuse.h"
 #include "base/text.h"
 #include "bp/error.h"
@@ -131,6 +133,12 @@ std::vector<std::string> without_values_of_env(std::vector<std::string> words) {
 }
 
 }  // namespace
+
+int EarlyExit::print() const {
+  std::fprintf(code == 0 ? stdout : stderr, "%s%s", printable(text).c_str(),
+               text.ends_with('\n') ? "" : "\n");
+  return code;
+}
 
 std::variant<Options, EarlyExit> parse_options(const std::vector<std::string>& arguments) {
   Options options;

@@ -63,6 +63,7 @@ struct Options {
 struct EarlyExit {
   int code = 0;
   std::string text;
+  int print() const;  // returns the code
 };
 
 // Returns the options of a job, or what to print for --help and the like or for wrong options.

@@ -18,10 +18,6 @@ namespace {
 
 constexpr auto kSurveyEnds = 1s;
 
-double now_in_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 class Surveyor {
  public:
   Surveyor(const JobPlan& plan, const SurveyOptions& options)
@@ -134,12 +130,12 @@ class Surveyor {
       state.answer.problem = version_trouble(name(host), *hello, own_hello_);
       state.over = !state.answer.problem.empty();
       if (!state.over) {
-        state.asked_at = now_in_seconds();
+        state.asked_at = wall_time();
         state.link->send(Ask{options_.question});
       }
     } else if (const auto* facts = std::get_if<Facts>(&message)) {
       state.answer.facts = facts_of(facts->json);
-      const double way = now_in_seconds() - state.asked_at - state.answer.facts->seconds;
+      const double way = wall_time() - state.asked_at - state.answer.facts->seconds;
       state.answer.clock_margin = way / 2;
       state.answer.clock_ahead = state.answer.facts->clock - state.asked_at - way / 2;
       state.over = true;

@@ -85,9 +85,7 @@ std::optional<int> parse(const Tool& tool,
     print(text);
     return 0;
   } catch (const InputError& error) {
-    const EarlyExit exit = usage_error(set, words, error);
-    std::fprintf(stderr, "%s\n", printable(exit.text).c_str());
-    return exit.code;
+    return usage_error(set, words, error).print();
   }
 }
 
@@ -104,8 +102,7 @@ std::optional<int> run_tool(const std::vector<std::string>& arguments) {
     }
     const auto plan = make_plan(options.hosts);
     if (const auto* exit = std::get_if<EarlyExit>(&plan)) {
-      std::fprintf(stderr, "%s\n", printable(exit->text).c_str());
-      return exit->code;
+      return exit->print();
     }
     adopt_orphans();
     ignore_broken_pipes();

@@ -150,14 +150,14 @@ void check_same_sweep(SweepState& state, const SweepSettings& settings, const st
   if (text.error != 0) {
     throw Error(ErrorCode::io, concat("cannot read ", space, ": ", error_text(text.error)));
   }
-  const auto known = state.setting("space");
+  const std::string known = state.setting("space");  // "" in a new folder
   const std::string program = nlohmann::json(settings.program)
                                   .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  if (known && *known != text.text) {
+  if (!known.empty() && known != text.text) {
     refuse_sweep(concat(settings.folder, " holds a sweep of another version of ", space,
                         "; restore that version, or choose another --folder"));
   }
-  if (known && state.setting("program") != program) {
+  if (!known.empty() && state.setting("program") != program) {
     refuse_sweep(concat(settings.folder,
                         " holds a sweep of another program or other arguments; repeat those, or "
                         "choose another --folder"));

@@ -1,99 +1,71 @@
 #include "launcher/sweep/commands/run_sweep.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#include <chrono>
-#include <cstdio>
-#include <utility>
+#include <algorithm>
+#include <cstddef>
 #include <variant>
 
-#include "base/quoted.h"
+#include "base/nearest.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/report/terminal.h"
 #include "launcher/sweep/commands/dry_run.h"
-#include "launcher/sweep/commands/live_view.h"
-#include "launcher/sweep/commands/missing_metric.h"
 #include "launcher/sweep/commands/prepare_sweep.h"
-#include "launcher/sweep/commands/progress_text.h"
+#include "launcher/sweep/commands/progress.h"
 #include "launcher/sweep/commands/sweep_options.h"
 #include "launcher/sweep/commands/write_report.h"
 #include "launcher/sweep/driver/driver.h"
+#include "launcher/sweep/driver/trial_run.h"
+#include "launcher/sweep/trial/metric_file.h"
 
 namespace bp::launcher::sweep {
 namespace {
 
-using namespace std::chrono_literals;
+constexpr std::size_t kTrialsRead = 20;
+constexpr std::size_t kNamesShown = 6;
 
-constexpr auto kLineEvery = 10s;  // where stderr is no terminal
-
-// What a sweep prints on stderr: a table that a terminal redraws, or a line every ten seconds.
-class Progress {
- public:
-  Progress(std::string metric, Direction direction, bool quiet)
-      : metric_(std::move(metric)),
-        direction_(direction),
-        quiet_(quiet),
-        redraws_(!quiet && can_redraw(STDERR_FILENO)) {}
-
-  void say(const std::string& line) {
-    erase();
-    std::fprintf(stderr, "bprun sweep: %s\n", printable(line).c_str());
-  }
-
-  void show(const SweepView& view) {
-    last_ = progress_text(view, metric_);
-    if (redraws_) {
-      draw(live_table_of(view, metric_, direction_));
-    } else if (!quiet_ && std::chrono::steady_clock::now() >= next_) {
-      say(last_);
-      next_ = std::chrono::steady_clock::now() + kLineEvery;
+// Returns the end of that line: what the first trials reported instead of the metric.
+std::string seen_text(const SweepSettings& settings, const std::vector<TrialRecord>& trials) {
+  for (std::size_t i = 0; i < std::min(trials.size(), kTrialsRead); ++i) {
+    const TrialRecord& trial = trials[i];
+    const std::string folder = trial_folder(settings.folder, trial.number);
+    if (!trains(settings, trial.block)) {
+      const auto line = refused_report(folder + "/stdout");
+      if (line) {
+        return concat("; trial ", trial.number, " printed '", *line, "', which is no report");
+      }
+      continue;
     }
-  }
-
-  void finish(const std::string& rest) { say(concat(last_, rest)); }
-
- private:
-  void draw(LiveTable table) {
-    table.progress = last_;
-    const auto columns = static_cast<std::size_t>(columns_of(STDERR_FILENO));
-    erase();
-    std::string text;
-    for (const std::string& line : live_lines(table, columns - 1, terminal_rows())) {
-      text += concat(text.empty() ? "" : "\n", line);
-      ++drawn_;
+    const auto names = names_in_metrics(folder + "/run/metrics.jsonl");
+    if (names.empty()) continue;
+    const std::string nearest = nearest_name(settings.space.metric, names);
+    if (!nearest.empty()) return concat("; did you mean ", nearest, "?");
+    std::string text = concat("; trial ", trial.number, " has ");
+    for (std::size_t name = 0; name < std::min(names.size(), kNamesShown); ++name) {
+      text += concat(name == 0 ? "" : ", ", names[name]);
     }
-    std::fputs(text.c_str(), stderr);
+    return text + (names.size() > kNamesShown ? ", ..." : "");
   }
+  return "";
+}
 
-  // Half of the terminal at most, so that messages above the table stay in sight.
-  static std::size_t terminal_rows() {
-    winsize size{};
-    return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_row / 2 : 12;
+// Returns a line that says that no trial has reported the metric, how a program reports one, and
+// what the trials reported in its place; "" if a trial has reported it, or SPACE needs no metric.
+std::string missing_metric_text(const SweepSettings& settings, SweepReader& sweep) {
+  const std::string& metric = settings.space.metric;
+  if (metric.empty() || !sweep.best(1, direction_of(settings)).empty()) {
+    return "";
   }
-
-  void erase() {
-    if (drawn_ > 1) std::fprintf(stderr, "\x1b[%dA", drawn_ - 1);
-    if (drawn_ > 0) std::fputs("\r\x1b[J", stderr);
-    drawn_ = 0;
+  const auto trials = sweep.trials();
+  const auto reported = [](const TrialRecord& trial) { return trial.result.has_value(); };
+  if (std::ranges::any_of(trials, reported)) {  // a trial that failed later
+    return "";
   }
-
-  std::string metric_;
-  Direction direction_;
-  bool quiet_;
-  bool redraws_;
-  int drawn_ = 0;  // lines
-  std::string last_;
-  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + kLineEvery;
-};
-
-int report_exit(const EarlyExit& exit) {
-  std::FILE* stream = exit.code == 0 ? stdout : stderr;
-  std::fprintf(stream, "%s%s", printable(exit.text).c_str(), exit.text.ends_with('\n') ? "" : "\n");
-  return exit.code;
+  return concat(
+      "no trial has reported the metric ", metric,
+      ". A program reports it by lines 'bp: metric VALUE STEP' on stdout; of bert_train it "
+      "is read from metrics.jsonl",
+      seen_text(settings, trials));
 }
 
 // Returns what the last line says of the page. One that cannot be written does not make the sweep
@@ -112,12 +84,12 @@ std::string report_text(const std::string& folder) {
 int run_sweep(const std::vector<std::string>& arguments) {
   const auto options = parse_sweep_options(arguments);
   if (const auto* exit = std::get_if<EarlyExit>(&options)) {
-    return report_exit(*exit);
+    return exit->print();
   }
   const auto& given = std::get<SweepOptions>(options);
   const auto prepared = prepare_sweep(given);
   if (const auto* exit = std::get_if<EarlyExit>(&prepared)) {
-    return report_exit(*exit);
+    return exit->print();
   }
   const auto& settings = std::get<SweepSettings>(prepared);
   if (given.dry_run) {
@@ -126,9 +98,8 @@ int run_sweep(const std::vector<std::string>& arguments) {
   ignore_broken_pipes();
   SweepState state(settings.folder);
   check_same_sweep(state, settings, given.space);
-  remove_relay_folder(state.setting("relay_folder").value_or(""));
-  Progress progress(settings.space.metric, settings.space.direction.value_or(Direction::max),
-                    given.quiet);
+  remove_relay_folder(state.setting("relay_folder"));
+  Progress progress(settings.space.metric, direction_of(settings), given.quiet);
   Driver driver(settings, state,
                 {[&](const std::string& line) { progress.say(line); },
                  [&](const SweepView& view) { progress.show(view); }});

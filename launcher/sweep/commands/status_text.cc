@@ -11,9 +11,7 @@
 #include "base/report/table.h"
 #include "base/text.h"
 #include "launcher/report/clock_text.h"
-#include "launcher/sweep/driver/wall_time.h"
 #include "launcher/sweep/report/sweep_page.h"
-#include "launcher/sweep/state/folder_lock.h"
 
 namespace bp::launcher::sweep {
 namespace {
@@ -29,7 +27,7 @@ std::string headline(SweepReader& sweep, const std::map<TrialState, int>& counts
   if (const std::string all = sweep.setting("all"); !text.empty() && !all.empty()) {
     text += concat(" of ", all, all == "1" ? " trial" : " trials");
   }
-  const auto holder = FolderLock::holder(sweep.folder());
+  const auto holder = sweep_process(sweep.folder());
   return concat(
       sweep.folder(), ": ", text.empty() ? "no trial yet" : text,
       holder ? concat("; process ", *holder, " runs it") : std::string("; it does not run"), "\n");
@@ -52,7 +50,7 @@ std::string section(const std::string& title,
 // A sweep that does not run has no hosts that could be lost.
 std::string hosts_text(SweepReader& sweep) {
   std::string text;
-  if (!FolderLock::holder(sweep.folder())) return text;
+  if (!sweep_process(sweep.folder())) return text;
   for (const HostRecord& host : sweep.hosts()) {
     if (!host.present) text += concat("host ", host.name, " is lost: ", host.reason, "\n");
   }
@@ -126,7 +124,7 @@ std::string status_json(SweepReader& sweep) {
                      {"present", host.present},
                      {"reason", host.reason}});
   }
-  const auto holder = FolderLock::holder(sweep.folder());
+  const auto holder = sweep_process(sweep.folder());
   const std::string metric = sweep.setting("metric");
   nlohmann::json all{{"folder", sweep.folder()},
                      {"metric", metric},

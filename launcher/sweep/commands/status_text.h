@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "launcher/sweep/state/sweep_reader.h"
+#include "launcher/sweep/state/sweep_state.h"
 
 namespace bp::launcher::sweep {
 

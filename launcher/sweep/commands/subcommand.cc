@@ -22,8 +22,6 @@
 #include "launcher/sweep/commands/status_text.h"
 #include "launcher/sweep/commands/write_report.h"
 #include "launcher/sweep/driver/trial_run.h"
-#include "launcher/sweep/state/folder_lock.h"
-#include "launcher/sweep/state/sweep_reader.h"
 #include "launcher/sweep/state/sweep_state.h"
 #include "launcher/sweep/trial/trial_program.h"
 
@@ -58,8 +56,7 @@ int show_status(const SubcommandOptions& options) {
 
 int show_best(const SubcommandOptions& options) {
   SweepReader sweep(options.folder);
-  const auto best =
-      sweep.best(1, sweep.setting("direction") == "min" ? Direction::min : Direction::max);
+  const auto best = sweep.best(1, sweep.direction());
   if (best.empty()) {
     throw Error(ErrorCode::invalid_argument,
                 concat("no trial of ", sweep.folder(), " has reported a value yet"));
@@ -128,7 +125,7 @@ int stop_sweep(const SubcommandOptions& options) {
     post(sweep.folder(), "stop", options.trials);
     return 0;
   }
-  const auto holder = FolderLock::holder(sweep.folder());
+  const auto holder = sweep_process(sweep.folder());
   if (!holder || *holder <= 0 || ::kill(*holder, SIGTERM) != 0) {
     throw Error(ErrorCode::invalid_argument,
                 concat("no process of this machine runs the sweep in ", sweep.folder()));
@@ -142,7 +139,7 @@ int retry_trials(const SubcommandOptions& options) {
   check_trials(sweep, options.trials, may_be_retried,
                "only a trial that failed, was stopped or was skipped can be retried");
   post(sweep.folder(), "retry", options.trials);
-  if (!FolderLock::holder(sweep.folder())) {
+  if (!sweep_process(sweep.folder())) {
     print_out("the command that started the sweep runs them\n");
   }
   return 0;
@@ -197,10 +194,6 @@ std::optional<int> run_subcommand(const std::vector<std::string>& arguments) {
   OptionSet set(concat("bprun sweep ", command->name), command->about);
   describe(set, *command, options);
   const std::vector<std::string> words(arguments.begin() + 1, arguments.end());
-  const auto refused = [&](const std::runtime_error& error) {
-    std::fprintf(stderr, "%s\n", printable(usage_error(set, words, error).text).c_str());
-    return kExitUsage;
-  };
   try {
     if (const std::string text = set.parse(words); !text.empty()) {
       print_out(text);
@@ -208,9 +201,9 @@ std::optional<int> run_subcommand(const std::vector<std::string>& arguments) {
     }
     read_trials(options);
   } catch (const InputError& error) {
-    return refused(error);
+    return usage_error(set, words, error).print();
   } catch (const Error& error) {
-    return refused(error);
+    return usage_error(set, words, error).print();
   }
   if (std::error_code error; !std::filesystem::exists(options.folder, error)) {
     std::fprintf(stderr, "bprun sweep %s: there is no %s; name a folder that bprun sweep made\n",

@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/sweep/driver/trial_run.h"
-#include "launcher/sweep/driver/wall_time.h"
 
 namespace bp::launcher::sweep {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "launcher/sweep/report/sweep_page.h"
-#include "launcher/sweep/state/sweep_reader.h"
+#include "launcher/sweep/state/sweep_state.h"
 
 namespace bp::launcher::sweep {
 

@@ -13,7 +13,6 @@
 #include "base/usable_cores.h"
 #include "bp/error.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/sweep/driver/wall_time.h"
 #include "launcher/sweep/state/disk_space.h"
 
 namespace bp::launcher::sweep {
@@ -62,7 +61,7 @@ Driver::Driver(const SweepSettings& settings, SweepState& state, Listener listen
     const bool local = settings_.plan.hosts[i].local;
     pool_.set_present(i, local);
     pool_.set_cores(i, local ? usable_cores().computing() : 0);
-    state_.host(pool_.host(i).name, pool_.slots(i), local, local ? "" : "not reached yet");
+    state_.host({pool_.host(i).name, pool_.slots(i), local, local ? "" : "not reached yet"});
   }
   links_ = std::make_unique<HostLinks>(
       loop_, settings_.plan, settings_.bprun.start_timeout,
@@ -236,7 +235,7 @@ void Driver::on_host(std::size_t host, int cores) {
   any_host_ = true;
   pool_.set_present(host, true);
   pool_.set_cores(host, cores);
-  state_.host(pool_.host(host).name, pool_.slots(host), true, "");
+  state_.host({pool_.host(host).name, pool_.slots(host), true});
   state_.event("the host is present", std::nullopt, pool_.host(host).name);
 }
 
@@ -247,7 +246,7 @@ void Driver::on_host_lost(std::size_t host, const std::string& why) {
   pool_.set_present(host, false);
   const std::string& name = pool_.host(host).name;
   listener_.say(concat("host ", name, " is lost (", why, "); trying again"));
-  state_.host(name, pool_.slots(host), false, why);
+  state_.host({name, pool_.slots(host), false, why});
   state_.event(concat("the host is lost: ", why), std::nullopt, name);
 }
 

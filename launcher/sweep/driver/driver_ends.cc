@@ -13,7 +13,6 @@
 #include "launcher/supervise/restarts.h"
 #include "launcher/sweep/driver/driver.h"
 #include "launcher/sweep/driver/failure_line.h"
-#include "launcher/sweep/driver/wall_time.h"
 #include "launcher/sweep/state/disk_space.h"
 #include "launcher/sweep/trial/exit_record.h"
 
@@ -55,7 +54,7 @@ void Driver::recover() {
 void Driver::look_at_leftovers() {
   for (auto it = leftovers_.begin(); it != leftovers_.end();) {
     const auto [trial, deadline] = *it;
-    if (AttemptLock::is_held(folder_of(trial))) {
+    if (attempt_runs(folder_of(trial))) {
       if (Clock::now() >= deadline) {
         throw Error(ErrorCode::timeout,
                     concat("trial ", trial, " of an earlier sweep does not end: a process holds ",

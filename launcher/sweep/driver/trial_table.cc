@@ -43,7 +43,7 @@ int TrialTable::add(const TrialPlan& plan) {
   record.index = plan.index;
   record.repeat = plan.repeat;
   record.parameters = plan.parameters;
-  state_.add(record);
+  state_.save(record);
   adopt(record);
   return record.number;
 }

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include "launcher/process/process_tree.h"
 #include "launcher/process/signals.h"
 #include "launcher/process/spawn.h"
+#include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/supervise/restarts.h"
 #include "launcher/sweep/trial/exit_record.h"
@@ -31,23 +31,18 @@
 namespace bp::launcher::sweep {
 namespace {
 
-int refuse_job(const EarlyExit& exit) {
-  std::fprintf(stderr, "%s%s", printable(exit.text).c_str(), exit.text.ends_with('\n') ? "" : "\n");
-  return exit.code;
-}
-
 // What bprun's main() does for a job.
 int run_as_bprun(const std::vector<std::string>& words) {
   auto options = parse_options(words);
   if (const auto* exit = std::get_if<EarlyExit>(&options)) {
-    return refuse_job(*exit);
+    return exit->print();
   }
   auto& job = std::get<Options>(options);
   job.own.insert(job.own.begin(), "bprun");
   job.stderr_counts = false;  // the trial ended well, although its log is incomplete
   const auto plan = make_plan(job);
   if (const auto* exit = std::get_if<EarlyExit>(&plan)) {
-    return refuse_job(*exit);
+    return exit->print();
   }
   adopt_orphans();
   ignore_broken_pipes();
@@ -63,22 +58,18 @@ int try_to_run(const std::vector<std::string>& words) {
   }
 }
 
-double seconds_since_1970() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 // The lock is taken before the look at the parent: if the parent dies later, the next sweep finds
 // the lock or the record.
 int run_attempt(const AttemptSpec& spec, pid_t parent) {
   try {
-    const AttemptLock lock(spec.folder);
+    const FileLock lock = lock_attempt(spec.folder);
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() != parent) {
       return kExitTemporary;
     }
     const int code = try_to_run(spec.bprun);
     std::fflush(nullptr);
-    write_exit_record(spec.folder, {spec.attempt, code, seconds_since_1970()});
+    write_exit_record(spec.folder, {spec.attempt, code, wall_time()});
     return code;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bprun: %s\n", printable(error.what()).c_str());
@@ -86,18 +77,9 @@ int run_attempt(const AttemptSpec& spec, pid_t parent) {
   }
 }
 
-struct LogFile {
-  Fd fd;
-  std::int64_t size = 0;
-};
-
-LogFile open_log(const std::string& path) {
-  LogFile log{Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666))};
-  struct stat status = {};
-  if (!log.fd || ::fstat(log.fd.get(), &status) != 0) {
-    throw Error(ErrorCode::io, concat("cannot write ", path, ": ", error_text(errno)));
-  }
-  log.size = status.st_size;
+Fd open_log(const std::string& path) {
+  Fd log(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (!log) throw Error(ErrorCode::io, concat("cannot write ", path, ": ", error_text(errno)));
   return log;
 }
 
@@ -106,12 +88,10 @@ LogFile open_log(const std::string& path) {
 Attempt::Attempt(AttemptSpec spec) {
   reserve_exit_record(spec.folder);
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const LogFile output = open_log(spec.folder + "/stdout");
-  const LogFile errors = open_log(spec.folder + "/stderr");
-  output_offset_ = output.size;
-  error_offset_ = errors.size;
+  const Fd output = open_log(spec.folder + "/stdout");
+  const Fd errors = open_log(spec.folder + "/stderr");
   const pid_t parent = ::getpid();
-  pid_ = fork_copy({null.get(), output.fd.get(), errors.fd.get()},
+  pid_ = fork_copy({null.get(), output.get(), errors.get()},
                    [&spec, parent] { return run_attempt(spec, parent); });
   child_.emplace(pid_);
 }

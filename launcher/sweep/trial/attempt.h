@@ -4,7 +4,6 @@
 
 #include <sys/types.h>
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,12 +32,7 @@ class Attempt {
   // could write a record has no exit code of its own; 128 + the signal's number stands for it.
   [[nodiscard]] std::optional<int> exit_code();
 
-  [[nodiscard]] std::int64_t output_offset() const { return output_offset_; }
-  [[nodiscard]] std::int64_t error_offset() const { return error_offset_; }
-
  private:
-  std::int64_t output_offset_ = 0;  // where this attempt begins in the two files
-  std::int64_t error_offset_ = 0;
   pid_t pid_ = -1;
   std::optional<Child> child_;
 };

@@ -5,6 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "base/fields.h"
+#include "launcher/process/file_lock.h"
+
 namespace bp::launcher::sweep {
 
 struct ExitRecord {
@@ -13,6 +16,12 @@ struct ExitRecord {
   double ended = 0;  // seconds since 1970
   bool operator==(const ExitRecord&) const = default;
 };
+
+void fields(auto&& words, Of<ExitRecord> auto& it) {
+  words("attempt", it.attempt);
+  words("code", it.exit_code);
+  words("at", it.ended);
+}
 
 // Takes the disk space of a record before an attempt starts, so that the disk may be full when it
 // ends. Throws io.
@@ -24,18 +33,10 @@ void write_exit_record(const std::string& folder, const ExitRecord& record);
 // Returns nothing if no attempt has ended yet, or if the file is no record.
 [[nodiscard]] std::optional<ExitRecord> read_exit_record(const std::string& folder);
 
-// The lock that an attempt holds until its record is written. Only the process that took it holds
-// it, not its children, and the kernel releases it if that process is killed.
-class AttemptLock {
- public:
-  // Throws io if another process holds the lock of this folder.
-  explicit AttemptLock(const std::string& folder);
-
-  // Returns whether another process holds the lock.
-  [[nodiscard]] static bool is_held(const std::string& folder);
-
- private:
-  int fd_;  // stays open until the process ends
-};
+// Takes the lock that an attempt holds until its record is written. Throws io if another process
+// holds the lock of this folder.
+[[nodiscard]] FileLock lock_attempt(const std::string& folder);
+// Returns whether another process holds that lock.
+[[nodiscard]] bool attempt_runs(const std::string& folder);
 
 }  // namespace bp::launcher::sweep

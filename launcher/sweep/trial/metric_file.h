@@ -1,7 +1,8 @@
-// Follows the file in which a trial reports its metric: its stdout, or bert_train's metrics.jsonl.
+// How a trial reports its metric: on its stdout, or in bert_train's metrics.jsonl.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,19 @@
 
 namespace bp::launcher::sweep {
 
+// Parses "bp: metric VALUE STEP" or "bp: metric VALUE" (step `next_step`), as any program may print
+// it on stdout. bprun's prefix "[0] " may precede it. Lines of other ranks and other lines yield
+// nothing; so does a value that is not a finite number.
+[[nodiscard]] std::optional<Report> parse_metric_line(std::string_view line,
+                                                      std::int64_t next_step);
+
+// Parses a line of bert_train's metrics.jsonl. `metric` is dev_accuracy, dev_loss or any other
+// number of an evaluation with the split's name before it, or train_loss for the loss of the
+// training steps.
+[[nodiscard]] std::optional<Report> parse_metrics_json(std::string_view line,
+                                                       std::string_view metric);
+
+// Follows a file of such lines.
 class MetricFile {
  public:
   // `metric` is the name in metrics.jsonl; empty for lines of stdout, which have no name. Reads
@@ -34,5 +48,12 @@ class MetricFile {
   std::string rest_;       // of a line whose end has not been written yet
   bool too_long_ = false;  // the line in `rest_` is longer than any report, and is skipped
 };
+
+// What a trial reported instead of the metric, so that a message can name it. Both read the first
+// lines only, and none if the file cannot be read. The first returns the names under which
+// metrics.jsonl has the figures of its evaluations and train_loss, each once; the other the first
+// line of stdout that looks like a report and is none, such as "bp: metric 50%".
+[[nodiscard]] std::vector<std::string> names_in_metrics(const std::string& path);
+[[nodiscard]] std::optional<std::string> refused_report(const std::string& path);
 
 }  // namespace bp::launcher::sweep

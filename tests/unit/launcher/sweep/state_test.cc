@@ -11,10 +11,7 @@
 #include <vector>
 
 #include "bp/error.h"
-#include "launcher/sweep/state/folder_lock.h"
-#include "launcher/sweep/state/sweep_reader.h"
 #include "launcher/sweep/state/sweep_state.h"
-#include "launcher/sweep/state/tables.h"
 #include "tests/support/refusal.h"
 #include "tests/support/scratch.h"
 
@@ -84,8 +81,8 @@ TEST(SweepState, ATrialComesBackAsItWasWritten) {
   const Scratch scratch;
   {
     SweepState state(scratch.path("made/for/it"));
-    state.add(trial_number(0));
-    state.add(trial_number(1));
+    state.save(trial_number(0));
+    state.save(trial_number(1));
     state.save(changed(trial_number(1)));
   }
   SweepState state(scratch.path("made/for/it"));
@@ -98,7 +95,7 @@ TEST(SweepState, ATrialComesBackAsItWasWritten) {
 TEST(SweepState, AReportOfTheSameStepReplacesTheEarlierOne) {
   const Scratch scratch;
   SweepState state(scratch.path());
-  state.add(trial_number(0));
+  state.save(trial_number(0));
   state.report(trial_number(0), {{2, 0.5}, {1, 0.25}});
   state.report(trial_number(0), {{2, 0.75}});
   std::vector<std::string> reports;
@@ -134,7 +131,7 @@ TEST(SweepState, ASecondSweepInTheFolderIsRefused) {
   }
   char byte = 0;
   ASSERT_EQ(::read(told[0], &byte, 1), 1);
-  EXPECT_EQ(FolderLock::holder(scratch.path()), other);
+  EXPECT_EQ(sweep_process(scratch.path()), other);
   EXPECT_THAT(test::error_of([&] {
                 const SweepState state(scratch.path());
                 return 0;
@@ -143,7 +140,7 @@ TEST(SweepState, ASecondSweepInTheFolderIsRefused) {
                         std::to_string(other) + ")"));
   ::kill(other, SIGKILL);
   ::waitpid(other, nullptr, 0);
-  EXPECT_EQ(FolderLock::holder(scratch.path()), std::nullopt);
+  EXPECT_EQ(sweep_process(scratch.path()), std::nullopt);
   EXPECT_EQ(test::error_of([&] {
               const SweepState state(scratch.path());
               return 0;
@@ -188,11 +185,10 @@ TEST(SweepReader, SeesWhatAWriterHasDoneSoFar) {
       with_result(0, TrialState::finished, 0.5), with_result(1, TrialState::stopped, 0.75),
       with_result(2, TrialState::failed, 0.875), with_result(3, TrialState::running, 0.5)};
   for (const TrialRecord& trial : trials) {
-    state.add(trial);
     state.save(trial);
   }
   state.put_setting("metric", "accuracy");
-  state.host("a", 3, false, "gone");
+  state.host({"a", 3, false, "gone"});
   const auto numbers = [](const std::vector<TrialRecord>& of) {
     std::vector<int> list;
     for (const TrialRecord& trial : of) list.push_back(trial.number);

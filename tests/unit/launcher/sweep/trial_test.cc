@@ -13,8 +13,6 @@
 
 #include "launcher/sweep/trial/exit_record.h"
 #include "launcher/sweep/trial/metric_file.h"
-#include "launcher/sweep/trial/metric_line.h"
-#include "launcher/sweep/trial/seen_metrics.h"
 #include "launcher/sweep/trial/trial_program.h"
 #include "tests/support/scratch.h"
 
@@ -148,23 +146,23 @@ TEST(ExitRecord, OverwritesTheSpaceThatWasReserved) {
 
 TEST(AttemptLock, IsHeldByAProcessUntilItsEnd) {
   const Scratch scratch;
-  EXPECT_FALSE(AttemptLock::is_held(scratch.path())) << "there is no lock yet";
+  EXPECT_FALSE(attempt_runs(scratch.path())) << "there is no lock yet";
   int told[2];
   ASSERT_EQ(::pipe2(told, O_CLOEXEC), 0);
   const pid_t other = ::fork();
   if (other == 0) {
-    const AttemptLock lock(scratch.path());
+    const FileLock lock = lock_attempt(scratch.path());
     static_cast<void>(::write(told[1], "x", 1));
     ::pause();
     ::_exit(0);
   }
   char byte = 0;
   ASSERT_EQ(::read(told[0], &byte, 1), 1);
-  EXPECT_TRUE(AttemptLock::is_held(scratch.path()));
-  EXPECT_ANY_THROW(AttemptLock{scratch.path()});
+  EXPECT_TRUE(attempt_runs(scratch.path()));
+  EXPECT_ANY_THROW((void)lock_attempt(scratch.path()));
   ::kill(other, SIGKILL);
   ::waitpid(other, nullptr, 0);
-  EXPECT_FALSE(AttemptLock::is_held(scratch.path()));
+  EXPECT_FALSE(attempt_runs(scratch.path()));
   ::close(told[0]);
   ::close(told[1]);
 }

@@ -11,7 +11,6 @@
 
 #include "base/text.h"
 #include "bp/error.h"
-#include "launcher/sweep/state/sweep_reader.h"
 #include "launcher/sweep/state/sweep_state.h"
 #include "tests/support/refusal.h"
 #include "tests/support/scratch.h"
@@ -29,7 +28,7 @@ class SweepReport : public testing::Test {
       TrialRecord trial;
       trial.number = i;
       trial.parameters = {{"x", Value::of_integer(i)}};
-      state.add(trial);
+      state.save(trial);
       trial.state = i == 0 ? TrialState::failed : TrialState::finished;
       trial.result = 1 + i;
       state.report(trial, {{1, 2.0 + i}, {2, 1.0 + i}});
