@@ -1,5 +1,3 @@
-#include "launcher/sweep/commands/dry_run.h"
-
 #include <stdlib.h>  // mkdtemp
 
 #include <algorithm>
@@ -27,6 +25,7 @@
 #include "launcher/process/read_file.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/sweep/commands/ask_program.h"
+#include "launcher/sweep/commands/commands.h"
 #include "launcher/sweep/driver/proposals.h"
 #include "launcher/sweep/driver/trial_run.h"
 #include "launcher/sweep/state/sweep_state.h"

@@ -108,11 +108,13 @@ std::string remote_sweep(const std::string& remote_bprun) {
 }  // namespace
 
 std::variant<SweepSettings, EarlyExit> prepare_sweep(const SweepOptions& options) {
-  if (const FileText text = read_file(options.space); text.error != 0) {
+  FileText text = read_file(options.space);
+  if (text.error != 0) {
     return EarlyExit{kExitNoInput, concat("bprun sweep: cannot read ", options.space, ": ",
                                           error_text(text.error))};
   }
   SweepSettings settings;
+  settings.space_text = std::move(text.text);
   settings.space = read_space(options.space);
   settings.program = options.program;
   settings.folder = options.folder.empty()
@@ -146,14 +148,10 @@ std::variant<SweepSettings, EarlyExit> prepare_sweep(const SweepOptions& options
 }
 
 void check_same_sweep(SweepState& state, const SweepSettings& settings, const std::string& space) {
-  const FileText text = read_file(space);
-  if (text.error != 0) {
-    throw Error(ErrorCode::io, concat("cannot read ", space, ": ", error_text(text.error)));
-  }
   const std::string known = state.setting("space");  // "" in a new folder
   const std::string program = nlohmann::json(settings.program)
                                   .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  if (!known.empty() && known != text.text) {
+  if (!known.empty() && known != settings.space_text) {
     refuse_sweep(concat(settings.folder, " holds a sweep of another version of ", space,
                         "; restore that version, or choose another --folder"));
   }
@@ -162,7 +160,7 @@ void check_same_sweep(SweepState& state, const SweepSettings& settings, const st
                         " holds a sweep of another program or other arguments; repeat those, or "
                         "choose another --folder"));
   }
-  state.put_setting("space", text.text);
+  state.put_setting("space", settings.space_text);
   state.put_setting("program", program);
   state.put_setting("metric", settings.space.metric);
   state.put_setting("direction", direction_of(settings) == Direction::max ? "max" : "min");

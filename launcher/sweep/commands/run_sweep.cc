@@ -1,5 +1,3 @@
-#include "launcher/sweep/commands/run_sweep.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <variant>
@@ -9,7 +7,7 @@
 #include "bp/error.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/sweep/commands/dry_run.h"
+#include "launcher/sweep/commands/commands.h"
 #include "launcher/sweep/commands/prepare_sweep.h"
 #include "launcher/sweep/commands/progress.h"
 #include "launcher/sweep/commands/sweep_options.h"

@@ -1,5 +1,3 @@
-#include "launcher/sweep/commands/subcommand.h"
-
 #include <signal.h>
 
 #include <algorithm>
@@ -19,6 +17,7 @@
 #include "bp/error.h"
 #include "launcher/cli/usage_error.h"
 #include "launcher/report/exit_code.h"
+#include "launcher/sweep/commands/commands.h"
 #include "launcher/sweep/commands/status_text.h"
 #include "launcher/sweep/commands/write_report.h"
 #include "launcher/sweep/driver/trial_run.h"

@@ -14,7 +14,7 @@
 #include "launcher/sweep/driver/driver.h"
 #include "launcher/sweep/driver/failure_line.h"
 #include "launcher/sweep/state/disk_space.h"
-#include "launcher/sweep/trial/exit_record.h"
+#include "launcher/sweep/trial/attempt.h"
 
 namespace bp::launcher::sweep {
 namespace {
@@ -65,7 +65,8 @@ void Driver::look_at_leftovers() {
     }
     it = leftovers_.erase(it);
     const TrialRecord& record = trials_[trial];
-    take(trial, metrics_of(settings_, record).read(true));
+    auto files = metrics_of(settings_, record);
+    take(trial, read_reports(files, true));
     const auto end = read_exit_record(folder_of(trial));
     const bool known = end && end->attempt == record.attempts;
     judge(trial, known ? end->exit_code : kExitTemporary,
@@ -88,8 +89,8 @@ void Driver::on_attempt_fd(int trial) {
 }
 
 void Driver::on_ended(int trial, int exit_code) {
-  const auto run = running_.extract(trial);
-  take(trial, run.mapped().metrics.read(true));
+  auto run = running_.extract(trial);
+  take(trial, read_reports(run.mapped().metrics, true));
   pool_.give_back(run.mapped().lease);
   ++ended_;
   judge(trial, exit_code, trials_[trial].asked);
@@ -169,7 +170,7 @@ void Driver::fail_or_restart(int trial, int exit_code) {
 void Driver::take_all_reports() {
   for (auto& [trial, run] : running_) {
     const StopReason before = trials_[trial].asked;
-    const auto reports = run.metrics.read();
+    const auto reports = read_reports(run.metrics);
     take(trial, reports);
     if (before == StopReason::none && trials_[trial].asked != before) {
       ask_to_stop(run);

@@ -13,7 +13,8 @@
 namespace bp::launcher::sweep {
 
 struct SweepSettings {
-  Space space = {};  // with metric and direction, known or not needed
+  Space space = {};             // with metric and direction, known or not needed
+  std::string space_text = {};  // SPACE itself
   std::string folder = {};
   std::vector<std::string> program = {};  // with {NAME}; a block of SPACE may have its own
   std::vector<bool> trainers = {};        // by block: its program is bert_train or extends it

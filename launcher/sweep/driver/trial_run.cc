@@ -20,23 +20,23 @@ std::string trial_folder(const std::string& sweep_folder, int trial) {
   return concat(sweep_folder, "/trials/", trial);
 }
 
-std::vector<Report> TrialMetrics::read(bool ended) {
+std::vector<Report> read_reports(std::vector<MetricFile>& files, bool ended) {
   std::vector<Report> all;
-  for (MetricFile& file : files_) {
+  for (MetricFile& file : files) {
     const auto reports = file.read(ended);
     all.insert(all.end(), reports.begin(), reports.end());
   }
   return all;
 }
 
-TrialMetrics metrics_of(const SweepSettings& settings, const TrialRecord& trial) {
+std::vector<MetricFile> metrics_of(const SweepSettings& settings, const TrialRecord& trial) {
   const std::string folder = trial_folder(settings.folder, trial.number);
   std::vector<MetricFile> files;
   if (trains(settings, trial.block)) {
     files.emplace_back(folder + "/run/metrics.jsonl", settings.space.metric);
   }
   files.emplace_back(folder + "/stdout", "", trial.output_offset);
-  return TrialMetrics(std::move(files));
+  return files;
 }
 
 std::vector<std::string> program_of_trial(const SweepSettings& settings, const TrialRecord& trial) {

@@ -13,32 +13,23 @@
 
 namespace bp::launcher::sweep {
 
-// Reads what a trial reports. bert_train writes metrics.jsonl, which also has the reports of
-// earlier attempts. It prints the same values as lines on stdout, which come from any host. A
-// report may therefore come twice.
-class TrialMetrics {
- public:
-  explicit TrialMetrics(std::vector<MetricFile> files) : files_(std::move(files)) {}
-
-  // See MetricFile::read().
-  [[nodiscard]] std::vector<Report> read(bool ended = false);
-
- private:
-  std::vector<MetricFile> files_;
-};
-
 struct TrialRun {
   Pool::Lease lease;
   Attempt attempt;
-  TrialMetrics metrics;
+  std::vector<MetricFile> metrics;
   bool was_asked = false;  // to stop; asked twice, bprun kills its ranks
 };
 
 // FOLDER/trials/N
 [[nodiscard]] std::string trial_folder(const std::string& sweep_folder, int trial);
 
-// Where a trial reports its metric since the attempt that its record names.
-[[nodiscard]] TrialMetrics metrics_of(const SweepSettings& settings, const TrialRecord& trial);
+// Where a trial reports its metric since the attempt that its record names. bert_train writes
+// metrics.jsonl, which also has the reports of earlier attempts. It prints the same values as lines
+// on stdout, which come from any host. A report may therefore come twice.
+[[nodiscard]] std::vector<MetricFile> metrics_of(const SweepSettings& settings,
+                                                 const TrialRecord& trial);
+// See MetricFile::read().
+[[nodiscard]] std::vector<Report> read_reports(std::vector<MetricFile>& files, bool ended = false);
 
 // The program of a trial with its parameters.
 [[nodiscard]] std::vector<std::string> program_of_trial(const SweepSettings& settings,

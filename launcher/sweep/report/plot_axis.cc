@@ -12,14 +12,6 @@ namespace {
 
 constexpr std::size_t kMostTicks = 6;  // of categories; more numbers get a scale
 
-double nice_step(double width) {
-  const double power = std::pow(10.0, std::floor(std::log10(width / 3)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (width / (factor * power) <= 5) return factor * power;
-  }
-  return 10 * power;
-}
-
 }  // namespace
 
 PlotAxis PlotAxis::of_numbers(const std::vector<double>& numbers, bool may_be_log) {
@@ -80,11 +72,14 @@ std::vector<Tick> PlotAxis::ticks() const {
     }
     return found;
   }
-  const double step = log_ ? std::max(1.0, std::ceil((high_ - low_) / 5)) : nice_step(high_ - low_);
-  for (double x = std::ceil(low_ / step) * step; x <= high_; x += step) {
-    const double exact = std::round(x / step) * step + 0.0;  // no -0
-    found.push_back(
-        {(exact - low_) / (high_ - low_), brief(log_ ? std::pow(10.0, exact) : exact, 6)});
+  const double decades = std::max(1.0, std::ceil((high_ - low_) / 5));
+  std::vector<double> places;
+  for (double x = std::ceil(low_ / decades) * decades; log_ && x <= high_; x += decades) {
+    places.push_back(x);
+  }
+  if (!log_) places = round_ticks({low_, high_}, 5);
+  for (const double x : places) {
+    found.push_back({(x - low_) / (high_ - low_), brief(log_ ? std::pow(10.0, x) : x, 6)});
   }
   return found;
 }

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/sweep/trial/exit_record.h"
+#include "launcher/sweep/trial/attempt.h"
 #include "launcher/sweep/trial/metric_file.h"
 #include "launcher/sweep/trial/trial_program.h"
 #include "tests/support/scratch.h"
