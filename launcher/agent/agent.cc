@@ -1,32 +1,34 @@
 #include "launcher/agent/agent.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/job_key.h"
 #include "base/quoted.h"
 #include "base/text.h"
+#include "bp/environment.h"
 #include "bp/error.h"
 #include "launcher/agent/channel.h"
-#include "launcher/agent/descendants.h"
-#include "launcher/agent/host_probe.h"
 #include "launcher/agent/join_key.h"
 #include "launcher/agent/launcher_watch.h"
 #include "launcher/agent/prepare_job.h"
 #include "launcher/agent/rank_processes.h"
 #include "launcher/agent/watchdog.h"
+#include "launcher/hosts/address.h"
+#include "launcher/hosts/rank_list.h"
+#include "launcher/network/probe_listener.h"
+#include "launcher/network/probe_round.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/limits.h"
 #include "launcher/process/process_tree.h"
@@ -40,6 +42,54 @@
 namespace bp::launcher {
 namespace {
 
+// What an agent that joined prints on stderr: all output of the ranks goes to the server.
+void say_joined(const JoinSession& session, const JobSpec& job) {
+  std::vector<int> ranks;
+  for (const RankSpec& rank : job.ranks) ranks.push_back(rank.rank);
+  std::fprintf(stderr, "bprun: joined %s, which prints the output of %s %s of this machine\n",
+               session.server.c_str(), ranks.size() == 1 ? "rank" : "ranks",
+               rank_ranges(ranks).c_str());
+}
+
+void say_lost(const JoinSession& session, const std::string& why) {
+  std::fprintf(stderr, "bprun: lost bprun at %s: %s\n", session.server.c_str(),
+               quoted_line(why).c_str());
+}
+
+void say_end(const End& end) {
+  if (!end.text.empty()) std::fprintf(stderr, "%s\n", printable(end.text).c_str());
+}
+
+// The part in the network probe: listens for the other hosts, then tries to reach each of them.
+class HostProbe {
+ public:
+  // `send` sends the answers to bprun. `loop` must outlive this.
+  HostProbe(EventLoop& loop, std::function<void(const ToLauncher&)> send)
+      : loop_(loop), send_(std::move(send)) {}
+
+  void handle(const ProbeListen& message) {  // answers ProbeReady
+    key_ = message.key;
+    listener_ = std::make_unique<ProbeListener>(loop_, message.host, message.key);
+    send_(ProbeReady{listener_->port(), own_addresses()});
+  }
+  void handle(const ProbePeers& message) {  // answers ProbeReport once all are tried
+    round_ = std::make_unique<ProbeRound>(
+        loop_, key_, message.peers, std::chrono::milliseconds(message.limit_ms),
+        [this](const ProbeProblems& problems) { send_(ProbeReport{problems}); });
+  }
+  void end() {  // closes its sockets
+    round_.reset();
+    listener_.reset();
+  }
+
+ private:
+  EventLoop& loop_;
+  std::function<void(const ToLauncher&)> send_;
+  JobKey key_{};
+  std::unique_ptr<ProbeListener> listener_;
+  std::unique_ptr<ProbeRound> round_;
+};
+
 class Agent {
  public:
   Agent(Channel::Ends ends, const JoinSession* session);
@@ -50,12 +100,12 @@ class Agent {
   void handle(JobSpec& spec);
   void handle(const SealedJob& job);
   void handle(const Go&);
-  void handle(const SignalRanks& message);
+  void handle(const SignalRanks& message) { ranks_.signal(message.signal); }
   void handle(const StopRanks& message);
-  void handle(const StdinData& message);
-  void handle(const OutputTaken& message);
-  void handle(const Suspend& message);
-  void handle(const Ask& message);
+  void handle(const StdinData& message) { ranks_.push_input(message.data); }
+  void handle(const OutputTaken& message) { ranks_.output_taken(message.bytes); }
+  void handle(const Suspend& message) { suspended_ = message.on; }
+  void handle(const Ask& message) { send(Facts{json_text(find_facts(message.question))}); }
   void handle(const ProbeListen& message) { probe_.handle(message); }
   void handle(const ProbePeers& message) { probe_.handle(message); }
   void handle(const End& message);
@@ -224,8 +274,6 @@ void Agent::handle(const Go&) {
   look_for_end();
 }
 
-void Agent::handle(const SignalRanks& message) { ranks_.signal(message.signal); }
-
 void Agent::handle(const StopRanks& message) {
   all_started_ = true;
   if (message.grace_ms == 0) {
@@ -237,14 +285,6 @@ void Agent::handle(const StopRanks& message) {
   }
   look_for_end();
 }
-
-void Agent::handle(const StdinData& message) { ranks_.push_input(message.data); }
-
-void Agent::handle(const OutputTaken& message) { ranks_.output_taken(message.bytes); }
-
-void Agent::handle(const Suspend& message) { suspended_ = message.on; }
-
-void Agent::handle(const Ask& message) { send(Facts{json_text(find_facts(message.question))}); }
 
 // Once all ranks have ended: stops the processes that they left, then ends their output, then
 // reports.
@@ -307,19 +347,9 @@ int run_agent(Channel::Ends ends, const JoinSession* session) {
   return Agent(std::move(ends), session).run();
 }
 
-// Moves the connection away from stdin and stdout, so that nothing else can print into it or read
-// from it.
 int agent_main() {
   try {
-    Fd in(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
-    Fd out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
-    const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    if (!in || !out || !null) {
-      throw Error(ErrorCode::io, concat("cannot move the connection: ", error_text(errno)));
-    }
-    ::dup2(null.get(), STDIN_FILENO);
-    ::dup2(null.get(), STDOUT_FILENO);
-    return run_agent({.in = std::move(in), .out = std::move(out)});
+    return run_agent(standard_ends());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bprun: %s\n", printable(error.what()).c_str());
     return kExitInternal;

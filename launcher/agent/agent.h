@@ -4,10 +4,23 @@
 // the agent.
 #pragma once
 
+#include <chrono>
+#include <string>
+
+#include "bp/environment.h"
 #include "launcher/agent/channel.h"
-#include "launcher/agent/join_session.h"
+#include "launcher/protocol/messages.h"
+#include "launcher/protocol/timing.h"
 
 namespace bp::launcher {
+
+// What an agent knows that joins a job by --join instead of being started by bprun.
+struct JoinSession {
+  Join request;
+  JobKey key{};        // proves each end to the other; the job's key derives from it (join_key.h)
+  std::string server;  // "h1:7000"
+  std::chrono::milliseconds lost_after{kLostAfter};  // until the server sends another
+};
 
 // Serves one job by messages (protocol/messages.h) over `ends`. When that connection ends, the
 // agent kills every process of the job. `session` is set for an agent that joins by --join. Returns

@@ -1,5 +1,6 @@
 #include "launcher/agent/channel.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/error.h"
 #include "comm/store/keepalive.h"
 #include "launcher/process/spawn.h"
@@ -108,6 +110,18 @@ void Channel::read_some() {
   } catch (const Error& error) {
     fail(error.what());
   }
+}
+
+Channel::Ends standard_ends() {
+  Channel::Ends ends{.in = Fd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)),
+                     .out = Fd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3))};
+  const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!ends.in || !ends.out || !null) {
+    throw Error(ErrorCode::io, concat("cannot move the connection: ", error_text(errno)));
+  }
+  ::dup2(null.get(), STDIN_FILENO);
+  ::dup2(null.get(), STDOUT_FILENO);
+  return ends;
 }
 
 void Channel::handle_bytes(std::string_view bytes) {

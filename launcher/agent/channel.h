@@ -67,4 +67,8 @@ class Channel {
   EventLoop::Clock::time_point last_heard_ = EventLoop::Clock::now();
 };
 
+// Moves a connection away from this process's stdin and stdout, so that nothing else can print into
+// it or read from it. Throws io.
+[[nodiscard]] Channel::Ends standard_ends();
+
 }  // namespace bp::launcher

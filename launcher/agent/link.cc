@@ -49,7 +49,19 @@ bool is_no_trouble(std::string_view line) {
   return std::ranges::any_of(kLines, [&](std::string_view it) { return line.starts_with(it); });
 }
 
-std::vector<std::string> last_lines(const std::string& text, std::size_t most) {
+PipedProcess start_copy() {
+  Pipe in = make_pipe();
+  Pipe out = make_pipe();
+  widen_pipe(out.write.get());
+  Pipe errors = make_pipe();
+  const pid_t pid =
+      fork_copy({in.read.get(), out.write.get(), errors.write.get()}, [] { return agent_main(); });
+  return {Child(pid), std::move(out.read), std::move(in.write), std::move(errors.read)};
+}
+
+}  // namespace
+
+std::vector<std::string> last_complaints(const std::string& text, std::size_t most) {
   std::istringstream stream(text);
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) {
@@ -65,16 +77,7 @@ std::vector<std::string> last_lines(const std::string& text, std::size_t most) {
   return lines;
 }
 
-}  // namespace
-
-struct AgentLink::Started {
-  Child child;
-  Fd from_agent;
-  Fd to_agent;
-  Fd errors;
-};
-
-AgentLink::Started AgentLink::start(const std::vector<std::string>& argv) {
+PipedProcess start_piped(const std::vector<std::string>& argv, bool die_with_parent) {
   Pipe in = make_pipe();
   Pipe out = make_pipe();
   widen_pipe(out.write.get());
@@ -90,22 +93,13 @@ AgentLink::Started AgentLink::start(const std::vector<std::string>& argv) {
                                     .environment = environment,
                                     .standard_input = in.read.get(),
                                     .standard_output = out.write.get(),
-                                    .standard_error = errors.write.get()});
+                                    .standard_error = errors.write.get(),
+                                    .die_with_parent = die_with_parent});
   if (result.error != 0) {
     throw Error(ErrorCode::io,
                 concat("cannot run ", program.file, ": ", exec_error_text(result.error)));
   }
   return {Child(result.pid), std::move(out.read), std::move(in.write), std::move(errors.read)};
-}
-
-AgentLink::Started AgentLink::start_copy() {
-  Pipe in = make_pipe();
-  Pipe out = make_pipe();
-  widen_pipe(out.write.get());
-  Pipe errors = make_pipe();
-  const pid_t pid =
-      fork_copy({in.read.get(), out.write.get(), errors.write.get()}, [] { return agent_main(); });
-  return {Child(pid), std::move(out.read), std::move(in.write), std::move(errors.read)};
 }
 
 AgentLink::AgentLink(EventLoop& loop, Listener listener)
@@ -115,19 +109,18 @@ AgentLink::AgentLink(EventLoop& loop, Listener listener)
 
 AgentLink::AgentLink(EventLoop& loop, const std::vector<std::string>& argv, Listener listener)
     : loop_(loop), listener_(std::move(listener)), argv_(argv) {
-  take(start(argv_));
+  take(start_piped(argv_, false));
 }
 
-void AgentLink::take(Started started) {
+void AgentLink::take(PipedProcess started) {
   child_ = std::make_unique<Child>(std::move(started.child));
-  channel_ = std::make_unique<Channel>(loop_,
-                                       Channel::Ends{.in = std::move(started.from_agent),
-                                                     .out = std::move(started.to_agent),
-                                                     .await_magic = true},
-                                       channel_listener());
-  errors_ = std::move(started.errors);
-  set_nonblocking(errors_.get());
-  loop_.watch(errors_.get(), POLLIN, [this](short) { read_errors(); });
+  channel_ = std::make_unique<Channel>(
+      loop_,
+      Channel::Ends{
+          .in = std::move(started.from_it), .out = std::move(started.to_it), .await_magic = true},
+      channel_listener());
+  errors_ = std::make_unique<FdSource>(loop_, std::move(started.errors),
+                                       [this](std::string_view bytes) { read_errors(bytes); });
 }
 
 bool AgentLink::let_in() const {
@@ -148,14 +141,11 @@ bool AgentLink::try_again() {
 }
 
 void AgentLink::start_again() {
-  if (errors_) {
-    loop_.forget(errors_.get());
-  }
   error_text_.clear();
   closed_ = false;
   loss_ = {.tries = loss_.tries + 1};
   try {
-    take(start(argv_));
+    take(start_piped(argv_, false));
   } catch (const Error& error) {
     loss_.problem = error.what();
     report_loss();
@@ -188,16 +178,9 @@ void AgentLink::handle(const Frame& frame) {
   listener_.on_message(message);
 }
 
-void AgentLink::read_errors() {
-  std::array<char, 4096> buffer{};
-  const ssize_t got = ::read(errors_.get(), buffer.data(), buffer.size());
-  if (got > 0) {
-    error_text_.append(buffer.data(), static_cast<std::size_t>(got));
-    error_text_.erase(0, error_text_.size() - std::min(error_text_.size(), kMaxErrors));
-  } else if (got == 0) {
-    loop_.forget(errors_.get());
-    errors_.reset();
-  }
+void AgentLink::read_errors(std::string_view bytes) {
+  error_text_ += bytes;
+  error_text_.erase(0, error_text_.size() - std::min(error_text_.size(), kMaxErrors));
 }
 
 void AgentLink::channel_closed(const std::string& problem) {
@@ -222,14 +205,14 @@ void AgentLink::report_loss() {
     loss_.problem = "its connection ended";
   }
   if (errors_) {
-    read_errors();
+    errors_->drain();
   }
   loss_.let_in = let_in();
   if (try_again()) {
     return;
   }
   loss_.errors = quoted_lines(
-      last_lines(error_text_.empty() ? channel_->before_magic() : error_text_, kErrorLines));
+      last_complaints(error_text_.empty() ? channel_->before_magic() : error_text_, kErrorLines));
   listener_.on_lost(loss_);
 }
 
@@ -240,10 +223,7 @@ void AgentLink::hang_up() {
   if (child_ && child_->fd() >= 0) {
     loop_.forget(child_->fd());
   }
-  if (errors_) {
-    loop_.forget(errors_.get());
-    errors_.reset();
-  }
+  errors_.reset();
   closed_ = true;
 }
 

@@ -6,11 +6,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launcher/agent/channel.h"
 #include "launcher/process/child.h"
 #include "launcher/process/event_loop.h"
+#include "launcher/process/pump.h"
 #include "launcher/process/spawn.h"
 #include "launcher/protocol/messages.h"
 
@@ -28,6 +30,18 @@ struct LinkLoss {
   bool silent = false;                    // nothing came any more, nor by the store
   std::vector<std::string> errors = {};   // the last lines of ssh and of the remote shell
 };
+
+// A process behind pipes.
+struct PipedProcess {
+  Child child;
+  Fd from_it;
+  Fd to_it;
+  Fd errors;
+};
+// Starts `argv` and looks up its first word in PATH. Throws io if it cannot be started.
+[[nodiscard]] PipedProcess start_piped(const std::vector<std::string>& argv, bool die_with_parent);
+// The last lines of ssh and of the remote shell, without those that report no trouble.
+[[nodiscard]] std::vector<std::string> last_complaints(const std::string& text, std::size_t most);
 
 class AgentLink {
  public:
@@ -62,16 +76,13 @@ class AgentLink {
   void wait(Deadline deadline);
 
  private:
-  struct Started;
-  void take(Started started);
+  void take(PipedProcess started);
   [[nodiscard]] bool try_again();
   void start_again();
-  static Started start(const std::vector<std::string>& argv);
-  static Started start_copy();
 
   [[nodiscard]] Channel::Listener channel_listener();
   void handle(const Frame& frame);
-  void read_errors();
+  void read_errors(std::string_view bytes);
   void channel_closed(const std::string& problem);
   void report_loss();
 
@@ -80,7 +91,7 @@ class AgentLink {
   std::vector<std::string> argv_;
   std::unique_ptr<Child> child_;  // null for an agent that has joined
   std::unique_ptr<Channel> channel_;
-  Fd errors_;
+  std::unique_ptr<FdSource> errors_;
   std::string error_text_;
   LinkLoss loss_;
   EventLoop::TimerId loss_timer_ = 0;

@@ -1,14 +1,18 @@
 #include "launcher/agent/rank_processes.h"
 
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "base/text.h"
 #include "launcher/process/environment_list.h"
+#include "launcher/process/process_tree.h"
 #include "launcher/process/program.h"
 #include "launcher/process/spawn.h"
+#include "launcher/protocol/timing.h"
 #include "launcher/report/exit_code.h"
 
 namespace bp::launcher {
@@ -42,8 +46,8 @@ bool RankProcesses::start(const JobSpec& job,
     return false;
   }
   if (spec.rank == 0) {
-    input_ = std::make_unique<RankInput>(loop_, std::move(in.write), [this](std::uint32_t bytes) {
-      listener_.send(StdinTaken{bytes});
+    input_ = std::make_unique<FdSink>(loop_, std::move(in.write), [this](std::size_t bytes) {
+      listener_.send(StdinTaken{static_cast<std::uint32_t>(bytes)});
     });
   }
   ranks_.push_back({.number = spec.rank,
@@ -98,10 +102,12 @@ bool RankProcesses::finish_output() {
 }
 
 void RankProcesses::push_input(std::string_view data) {
-  if (input_) {
-    input_->push(data);
-  } else {
+  if (!input_) {
     listener_.send(StdinTaken{static_cast<std::uint32_t>(data.size())});
+  } else if (data.empty()) {
+    input_->close_when_written();  // the end of stdin, after all earlier data
+  } else {
+    input_->write(data);
   }
 }
 
@@ -115,6 +121,58 @@ void RankProcesses::output_taken(std::uint32_t bytes) {
 
 bool RankProcesses::any_running() const {
   return std::ranges::any_of(ranks_, [](const Rank& rank) { return rank.running; });
+}
+
+Descendants::Descendants(EventLoop& loop, RankProcesses& ranks, std::function<void()> on_reaped)
+    : loop_(loop), ranks_(ranks), on_reaped_(std::move(on_reaped)) {}
+
+void Descendants::reap() {
+  siginfo_t end{};
+  int found = 0;
+  reaping_ = true;
+  while ((found = ::waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT)) == 0 && end.si_pid != 0) {
+    std::string cause =
+        cause_of(end);  // before the process is reaped: it still has its /proc entry
+    int status = 0;
+    ::waitpid(end.si_pid, &status, 0);
+    ranks_.child_ended(end.si_pid, status, std::move(cause));
+  }
+  reaping_ = false;
+  none_left_ = found < 0;
+  on_reaped_();
+}
+
+std::string Descendants::cause_of(const siginfo_t& end) {
+  const bool killed = end.si_code == CLD_KILLED && end.si_status == SIGKILL;
+  return killed && !killing_ ? oom_killer_.explain_kill(end.si_pid) : "";
+}
+
+void Descendants::stop_leftovers(std::optional<pid_t> spared) {
+  if (std::exchange(stopping_, true) || killing_) {
+    return;
+  }
+  auto left = descendants_of(::getpid());
+  std::erase_if(left, [spared](const ProcessEntry& process) { return process.pid == spared; });
+  leftovers_ = static_cast<int>(left.size());
+  for (const ProcessEntry& process : left) {
+    signal_process(process, SIGTERM);
+    signal_process(process, SIGCONT);
+  }
+  loop_.after(kLeftoverGrace, [this] { kill_all(); });
+}
+
+// A process may fork between the listing and the signal, so one pass is not enough.
+void Descendants::kill_all() {
+  killing_ = true;
+  reap();
+  if (none_left_) {
+    return;
+  }
+  ranks_.signal(SIGKILL);
+  for (const ProcessEntry& process : descendants_of(::getpid())) {
+    signal_process(process, SIGKILL);
+  }
+  loop_.after(kKillAgain, [this] { kill_all(); });
 }
 
 }  // namespace bp::launcher

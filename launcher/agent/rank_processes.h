@@ -1,18 +1,22 @@
-// The ranks of one host on the agent's side: their processes, their output, and rank 0's stdin.
+// The ranks of one host on the agent's side: their processes, their output, and rank 0's stdin; and
+// all processes below an agent, which are the ranks and what these have left behind.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "launcher/agent/rank_input.h"
 #include "launcher/agent/rank_output.h"
 #include "launcher/process/event_loop.h"
+#include "launcher/process/oom_killer.h"
+#include "launcher/process/pump.h"
 #include "launcher/protocol/messages.h"
 
 namespace bp::launcher {
@@ -60,8 +64,44 @@ class RankProcesses {
   EventLoop& loop_;
   Listener listener_;
   OutputWindow window_;
-  std::unique_ptr<RankInput> input_;
+  std::unique_ptr<FdSink> input_;  // of rank 0
   std::vector<Rank> ranks_;
+};
+
+// Reaps the agent's children, stops what ranks have left behind, and kills. Orphans below the agent
+// become its children (adopt_orphans()), so without a child there is no descendant.
+class Descendants {
+ public:
+  // Reports each child that has ended to `ranks`, and calls `on_reaped` after each reap(). Both
+  // references must outlive it.
+  Descendants(EventLoop& loop, RankProcesses& ranks, std::function<void()> on_reaped);
+
+  // A rank was started.
+  void child_started() { none_left_ = false; }
+  // Reaps all children that have ended. For SIGCHLD.
+  void reap();
+  // Asks all to end, except `spared`, and kills them after kLeftoverGrace. Does nothing the second
+  // time.
+  void stop_leftovers(std::optional<pid_t> spared);
+  // Kills all, again and again until none is left.
+  void kill_all();
+
+  [[nodiscard]] bool none_left() const { return none_left_; }
+  [[nodiscard]] bool reaping() const { return reaping_; }     // none_left() is not known yet
+  [[nodiscard]] int leftovers() const { return leftovers_; }  // how many had to be stopped
+
+ private:
+  [[nodiscard]] std::string cause_of(const siginfo_t& end);
+
+  EventLoop& loop_;
+  RankProcesses& ranks_;
+  std::function<void()> on_reaped_;
+  OomKiller oom_killer_;
+  bool reaping_ = false;
+  bool killing_ = false;
+  bool stopping_ = false;
+  bool none_left_ = true;
+  int leftovers_ = 0;
 };
 
 }  // namespace bp::launcher

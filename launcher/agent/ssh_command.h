@@ -1,4 +1,4 @@
-// The commands that start an agent on another host. Pure.
+// How bprun gets the agent of one host, and the commands that start one on another host. Pure.
 #pragma once
 
 #include <chrono>
@@ -8,6 +8,15 @@
 #include "launcher/hosts/host.h"
 
 namespace bp::launcher {
+
+// plan/plan.h decides it, AgentLink carries it out.
+struct AgentStart {
+  bool local = true;                 // on this machine; a job's agent is then a fork of bprun
+  std::string bprun;                 // the path of bprun on that host
+  std::vector<std::string> command;  // that starts the agent
+  bool srun = false;                 // `command` is srun, not ssh
+  bool joined = false;               // the agent has joined by --join; there is no command
+};
 
 // `ssh` is the user's --ssh in words. bprun's options follow the user's own; ssh takes the first of
 // each, so the user's take precedence. A command that is not called ssh gets only -p and -l. The

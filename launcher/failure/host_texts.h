@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "launcher/agent/agent_start.h"
 #include "launcher/agent/link.h"
+#include "launcher/agent/ssh_command.h"
 #include "launcher/protocol/messages.h"
 #include "launcher/report/failure.h"
 

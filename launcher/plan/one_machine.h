@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/agent/agent_start.h"
+#include "launcher/agent/ssh_command.h"
 #include "launcher/protocol/messages.h"
 
 namespace bp::launcher {

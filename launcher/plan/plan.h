@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "launcher/agent/agent_start.h"
+#include "launcher/agent/ssh_command.h"
 #include "launcher/cli/options.h"
 #include "launcher/hosts/placement.h"
 

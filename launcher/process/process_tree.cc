@@ -1,8 +1,10 @@
 #include "launcher/process/process_tree.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -95,6 +97,19 @@ bool has_environment_entry(pid_t pid, const char* entry) {
     at = end == std::string::npos ? environment.size() : end + 1;
   }
   return false;
+}
+
+void kill_orphans_of(const std::string& job) {
+  siginfo_t ended{};
+  if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0) {
+    return;  // without a child there is no need to read all processes of the machine in /proc
+  }
+  const std::string marker = concat("BP_JOB=", job);
+  for (const ProcessEntry& process : descendants_of(::getpid())) {
+    if (has_environment_entry(process.pid, marker.c_str())) {
+      signal_process(process, SIGKILL);
+    }
+  }
 }
 
 }  // namespace bp::launcher

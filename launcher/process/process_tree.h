@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <string>
 #include <vector>
 
 namespace bp::launcher {
@@ -28,5 +29,10 @@ void signal_process(const ProcessEntry& process, int signal);
 // Returns whether the process was started with this NAME=VALUE in its environment; false if the
 // environment cannot be read.
 [[nodiscard]] bool has_environment_entry(pid_t pid, const char* entry);
+
+// Kills the processes below this one that belong to `job`: they became children of bprun when their
+// agent was killed. Leaves other children alone, such as the master process of a shared ssh
+// connection.
+void kill_orphans_of(const std::string& job);
 
 }  // namespace bp::launcher

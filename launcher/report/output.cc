@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 #include "base/quoted.h"
@@ -15,6 +16,7 @@ namespace {
 // While more bytes than this are pending, output is not acknowledged, which slows the ranks down.
 constexpr std::size_t kMaxPending = 1U << 20U;
 constexpr std::size_t kTail = 16U << 10U;
+constexpr std::chrono::milliseconds kRedrawEvery{100};
 
 void keep_tail(std::string& tail, std::string_view data) {
   tail += data;
@@ -44,6 +46,79 @@ std::size_t prefix_columns(PrefixStyle style) {  // the width of rank 0's prefix
 
 }  // namespace
 
+// The last line of a terminal, in which a rank's progress bar is redrawn below all other output.
+class LiveLine {
+ public:
+  // `loop` and `sink` must outlive this object, and `sink` must write to a terminal.
+  // `prefix_columns` is the width of the prefix.
+  LiveLine(EventLoop& loop, Sink& sink, std::size_t prefix_columns)
+      : loop_(loop), sink_(sink), prefix_columns_(prefix_columns) {}
+  ~LiveLine() { loop_.cancel(timer_); }
+  LiveLine(const LiveLine&) = delete;
+  LiveLine& operator=(const LiveLine&) = delete;
+
+  // Sets the line to `prefix` and as much of `text` as fits next to it. Draws it at once or later,
+  // at most ten times per second. An empty `text` removes it.
+  void set(std::string_view prefix, std::string_view text);
+  // The columns for the text. A line as wide as the terminal would wrap and could not be redrawn.
+  [[nodiscard]] int columns() const {
+    return std::max(columns_of(sink_.fd()) - static_cast<int>(prefix_columns_) - 1, 0);
+  }
+  void erase();    // call it before printing other lines on the terminal
+  void redraw() {  // call it after them
+    if (!drawn_) draw();
+  }
+
+ private:
+  void draw();
+
+  EventLoop& loop_;
+  Sink& sink_;
+  std::size_t prefix_columns_;
+  std::string prefix_;
+  std::string text_;
+  bool drawn_ = false;
+  EventLoop::Clock::time_point drawn_at_{};
+  EventLoop::TimerId timer_ = 0;
+};
+
+void LiveLine::set(std::string_view prefix, std::string_view text) {
+  if (text == text_) {
+    return;
+  }
+  prefix_ = prefix;
+  text_ = text;
+  if (text_.empty()) {
+    erase();
+    return;
+  }
+  loop_.cancel(timer_);
+  const auto due = drawn_at_ + kRedrawEvery - EventLoop::Clock::now();
+  if (due.count() <= 0) {
+    draw();
+  } else {
+    timer_ = loop_.after(due, [this] { draw(); });
+  }
+}
+
+void LiveLine::draw() {
+  // Draws nothing while the terminal is paused: states that it has not taken must not pile up.
+  if (text_.empty() || columns() == 0 || sink_.pending() != 0) {
+    return;
+  }
+  const std::string shown = fit_line(text_, static_cast<std::size_t>(columns()));
+  sink_.write(concat(drawn_ ? kClearLine : "", prefix_, shown));
+  drawn_ = true;
+  drawn_at_ = EventLoop::Clock::now();
+}
+
+void LiveLine::erase() {
+  if (drawn_) {
+    sink_.write(kClearLine);
+    drawn_ = false;
+  }
+}
+
 OutputHub::OutputHub(EventLoop& loop,
                      const OutputOptions& options,
                      std::function<void(int, std::uint32_t)> taken)
@@ -63,6 +138,8 @@ OutputHub::OutputHub(EventLoop& loop,
     streams_.push_back(make_stream(rank, Stream::err));
   }
 }
+
+OutputHub::~OutputHub() { loop_.cancel(warnings_timer_); }
 
 OutputHub::RankStream OutputHub::make_stream(int rank, Stream stream) const {
   const bool bytes = options_.style == PrefixStyle::none;

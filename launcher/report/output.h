@@ -13,7 +13,6 @@
 #include "launcher/protocol/messages.h"
 #include "launcher/report/line_assembler.h"
 #include "launcher/report/line_prefix.h"
-#include "launcher/report/live_line.h"
 #include "launcher/report/rank_files.h"
 #include "launcher/report/same_warnings.h"
 #include "launcher/report/sink.h"
@@ -32,6 +31,8 @@ struct OutputOptions {
   bool stderr_counts = true;  // has_lost() also is about the ranks' stderr
 };
 
+class LiveLine;
+
 class OutputHub {
  public:
   // Calls `taken(rank, bytes)` when added output is written or little of it is pending. Throws io,
@@ -39,7 +40,7 @@ class OutputHub {
   OutputHub(EventLoop& loop,
             const OutputOptions& options,
             std::function<void(int, std::uint32_t)> taken);
-  ~OutputHub() { loop_.cancel(warnings_timer_); }
+  ~OutputHub();
   OutputHub(const OutputHub&) = delete;
   OutputHub& operator=(const OutputHub&) = delete;
 

@@ -7,19 +7,41 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "launcher/agent/link.h"
 #include "launcher/plan/plan.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/own_pause.h"
-#include "launcher/supervise/host_agent.h"
+#include "launcher/protocol/messages.h"
 
 namespace bp::launcher {
+
+enum class HostPhase {
+  connecting,  // no hello yet
+  greeted,     // the agent has said hello
+  ready,       // it has its JobSpec and can start its ranks
+  done,        // its ranks have ended and their output is here
+  lost,        // the connection ended before that, or nothing comes over it
+};
+
+// What AgentSet knows of the agent of one host.
+struct HostAgent {
+  HostPhase phase = HostPhase::connecting;
+  std::unique_ptr<AgentLink> link;
+  Hello hello;                             // from HostPhase::greeted on
+  LinkLoss loss;                           // of a lost host
+  std::string sign;                        // the last that it left in the job's store
+  EventLoop::Clock::time_point sign_at{};  // when that was seen
+  std::uint32_t unacknowledged = 0;        // bytes of output taken but not acknowledged to it
+};
 
 class AgentHeartbeats {
  public:

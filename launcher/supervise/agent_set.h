@@ -15,8 +15,6 @@
 #include "launcher/report/failure.h"
 #include "launcher/serve/joined_machines.h"
 #include "launcher/supervise/agent_heartbeats.h"
-#include "launcher/supervise/host_agent.h"
-#include "launcher/supervise/host_failures.h"
 
 namespace bp::launcher {
 
@@ -61,9 +59,15 @@ class AgentSet {
   void close(std::chrono::milliseconds limit);
 
  private:
+  using Clock = EventLoop::Clock;
+
   void connect(std::size_t host, JoinedMachine machine);
   void handle(std::size_t host, const ToLauncher& message);
   void on_lost(std::size_t host, const LinkLoss& loss);
+  [[nodiscard]] std::optional<Failure> not_reached(std::chrono::milliseconds start_timeout) const;
+  [[nodiscard]] std::optional<Failure> other_version() const;
+  [[nodiscard]] std::optional<Failure> lost_while_running() const;
+  [[nodiscard]] std::optional<Failure> own_pause(const LinkLoss& loss) const;
   [[nodiscard]] const std::string& name(std::size_t host) const;
 
   EventLoop& loop_;
@@ -71,8 +75,9 @@ class AgentSet {
   std::function<void(std::size_t, const ToLauncher&)> on_message_;
   std::vector<HostAgent> hosts_;
   AgentHeartbeats heartbeats_;
-  HostFailures failures_;
+  const Hello own_hello_;
   std::optional<Failure> start_failure_;
+  std::optional<Clock::time_point> first_loss_;  // of a host
 };
 
 }  // namespace bp::launcher

@@ -1,5 +1,9 @@
 #include "launcher/supervise/job_store.h"
 
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <cerrno>
 #include <cstdlib>
 #include <utility>
 
@@ -55,6 +59,37 @@ std::map<int, std::string> JobStore::collectives_in_flight() const {
     collectives.emplace(std::atoi(key.c_str() + kUnderWayKeys.size()), quoted_line(text));
   }
   return collectives;
+}
+
+StoreEvents::StoreEvents(EventLoop& loop, std::function<void(const StoreEvent&)> handler)
+    : loop_(loop), handler_(std::move(handler)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!wake_) {
+    throw Error(ErrorCode::io, concat("eventfd failed: ", error_text(errno)));
+  }
+  loop_.watch(wake_.get(), POLLIN, [this](short) { deliver(); });
+}
+
+StoreEvents::~StoreEvents() { loop_.forget(wake_.get()); }
+
+void StoreEvents::push(const StoreEvent& event) {
+  {
+    const std::lock_guard lock(mutex_);
+    pending_.push_back(event);
+  }
+  ::eventfd_write(wake_.get(), 1);
+}
+
+void StoreEvents::deliver() {
+  eventfd_t count = 0;
+  ::eventfd_read(wake_.get(), &count);
+  std::vector<StoreEvent> events;
+  {
+    const std::lock_guard lock(mutex_);
+    events.swap(pending_);
+  }
+  for (const StoreEvent& event : events) {
+    handler_(event);
+  }
 }
 
 }  // namespace bp::launcher

@@ -1,14 +1,20 @@
 #include "launcher/supervise/restarts.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
+#include <set>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/deadline.h"
@@ -16,16 +22,20 @@
 #include "base/hmac.h"
 #include "base/quoted.h"
 #include "base/text.h"
+#include "bp/error.h"
+#include "launcher/cli/options.h"
+#include "launcher/failure/host_record.h"
+#include "launcher/plan/plan.h"
 #include "launcher/process/signals.h"
 #include "launcher/protocol/timing.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/report/output_folder.h"
-#include "launcher/supervise/restart_placement.h"
 #include "launcher/supervise/supervisor.h"
 
 namespace bp::launcher {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kFirstWait = 500ms;  // before a restart; doubled each time
 constexpr std::chrono::milliseconds kLongestWait = 30s;
@@ -55,12 +65,112 @@ bool is_host_failure(const Ending& ending) {
   return ending.failure && ending.failure->rank < 0 && ending.exit_code == kExitTemporary;
 }
 
+std::string name_of_folder(const std::string& job) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y%m%d-%H%M%S-", &local);
+  return concat(text.data(), job);
+}
+
+// Replaces the link by a rename, so that it always points to a folder.
+void point_latest(const fs::path& parent, const std::string& folder) {
+  const fs::path made = parent / concat(".latest-", folder);
+  if (::symlink(folder.c_str(), made.c_str()) == 0 &&
+      ::rename(made.c_str(), (parent / "latest").c_str()) != 0) {
+    ::unlink(made.c_str());
+  }
+}
+
+// Creates DIR/20261123-004507-JOB, points the link DIR/latest to it, and returns the folder. `job`
+// is the job's name, so that two jobs never share a folder. Throws io naming the path if it cannot
+// be created. Leaves a `latest` that is not a link alone.
+std::string make_output_folder(const std::string& parent, const std::string& job) {
+  const std::string name = name_of_folder(job);
+  const fs::path folder = fs::path(parent) / name;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    throw Error(ErrorCode::io, concat("--output: cannot make the folder ", folder.string(), ": ",
+                                      error.message(), "; name another folder, or one with room"));
+  }
+  point_latest(parent, name);
+  return folder.string();
+}
+
 Options with_output_folder(Options options, const std::string& job) {
   if (!options.output.empty()) {
     options.output = make_output_folder(options.output, job);
   }
   return options;
 }
+
+// "3 ranks on a:2,b:1"
+std::string describe(const std::vector<PlacedHost>& placement) {
+  const int ranks = world_size(placement);
+  std::string text = concat(ranks, ranks == 1 ? " rank" : " ranks");
+  for (const PlacedHost& placed : placement) {
+    text += concat(placed.first_rank == 0 ? " on " : ",", placed.host.name, ":", placed.ranks);
+  }
+  return text;
+}
+
+// Where the next generation of a job runs: which hosts take part, and which ranks each gets.
+class RestartPlacement {
+ public:
+  // `plan` is that of the first generation. `options` must outlive this.
+  RestartPlacement(const Options& options, JobPlan plan)
+      : options_(options),
+        plan_(std::move(plan)),
+        least_(options.min_ranks.value_or(world_size(plan_.placement))) {}
+
+  [[nodiscard]] const JobPlan& plan() const { return plan_; }
+  [[nodiscard]] HostRecord& hosts() { return hosts_; }
+
+  // Looks the hosts up again and places the ranks on them. Leaves out the hosts that are out of
+  // reach, and those that failed too often unless the others hold too few ranks. Returns false if
+  // all together hold too few, or if the hosts cannot be looked up any more.
+  [[nodiscard]] bool place() {
+    const auto out_of_reach = hosts_.out_of_reach();
+    auto all_bad = hosts_.failed_too_often();
+    all_bad.insert(out_of_reach.begin(), out_of_reach.end());
+    no_plan_.clear();
+    for (const auto& without : {all_bad, out_of_reach}) {
+      auto plan = make_plan_without(options_, without);
+      if (const auto* exit = std::get_if<EarlyExit>(&plan)) {
+        no_plan_ = exit->text.substr(std::string_view("bprun: ").size());
+        return false;
+      }
+      plan_ = std::get<JobPlan>(std::move(plan));
+      left_out_ = without;
+      if (world_size(plan_.placement) >= least_) return true;
+    }
+    return false;
+  }
+  // Why place() returned false, in one line.
+  [[nodiscard]] std::string too_few() const {
+    if (!no_plan_.empty()) return concat("cannot restart: ", no_plan_);
+    return concat("cannot restart: there is room for ", describe(plan_.placement),
+                  ", and --min-ranks is ", least_, left_out("; "));
+  }
+  // The hosts that plan() leaves out, and why: `before` and a text for each.
+  [[nodiscard]] std::string left_out(const std::string& before) const {
+    std::string text;
+    for (const std::string& host : left_out_) {
+      text += concat(before, "host ", host, " is left out: it ", hosts_.trouble(host));
+    }
+    return text;
+  }
+
+ private:
+  const Options& options_;
+  JobPlan plan_;
+  const int least_;  // ranks with which the job may restart
+  HostRecord hosts_;
+  std::set<std::string> left_out_;
+  std::string no_plan_;  // why the hosts could not be looked up; empty: they were
+};
 
 class Job {
  public:

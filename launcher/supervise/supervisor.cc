@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,10 +15,11 @@
 #include "launcher/agent/join_key.h"
 #include "launcher/cli/next_command.h"
 #include "launcher/failure/rank_texts.h"
+#include "launcher/process/process_tree.h"
 #include "launcher/protocol/hello.h"
 #include "launcher/protocol/timing.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/supervise/orphans.h"
+#include "launcher/report/likely_cause.h"
 
 namespace bp::launcher {
 namespace {
@@ -26,6 +28,45 @@ namespace {
 // what they were doing and to end before bprun signals them.
 constexpr auto kOwnEnd = 250ms;
 constexpr auto kAgentsEnd = 2s;  // for the agents to end once their work is done
+constexpr std::size_t kReportedLines = 20;
+
+void add_stopped_ranks(FailureReport& report, const RankStates& ranks) {
+  report.stop_signal = "SIGTERM";
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    if (ranks[rank].stopped_after_failure) {
+      report.stopped.push_back(rank);
+      const int status = ranks[rank].status.value_or(0);
+      if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+        report.stop_signal = "SIGKILL";
+      }
+    }
+  }
+}
+
+// Fills all of a report but `next`. `stop_took` is how long the other ranks took to stop. Reads the
+// last stderr of the failed rank from `output` and takes a hint from it if the failure has none.
+FailureReport make_report(const GenerationFailure& failed,
+                          const RankStates& ranks,
+                          const OutputHub& output,
+                          std::chrono::milliseconds stop_took,
+                          std::map<int, std::string> collectives_in_flight) {
+  FailureReport report;
+  report.failure = failed.failure;
+  report.when = failed.when;
+  report.after = failed.after;
+  report.stop_took = stop_took;
+  report.under_way = std::move(collectives_in_flight);
+  add_stopped_ranks(report, ranks);
+  if (const int rank = failed.failure.rank; rank >= 0) {
+    report.last_errors = output.last_errors(rank, kReportedLines);
+    report.error_file = output.error_file(rank);
+    if (report.failure.hint.empty()) {
+      report.failure.hint =
+          likely_cause({failed.failure.exit_code, ranks[rank].cause_on_host, report.last_errors});
+    }
+  }
+  return report;
+}
 
 }  // namespace
 

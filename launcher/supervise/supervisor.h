@@ -21,15 +21,22 @@
 #include "launcher/plan/plan.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/signals.h"
+#include "launcher/report/failure.h"
 #include "launcher/report/output.h"
 #include "launcher/serve/joined_machines.h"
 #include "launcher/supervise/agent_set.h"
-#include "launcher/supervise/failure_report.h"
 #include "launcher/supervise/input_forwarder.h"
 #include "launcher/supervise/job_setup.h"
 #include "launcher/supervise/job_stop.h"
 
 namespace bp::launcher {
+
+// The failure that ended a generation.
+struct GenerationFailure {
+  Failure failure;
+  std::chrono::system_clock::time_point when = std::chrono::system_clock::now();
+  std::chrono::milliseconds after{0};  // since the start of the ranks
+};
 
 // How a generation ended.
 struct Ending {

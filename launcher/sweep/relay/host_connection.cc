@@ -6,10 +6,7 @@
 
 #include "base/deadline.h"
 #include "base/text.h"
-#include "bp/error.h"
-#include "launcher/process/environment_list.h"
-#include "launcher/process/program.h"
-#include "launcher/process/spawn.h"
+#include "launcher/agent/link.h"
 #include "launcher/protocol/hello.h"
 #include "launcher/report/clock_text.h"
 
@@ -18,23 +15,6 @@ namespace {
 
 constexpr int kLikeSsh = 255;  // the exit code of a command whose connection was lost
 constexpr std::size_t kKeptErrors = std::size_t{16} << 10;
-
-std::string found_program(const std::string& name) {
-  const auto environment = own_environment();
-  const Program program =
-      find_program(name, {std::string(find_environment(environment, "PATH").value_or("")), ""});
-  if (program.exit_code != 0) {
-    throw Error(ErrorCode::io, concat("cannot run ", name, ": ", program.problem));
-  }
-  return program.file;
-}
-
-// With LogLevel=VERBOSE ssh reports a login and the end of a connection, too.
-bool is_ssh_chatter(std::string_view line) {
-  return line.empty() || line.starts_with("Authenticated to ") ||
-         line.starts_with("Transferred: ") || line.starts_with("Bytes per second: ") ||
-         line.starts_with("Warning: Permanently added ");
-}
 
 }  // namespace
 
@@ -50,27 +30,14 @@ HostConnection::HostConnection(EventLoop& loop,
                                std::chrono::milliseconds limit,
                                Listener listener)
     : loop_(loop), listener_(std::move(listener)) {
-  Pipe in = make_pipe();
-  Pipe out = make_pipe();
-  widen_pipe(out.write.get());
-  Pipe errors = make_pipe();
-  const std::string file = found_program(command.front());
-  const SpawnResult result = spawn({.file = file,
-                                    .argv = command,
-                                    .environment = own_environment(),
-                                    .standard_input = in.read.get(),
-                                    .standard_output = out.write.get(),
-                                    .standard_error = errors.write.get(),
-                                    .die_with_parent = true});
-  if (result.error != 0) {
-    throw Error(ErrorCode::io, concat("cannot run ", file, ": ", exec_error_text(result.error)));
-  }
-  child_ = std::make_unique<Child>(result.pid);
-  errors_ = std::make_unique<FdSource>(loop_, std::move(errors.read),
+  PipedProcess started = start_piped(command, true);
+  child_ = std::make_unique<Child>(std::move(started.child));
+  errors_ = std::make_unique<FdSource>(loop_, std::move(started.errors),
                                        [this](std::string_view bytes) { read_errors(bytes); });
   channel_ = std::make_unique<Channel>(
       loop_,
-      Channel::Ends{.in = std::move(out.read), .out = std::move(in.write), .await_magic = true},
+      Channel::Ends{
+          .in = std::move(started.from_it), .out = std::move(started.to_it), .await_magic = true},
       Channel::Listener{[this](const Frame& frame) { handle(decode_relay_frame(frame)); },
                         [this](const std::string& problem) { lose(problem); }});
   timer_ = loop_.after(limit, [this, limit] {
@@ -140,20 +107,6 @@ void HostConnection::read_errors(std::string_view bytes) {
   }
 }
 
-// The last line of ssh or of the remote shell.
-std::string HostConnection::last_error() const {
-  std::string last;
-  std::string_view rest = error_text_;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (!is_ssh_chatter(line)) last = line;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return last;
-}
-
 void HostConnection::end(std::uint32_t number, int code) {
   std::erase_if(ended_, [](const auto& command) {
     return command->output->closed() && command->errors->closed();
@@ -179,8 +132,8 @@ void HostConnection::lose(const std::string& why) {
   while (!commands_.empty()) {
     end(commands_.begin()->first, kLikeSsh);
   }
-  const std::string last = last_error();
-  listener_.on_lost(!last.empty() ? last : why.empty() ? "the connection ended" : why);
+  const auto last = last_complaints(error_text_, 1);
+  listener_.on_lost(!last.empty() ? last.front() : why.empty() ? "the connection ended" : why);
 }
 
 }  // namespace bp::launcher::sweep

@@ -14,8 +14,8 @@
 #include "launcher/agent/channel.h"
 #include "launcher/process/child.h"
 #include "launcher/process/event_loop.h"
+#include "launcher/process/pump.h"
 #include "launcher/sweep/relay/passed_streams.h"
-#include "launcher/sweep/relay/pump.h"
 #include "launcher/sweep/relay/relay_frame.h"
 
 namespace bp::launcher::sweep {
@@ -52,7 +52,6 @@ class HostConnection {
   void read_errors(std::string_view bytes);
   void lose(const std::string& why);
   void end(std::uint32_t number, int code);
-  [[nodiscard]] std::string last_error() const;
 
   EventLoop& loop_;
   Listener listener_;

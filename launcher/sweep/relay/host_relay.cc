@@ -1,11 +1,8 @@
 #include "launcher/sweep/relay/host_relay.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -22,35 +19,19 @@
 #include "base/usable_cores.h"
 #include "bp/error.h"
 #include "launcher/agent/channel.h"
+#include "launcher/agent/link.h"
 #include "launcher/process/child.h"
-#include "launcher/process/environment_list.h"
 #include "launcher/process/event_loop.h"
-#include "launcher/process/program.h"
+#include "launcher/process/pump.h"
 #include "launcher/process/signals.h"
-#include "launcher/process/spawn.h"
 #include "launcher/protocol/hello.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/sweep/relay/pump.h"
 #include "launcher/sweep/relay/relay_frame.h"
 
 namespace bp::launcher::sweep {
 namespace {
 
-constexpr const char* kShell = "/bin/sh";
 constexpr std::chrono::seconds kToEnd{1};  // for an agent, once its connection is closed
-
-pid_t start_shell(const std::string& command, int input, int output, int errors) {
-  const SpawnResult result = spawn({.file = kShell,
-                                    .argv = {kShell, "-c", command},
-                                    .environment = own_environment(),
-                                    .standard_input = input,
-                                    .standard_output = output,
-                                    .standard_error = errors});
-  if (result.error != 0) {
-    throw Error(ErrorCode::io, concat("cannot run ", kShell, ": ", exec_error_text(result.error)));
-  }
-  return result.pid;
-}
 
 // A command that a relay runs for a sweep.
 class RelayedCommand {
@@ -62,7 +43,8 @@ class RelayedCommand {
   };
 
   // Starts /bin/sh -c `command`. Throws io if it cannot. `loop` must outlive this.
-  RelayedCommand(EventLoop& loop, const std::string& command, Listener listener);
+  RelayedCommand(EventLoop& loop, const std::string& command, Listener listener)
+      : RelayedCommand(loop, start_piped({"/bin/sh", "-c", command}, false), std::move(listener)) {}
   ~RelayedCommand();  // closes its stdin, upon which an agent ends, and kills it a second later
   RelayedCommand(const RelayedCommand&) = delete;
   RelayedCommand& operator=(const RelayedCommand&) = delete;
@@ -70,12 +52,7 @@ class RelayedCommand {
   void input(std::string_view bytes);  // none: the end
 
  private:
-  struct Pipes {
-    Pipe input = make_pipe();
-    Pipe output = make_pipe();
-    Pipe errors = make_pipe();
-  };
-  RelayedCommand(EventLoop& loop, Pipes pipes, const std::string& command, Listener listener);
+  RelayedCommand(EventLoop& loop, PipedProcess started, Listener listener);
   void ended();
 
   EventLoop& loop_;
@@ -87,25 +64,18 @@ class RelayedCommand {
   FdSource errors_;
 };
 
-RelayedCommand::RelayedCommand(EventLoop& loop, const std::string& command, Listener listener)
-    : RelayedCommand(loop, Pipes(), command, std::move(listener)) {}
-
-RelayedCommand::RelayedCommand(EventLoop& loop,
-                               Pipes pipes,
-                               const std::string& command,
-                               Listener listener)
+RelayedCommand::RelayedCommand(EventLoop& loop, PipedProcess started, Listener listener)
     : loop_(loop),
       listener_(std::move(listener)),
-      child_(start_shell(
-          command, pipes.input.read.get(), pipes.output.write.get(), pipes.errors.write.get())),
+      child_(std::move(started.child)),
       watched_(child_.fd()),
-      input_(loop, std::move(pipes.input.write)),
+      input_(loop, std::move(started.to_it)),
       output_(loop,
-              std::move(pipes.output.read),
+              std::move(started.from_it),
               [this](std::string_view bytes) {
                 if (!bytes.empty()) listener_.on_output(bytes);
               }),
-      errors_(loop, std::move(pipes.errors.read), [this](std::string_view bytes) {
+      errors_(loop, std::move(started.errors), [this](std::string_view bytes) {
         if (!bytes.empty()) listener_.on_errors(bytes);
       }) {
   loop_.watch(watched_, POLLIN, [this](short) { ended(); });
@@ -212,15 +182,7 @@ void HostRelay::handle(const RelayFrame& frame) {
 int host_relay_main() {
   try {
     ignore_broken_pipes();
-    Fd in(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
-    Fd out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
-    const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    if (!in || !out || !null) {
-      throw Error(ErrorCode::io, concat("cannot move the connection: ", error_text(errno)));
-    }
-    ::dup2(null.get(), STDIN_FILENO);
-    ::dup2(null.get(), STDOUT_FILENO);
-    HostRelay({.in = std::move(in), .out = std::move(out)}).run();
+    HostRelay(standard_ends()).run();
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bprun sweep: %s\n", printable(error.what()).c_str());

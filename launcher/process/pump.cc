@@ -1,15 +1,16 @@
-#include "launcher/sweep/relay/pump.h"
+#include "launcher/process/pump.h"
 
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
 
 #include "launcher/process/spawn.h"
 
-namespace bp::launcher::sweep {
+namespace bp::launcher {
 namespace {
 
 constexpr std::size_t kPumpSize = std::size_t{64} << 10;
@@ -50,16 +51,19 @@ bool FdSource::read_some() {
   return true;
 }
 
-FdSink::FdSink(EventLoop& loop, Fd fd) : loop_(loop), fd_(std::move(fd)) {
+FdSink::FdSink(EventLoop& loop, Fd fd, std::function<void(std::size_t)> taken)
+    : loop_(loop), fd_(std::move(fd)), taken_(std::move(taken)) {
   set_nonblocking(fd_.get());
   loop_.watch(fd_.get(), 0, [this](short) { write_some(); });
 }
 
 void FdSink::write(std::string_view bytes) {
-  if (fd_) {
-    pending_ += bytes;
-    write_some();
+  if (!fd_) {
+    taken_(bytes.size());
+    return;
   }
+  pending_ += bytes;
+  write_some();
 }
 
 void FdSink::close_when_written() {
@@ -76,21 +80,20 @@ void FdSink::close() {
 
 void FdSink::write_some() {
   std::size_t done = 0;
-  while (done < pending_.size()) {
+  bool broken = false;
+  while (done < pending_.size() && !broken) {
     const ssize_t written = ::write(fd_.get(), pending_.data() + done, pending_.size() - done);
     if (written < 0 && errno == EAGAIN) break;
-    if (written < 0 && errno != EINTR) {
-      close();  // no process reads it any more
-      return;
-    }
-    done += written > 0 ? static_cast<std::size_t>(written) : 0;
+    broken = written < 0 && errno != EINTR;  // no process reads it any more
+    done = broken ? pending_.size() : done + static_cast<std::size_t>(std::max<ssize_t>(written, 0));
   }
   pending_.erase(0, done);
-  if (pending_.empty() && closing_) {
+  if (broken || (pending_.empty() && closing_)) {
     close();
   } else {
     loop_.set_events(fd_.get(), pending_.empty() ? short{0} : short{POLLOUT});
   }
+  if (done > 0) taken_(done);
 }
 
-}  // namespace bp::launcher::sweep
+}  // namespace bp::launcher

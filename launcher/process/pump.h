@@ -1,6 +1,7 @@
-// Bytes from and to descriptors on an event loop, for a relay that passes them on.
+// Bytes from and to descriptors on an event loop.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -8,7 +9,7 @@
 #include "base/fd.h"
 #include "launcher/process/event_loop.h"
 
-namespace bp::launcher::sweep {
+namespace bp::launcher {
 
 // Reads from a descriptor as bytes arrive.
 class FdSource {
@@ -31,17 +32,20 @@ class FdSource {
   std::function<void(std::string_view)> on_bytes_;
 };
 
-// Writes to a descriptor without blocking. The peers of a relay limit what is in flight, so the
-// memory for it needs no limit of its own.
+// Writes to a descriptor without blocking. Those who write limit what is in flight, so the memory
+// for it needs no limit of its own.
 class FdSink {
  public:
-  FdSink(EventLoop& loop, Fd fd);
+  // `taken` gets the number of bytes that the reader has got or never will get. `loop` must outlive
+  // this.
+  FdSink(
+      EventLoop& loop, Fd fd, std::function<void(std::size_t)> taken = [](std::size_t) {});
   ~FdSink() { close(); }
   FdSink(const FdSink&) = delete;
   FdSink& operator=(const FdSink&) = delete;
 
   [[nodiscard]] bool closed() const { return !fd_; }
-  void write(std::string_view bytes);  // does nothing once closed
+  void write(std::string_view bytes);
   void close_when_written();
   void close();
 
@@ -50,8 +54,9 @@ class FdSink {
 
   EventLoop& loop_;
   Fd fd_;
+  std::function<void(std::size_t)> taken_;
   std::string pending_;
   bool closing_ = false;
 };
 
-}  // namespace bp::launcher::sweep
+}  // namespace bp::launcher
