@@ -1,6 +1,7 @@
 // A --config file of bert_train. Its options must be the same after a run writes them to
 // config.yaml and reads them again, except for values that are not UTF-8, which YAML cannot hold.
 #include <cstdlib>
+#include <variant>
 
 #include "base/utf8.h"
 #include "fuzz.h"

@@ -2,6 +2,7 @@
 // text.
 #include <cstdlib>
 #include <sstream>
+#include <variant>
 
 #include "fuzz.h"
 #include "input_file.h"

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "base/text.h"
 #include "trainer/commands/parse_commands.h"

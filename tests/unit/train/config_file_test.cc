@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <variant>
 
 #include "base/home_path.h"
 #include "base/text.h"

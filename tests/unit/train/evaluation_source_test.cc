@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <variant>
 
 #include "base/text.h"
 #include "tests/support/scratch.h"

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <variant>
+
 #include "base/text.h"
 #include "trainer/commands/command_line.h"
 #include "trainer/data/input_error.h"
