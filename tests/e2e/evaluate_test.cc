@@ -299,6 +299,53 @@ TEST_F(EvaluateRun, AFoldedTextIsSaidBesideTheScores) {
   EXPECT_EQ(section("again.html"), section("folded/report.html"));
 }
 
+// transformers 5 saves a tokenizer.json and no vocab.txt.
+TEST_F(EvaluateRun, AFolderWithATokenizerJsonTrainsAndScoresLikeOneWithAVocabulary) {
+  const std::string make = R"(
+import json, shutil, sys
+shutil.copytree("r/model", "five")
+ids = {line: id for id, line in enumerate(open("five/vocab.txt").read().splitlines())}
+token = lambda name, type: {"SpecialToken": {"id": name, "type_id": type}}
+text = lambda name, type: {"Sequence": {"id": name, "type_id": type}}
+single = [token("[CLS]", 0), text("A", 0), token("[SEP]", 0)]
+json.dump({
+    "version": "1.0", "truncation": {"max_length": 9}, "padding": None,
+    "added_tokens": [{"id": ids[name], "content": name, "lstrip": False, "special": True}
+                     for name in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")],
+    "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True,
+                   "strip_accents": None, "lowercase": True},
+    "pre_tokenizer": {"type": "BertPreTokenizer"},
+    "post_processor": {"type": "TemplateProcessing", "single": single,
+                       "pair": single + [text("B", 1), token("[SEP]", 1)]},
+    "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+              "max_input_chars_per_word": 100, "vocab": ids}}, open("five/tokenizer.json", "w"))
+shutil.move("five/vocab.txt", "vocab.txt")
+)";
+  std::ofstream(path("make.py")) << make;
+  ASSERT_EQ(in_folder("python3 make.py").code, 0);
+  const std::string train = " --steps 2 --batch 8 --max-length 32 --model ";
+  const Ended five = bert_train("other.csv --run by-json --store j.sqlite" + train + "five");
+  ASSERT_EQ(five.code, 0) << five.output;
+  const Ended four = bert_train("other.csv --run by-lines --store l.sqlite" + train + "r/model");
+  ASSERT_EQ(four.code, 0) << four.output;
+  EXPECT_EQ(read(path("by-json/predictions.csv")), read(path("by-lines/predictions.csv")));
+  EXPECT_EQ(read(path("by-json/model/vocab.txt")), read(path("r/model/vocab.txt")));
+  const Ended scored = bert_train("eval five other.csv --out five.csv");
+  EXPECT_EQ(scored.code, 0) << scored.output;
+  EXPECT_EQ(bert_train("eval r/model other.csv --out four.csv").code, 0);
+  EXPECT_EQ(read(path("five.csv")), read(path("four.csv")));
+
+  const Ended cased = bert_train("other.csv --vocab five/tokenizer.json --cased --run c");
+  EXPECT_EQ(cased.code, 2);
+  EXPECT_THAT(cased.output, HasSubstr("five/tokenizer.json is for texts in lower case\nhint: leave "
+                                      "out --cased\n"));
+  const Ended bpe = in_folder("sed -i s/WordPiece/BPE/ five/tokenizer.json; " + kBinDir +
+                              "/bert_train other.csv --run b --model five");
+  EXPECT_EQ(bpe.code, 65);
+  EXPECT_THAT(bpe.output, HasSubstr("five/tokenizer.json: model.type is \"BPE\"; bp's tokenizer "
+                                    "has only \"WordPiece\""));
+}
+
 TEST_F(EvaluateRun, ATraceThatCannotBeWrittenIsNamed) {
   const Ended ended =
       bert_train("data.csv --model tiny --steps 1 --batch 8 --trace /dev/null/t --run traced");

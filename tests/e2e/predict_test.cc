@@ -115,7 +115,9 @@ TEST_F(Predict, RefusesWhatItCannotDo) {
           "standard input, line 1: is not UTF-8: byte 0xE9 at offset 3 of the input");
   refused(in_folder("echo red > broken.txt; " + kBinDir +
                     "/bert_train predict r other.csv --vocab broken.txt"),
-          65, "[PAD]: it is not a BERT vocabulary\nhint: --vocab takes the vocab.txt of a BERT");
+          65,
+          "[PAD]: it is not a BERT vocabulary\nhint: --vocab takes the vocab.txt or the "
+          "tokenizer.json of a BERT");
   refused(bert_train("predict r other.csv --out none/p.csv"), 2, "--out: cannot write none/p.csv");
 }
 

@@ -1,11 +1,12 @@
-// A vocab.txt, and a tokenizer made of it.
+// A vocab.txt or a tokenizer.json, and a tokenizer made of it.
 #include "fuzz.h"
 #include "trainer/text/tokenizer.h"
 
 FUZZ_TARGET(vocabulary) {
   using namespace bp::trainer;
   bp::test::read_anything([&] {
-    Tokenizer tokenizer(Vocabulary::parse(bp::test::text_of(data, size), "input"));
+    const std::string text = bp::test::text_of(data, size);
+    Tokenizer tokenizer(Vocabulary::parse(text, text.starts_with('{') ? "input.json" : "input"));
     std::vector<std::int32_t> ids;
     tokenizer.encode("Anything at all, [SEP] 42 \xc3\xa9t\xc3\xa9 \xe4\xb8\xad", ids);
   });

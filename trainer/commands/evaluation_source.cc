@@ -12,6 +12,7 @@
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_settings.h"
 #include "trainer/tasks/task_input.h"
+#include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
 namespace {
@@ -131,8 +132,8 @@ EvaluationPlan plan_evaluation(const EvaluateOptions& typed, const OptionSet& se
     // Lines of standard input are no table, whatever the run's file was.
     if (key != "format" || data != "-" || value == "jsonl") pass(key, value);
   }
-  const std::string vocabulary = plan.source.model + "/vocab.txt";
-  if (path_exists(vocabulary)) pass("vocab", vocabulary);
+  const std::string vocabulary = find_vocabulary(plan.source.model);
+  if (!vocabulary.empty()) pass("vocab", vocabulary);
   return plan;
 }
 

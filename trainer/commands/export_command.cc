@@ -48,8 +48,9 @@ int run_command(Communicator& world, const MergeOptions& options) {
                      "there is nothing to merge: use the folder as it is");
   }
   if (source.vocabulary.empty()) {
-    throw InputError(66, concat("no vocab.txt in ", source.name, " and none in ", source.base),
-                     "put the vocabulary of the model into its folder");
+    throw InputError(
+        66, concat("no vocab.txt or tokenizer.json in ", source.name, " and none in ", source.base),
+        "put the vocabulary of the model into its folder");
   }
   const auto model = load_model(source);
   model->merge_adapters();

@@ -249,7 +249,10 @@ ModelSource find_model(const std::string& model,
   } else {
     source.weights = find_weights(model);
   }
-  source.vocabulary = existing("/vocab.txt");
+  source.vocabulary = find_vocabulary(model);
+  if (source.vocabulary.empty() && !source.base.empty()) {
+    source.vocabulary = find_vocabulary(source.base);
+  }
   as_input_error([&] {
     std::string config = existing("/config.json");
     if (config.empty()) config = model + "/config.json";  // the error names it
@@ -264,7 +267,9 @@ ModelSource find_model(const std::string& model,
     // Errors show before the data is prepared.
     if (source.pretrained()) (void)open_tensor_file(source.weights);
     if (source.pretrained() && !source.vocabulary.empty()) {
-      check_words(Vocabulary::read(source.vocabulary).tokens.size(), source, source.vocabulary);
+      const Vocabulary vocabulary = Vocabulary::read(source.vocabulary);
+      check_words(vocabulary.tokens.size(), source, source.vocabulary);
+      if (vocabulary.lower_case) source.tokenizer.lower_case = *vocabulary.lower_case;
     }
   });
   return source;
@@ -301,7 +306,7 @@ void prepare_for(const ModelSource& source, JobData& data) {
   prepare.lower_case = prepare.lower_case && source.tokenizer.lower_case;
   if (prepare.vocabulary.empty()) prepare.vocabulary = source.vocabulary;
   if (!source.pretrained() || !prepare.vocabulary.empty() || data.is_store) return;
-  throw InputError(2, concat("no vocab.txt in ", source.name),
+  throw InputError(2, concat("no vocab.txt or tokenizer.json in ", source.name),
                    "name the vocabulary that the model was trained with: --vocab");
 }
 

@@ -23,8 +23,8 @@
 namespace bp::trainer {
 
 inline const std::string kModelFolderHint =
-    "a Hugging Face folder has config.json, and vocab.txt and model.safetensors (or "
-    "pytorch_model.bin) to start from weights";
+    "a Hugging Face folder has config.json, and to start from weights model.safetensors (or "
+    "pytorch_model.bin) and vocab.txt (or tokenizer.json)";
 
 // Calls `body`, which reads files of a model. Throws InputError: 66 for a file that cannot be read,
 // and 65 for wrong content.
@@ -48,7 +48,7 @@ struct ModelSource {
   std::optional<LoraConfig> adapters = {};
   std::string adapter_weights;
   std::string base;
-  std::string vocabulary;            // vocab.txt; empty: none there
+  std::string vocabulary;            // vocab.txt or tokenizer.json; empty: none there
   TokenizerConfig tokenizer;         // tokenizer_config.json's
   std::shared_ptr<const Task> task;  // what the model is trained for
   std::string task_name;

@@ -160,8 +160,10 @@ void predict_store(const SampleStore& store, Split split, Prediction& prediction
 }
 
 Vocabulary vocabulary_of(const ModelSource& source, const PrepareOptions& options) {
-  if (!options.vocabulary.empty()) return read_vocabulary(options.vocabulary);
-  throw InputError(2, concat("no vocab.txt in ", source.name),
+  if (!options.vocabulary.empty()) {
+    return read_vocabulary(options.vocabulary, options.lower_case);
+  }
+  throw InputError(2, concat("no vocab.txt or tokenizer.json in ", source.name),
                    "name the vocabulary that the model was trained with: --vocab");
 }
 

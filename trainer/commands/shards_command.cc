@@ -36,7 +36,8 @@ void add_instance_options(OptionSet& set, ShardsOptions& o) {
   set.group("Instances");
   set.choice<TextForm>({"line", "What a line of the files holds"}, o.source.form,
                        {{"sentence", TextForm::sentences}, {"paragraph", TextForm::running}});
-  set.path({"vocab", "A vocab.txt of WordPiece tokens", "", "FILE"}, o.vocabulary);
+  set.path({"vocab", "A vocab.txt or tokenizer.json of WordPiece tokens", "", "FILE"},
+           o.vocabulary);
   set.number({"max-length", "Most tokens of an instance, with [CLS] and [SEP]"},
              o.instances.max_length, 5, 4096);
   set.number({"short-share", "Share of instances of a random smaller length"},
@@ -122,7 +123,7 @@ CommandLine parse_shards(const std::vector<std::string>& arguments, const Extens
 
 int run_command(Communicator& world, const ShardsOptions& asked) {
   if (world.rank() != 0) return 0;
-  const Vocabulary vocabulary = read_vocabulary(asked.vocabulary);
+  const Vocabulary vocabulary = read_vocabulary(asked.vocabulary, asked.lower_case);
   const std::string folder = without_slashes(asked.out);
   PartFolder part(folder);
   MadeShards made;

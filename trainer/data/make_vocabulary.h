@@ -11,8 +11,9 @@
 
 namespace bp::trainer {
 
-// Reads the file of --vocab. Throws InputError (65) if it is no vocabulary.
-[[nodiscard]] Vocabulary read_vocabulary(const std::string& path);
+// Reads the file of --vocab. Throws InputError: 65 if it is no vocabulary, 2 if it says that it is
+// for texts of the other case.
+[[nodiscard]] Vocabulary read_vocabulary(const std::string& path, bool lower_case);
 
 // Returns the vocabulary that the options name, of the token ids in the file `path`. Throws
 // InputError (2) if they name none, and what read_vocabulary() throws.

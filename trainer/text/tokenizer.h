@@ -4,21 +4,27 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace bp::trainer {
 
-// The lines of a vocab.txt; a token's id is its index.
+// The lines of a vocab.txt, or the tokens of a tokenizer.json; a token's id is its index.
 struct Vocabulary {
   std::vector<std::string> tokens;
-  // Reads a file. Throws invalid_argument naming the file and the line if it cannot be read, is not
-  // UTF-8, has a token twice or lacks one of [PAD] [UNK] [CLS] [SEP].
+  std::optional<bool> lower_case = {};  // only a tokenizer.json says it
+  // Reads a file of either kind. Throws invalid_argument naming the file and the place if it cannot
+  // be read, is not UTF-8, has a token twice, lacks one of [PAD] [UNK] [CLS] [SEP], or describes
+  // another tokenizer (see parse_tokenizer_json()).
   static Vocabulary read(const std::string& path);
   // Parses a file's text. `path` is for messages; the errors are those of read().
   static Vocabulary parse(const std::string& text, const std::string& path);
 };
+
+// Returns the path of the vocab.txt in a folder, else of its tokenizer.json, or "".
+[[nodiscard]] std::string find_vocabulary(const std::string& folder);
 
 // Encoding fills a cache of words, so each thread needs its own Tokenizer.
 class Tokenizer {

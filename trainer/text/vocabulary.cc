@@ -1,4 +1,5 @@
-#include <cerrno>
+#include <unistd.h>
+
 #include <fstream>
 #include <sstream>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 #include "base/utf8.h"
 #include "bp/error.h"
 #include "trainer/text/tokenizer.h"
+#include "trainer/text/tokenizer_json.h"
 
 namespace bp::trainer {
 namespace {
@@ -41,7 +43,9 @@ Vocabulary Vocabulary::read(const std::string& path) {
 }
 
 Vocabulary Vocabulary::parse(const std::string& text, const std::string& path) {
-  Vocabulary vocabulary{lines_of(text)};
+  const bool is_json = path.ends_with(".json");
+  Vocabulary vocabulary =
+      is_json ? parse_tokenizer_json(text, path) : Vocabulary{.tokens = lines_of(text)};
   std::unordered_map<std::string_view, std::size_t> line_of;
   std::size_t line = 0;
   for (const std::string& token : vocabulary.tokens) {
@@ -61,6 +65,13 @@ Vocabulary Vocabulary::parse(const std::string& text, const std::string& path) {
     }
   }
   return vocabulary;
+}
+
+std::string find_vocabulary(const std::string& folder) {
+  for (const char* name : {"/vocab.txt", "/tokenizer.json"}) {
+    if (::access((folder + name).c_str(), F_OK) == 0) return folder + name;
+  }
+  return "";
 }
 
 }  // namespace bp::trainer

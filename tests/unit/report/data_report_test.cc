@@ -186,7 +186,7 @@ TEST_F(DataReport, RefusesABadVocabulary) {
   Plan plan = plan_of("a,yes\nb,no\n");
   (void)scratch_.write("vocab.txt", "[PAD]\n");
   EXPECT_THAT(test::input_refusal([&] { (void)check(plan); }),
-              HasSubstr("| --vocab takes the vocab.txt of a BERT model"));
+              HasSubstr("| --vocab takes the vocab.txt or the tokenizer.json of a BERT "));
 }
 
 TEST_F(DataReport, NamesTMPDIRIfItsDiskIsFull) {

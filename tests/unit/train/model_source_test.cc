@@ -206,7 +206,8 @@ TEST_F(ModelSourceTest, TheVocabularyMustBeThatOfTheModel) {
   EXPECT_NO_THROW(check_samples(store, without, *classify()));
   JobData data;
   data.prepare.source = "data.csv";
-  EXPECT_THAT(refusal(2, [&] { prepare_for(without, data); }), HasSubstr("no vocab.txt in"));
+  EXPECT_THAT(refusal(2, [&] { prepare_for(without, data); }),
+              HasSubstr("no vocab.txt or tokenizer.json in"));
   data.prepare.vocabulary = "named.txt";
   EXPECT_NO_THROW(prepare_for(without, data));
   EXPECT_TRUE(data.prepare.lower_case);
