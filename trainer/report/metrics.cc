@@ -133,6 +133,15 @@ void MetricsWriter::append(const std::string& line) {
   fail_to_write(path_, reason, line.size());
 }
 
+const EvaluationRecord* Metrics::best_dev(const MainScore& main) const {
+  const EvaluationRecord* best = nullptr;
+  for (const EvaluationRecord& record : evaluations) {
+    if (record.split != "dev") continue;
+    if (best == nullptr || better(record.result, best->result, main)) best = &record;
+  }
+  return best;
+}
+
 Metrics read_metrics(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) {

@@ -82,6 +82,9 @@ class MetricsWriter {
 struct Metrics {
   std::vector<StepRecord> steps = {};
   std::vector<EvaluationRecord> evaluations = {};
+
+  // Returns the best evaluation of the dev split; null without one.
+  [[nodiscard]] const EvaluationRecord* best_dev(const MainScore& main) const;
 };
 // Reads the file. Skips unknown keys and an unfinished last line. Throws io if the file cannot be
 // read, and invalid_argument naming the line if it is not a metrics file.

@@ -28,9 +28,6 @@ struct Report {
   std::vector<Session> sessions = {};  // the first one first; may be empty
 };
 
-// Returns the best evaluation of the dev split; null without one.
-[[nodiscard]] const EvaluationRecord* best_dev(const Report& report);
-
 // Returns the whole page.
 [[nodiscard]] std::string render_report(const Report& report);
 

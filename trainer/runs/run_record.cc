@@ -132,15 +132,6 @@ double RunRecord::samples_per_second() const {
 
 std::string RunRecord::begun() const { return sessions.empty() ? "" : sessions.front().begun; }
 
-const EvaluationRecord* RunRecord::best_dev() const {
-  const EvaluationRecord* best = nullptr;
-  for (const EvaluationRecord& record : metrics.evaluations) {
-    if (record.split != "dev") continue;
-    if (best == nullptr || better(record.result, best->result, main_score)) best = &record;
-  }
-  return best;
-}
-
 const EvaluationRecord* RunRecord::last_dev() const {
   const EvaluationRecord* last = nullptr;
   for (const EvaluationRecord& record : metrics.evaluations) {

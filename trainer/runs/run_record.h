@@ -38,7 +38,7 @@ struct RunRecord {
   [[nodiscard]] std::string begun() const;          // "2026-11-24T03:02:00Z", or "" if unknown
   // Return the evaluation of the dev split with the best main score, and the last one; none without
   // one.
-  [[nodiscard]] const EvaluationRecord* best_dev() const;
+  [[nodiscard]] const EvaluationRecord* best_dev() const { return metrics.best_dev(main_score); }
   [[nodiscard]] const EvaluationRecord* last_dev() const;
   // Returns a score of the test split; NaN if there is none.
   [[nodiscard]] double test(const std::string& key) const;
