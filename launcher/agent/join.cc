@@ -1,6 +1,7 @@
 #include "launcher/agent/join.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 
 #include <memory>
 #include <optional>
@@ -59,7 +60,18 @@ std::optional<Channel::Ends> try_to_join(const StoreAddress& server,
     cannot_join(server, "the program that answers there is not bprun --serve");
   }
   if (step.other_key) cannot_join(server, "its secret differs from that in BP_JOB_KEY_FILE here");
+  // The server may close the connection before it has read the proof, as strangers take many. Its
+  // first heartbeat says that it has admitted this machine.
+  char heartbeat = 0;
   if (!send_all(socket.get(), step.frame, deadline, why)) return std::nullopt;
+  if (!is_readable(socket.get(), deadline)) {
+    why = "no answer";
+    return std::nullopt;
+  }
+  if (::recv(socket.get(), &heartbeat, 1, MSG_PEEK) <= 0) {
+    why = "it closed the connection";
+    return std::nullopt;
+  }
   Channel::Ends ends;
   ends.out = Fd(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 3));
   ends.in = std::move(socket);

@@ -31,6 +31,7 @@ class JoinHandshake {
   ~JoinHandshake();
   JoinHandshake(const JoinHandshake&) = delete;
   JoinHandshake& operator=(const JoinHandshake&) = delete;
+  [[nodiscard]] bool challenged() const { return challenged_; }  // the peer has sent its hello
 
  private:
   void read_some();

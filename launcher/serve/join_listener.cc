@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -16,6 +17,7 @@ namespace bp::launcher {
 namespace {
 
 constexpr std::size_t kMostUnauthenticated = 256;
+constexpr int kMostAtOnce = 64;  // so that each of them may send its hello before it is refused
 constexpr auto kRetryJoins = 100ms;
 
 Fd listen_for(const Options& options) {
@@ -34,7 +36,7 @@ JoinListener::JoinListener(EventLoop& loop,
                            const JobKey& key,
                            OnAdmitted on_admitted)
     : loop_(loop), key_(key), on_admitted_(std::move(on_admitted)), socket_(listen_for(options)) {
-  loop_.watch(socket_.get(), POLLIN, [this](short) { accept_all(); });
+  loop_.watch(socket_.get(), POLLIN, [this](short) { accept_some(); });
 }
 
 JoinListener::~JoinListener() {
@@ -44,15 +46,15 @@ JoinListener::~JoinListener() {
 
 int JoinListener::port() const { return port_of(socket_.get()); }
 
-void JoinListener::accept_all() {
-  while (true) {
+void JoinListener::accept_some() {
+  for (int i = 0; i < kMostAtOnce; ++i) {
     Fd socket = accept_waiting(socket_.get());
     if (!socket) {
       if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) pause_accepting();
       return;
     }
     if (unauthenticated_.size() >= kMostUnauthenticated) {
-      refuse(unauthenticated_.begin(),
+      refuse(least_promising(),
              "it did not prove that it knows the key before too many others connected");
     }
     const auto connection =
@@ -69,10 +71,17 @@ void JoinListener::accept_all() {
   }
 }
 
+// Returns the oldest of those that have said nothing yet, or else the oldest.
+std::list<JoinListener::Connection>::iterator JoinListener::least_promising() {
+  const auto silent = std::ranges::find_if(
+      unauthenticated_, [](const Connection& each) { return !each.handshake->challenged(); });
+  return silent == unauthenticated_.end() ? unauthenticated_.begin() : silent;
+}
+
 // Most likely no descriptor is left. The descriptor of an unauthenticated connection may serve a
 // machine.
 void JoinListener::pause_accepting() {
-  if (!unauthenticated_.empty()) refuse(unauthenticated_.begin(), "no descriptor was left");
+  if (!unauthenticated_.empty()) refuse(least_promising(), "no descriptor was left");
   loop_.set_events(socket_.get(), 0);
   pause_ = loop_.after(kRetryJoins, [this] { loop_.set_events(socket_.get(), POLLIN); });
 }

@@ -38,7 +38,8 @@ class JoinListener {
     std::string address;
     std::unique_ptr<JoinHandshake> handshake;
   };
-  void accept_all();
+  void accept_some();
+  [[nodiscard]] std::list<Connection>::iterator least_promising();
   void pause_accepting();
   void refuse(std::list<Connection>::iterator connection, const std::string& why);
 

@@ -84,6 +84,7 @@ void JoinServer::admit(Channel::Ends ends, const std::string& address) {
                           on_message(candidate, message);
                         },
                         [this, &candidate](const std::string&) { on_closed(candidate); }});
+  check(candidate);  // its heartbeat tells the machine that it is admitted
 }
 
 void JoinServer::on_message(JoinCandidate& candidate, const ToLauncher& message) {

@@ -3,7 +3,12 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
+#include <list>
+
 #include "base/text.h"
+#include "comm/store/handshake.h"
+#include "launcher/agent/join_key.h"
 #include "tests/e2e/launcher/bprun_process.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/store_raw_peer.h"
@@ -32,6 +37,12 @@ class JoinElsewhereTest : public testing::Test {
     server.send(answer);
     EXPECT_EQ(machine.finish(), 2);
     return machine.first_error_line();
+  }
+  [[nodiscard]] JobKey key() const {
+    ::setenv("BP_JOB_KEY_FILE", scratch_.path("key").c_str(), 1);
+    const JobKey key = launcher::read_join_key();
+    ::unsetenv("BP_JOB_KEY_FILE");
+    return key;
   }
   [[nodiscard]] std::string refusal(const std::string& why) const {
     return concat("bprun: cannot join ", port_.address().text(), ": ", why);
@@ -76,6 +87,38 @@ TEST_F(JoinElsewhereTest, TheStoreOfAJobIsRefused) {
   EXPECT_EQ(guest.first_error_line(),
             concat("bprun: cannot join ", store.address().text(),
                    ": the program that answers there is not bprun --serve"));
+}
+
+// A server that strangers flood closes the oldest connections, perhaps one with a proof on its way.
+TEST_F(JoinElsewhereTest, AServerThatHangsUpAfterTheProofIsTriedAgain) {
+  BprunProcess machine = join(port_.address(), "10s");
+  ServerHandshake handshake(key(), launcher::kJoinHandshake);
+  RawPeer server = port_.accept();
+  const FrameLimits limits{.body = kMaxHandshakeBody, .mac = 0};
+  const std::string hello = server.receive_frame(limits).value_or("");
+  server.send(handshake.take_hello(std::string_view(hello).substr(kFrameHeader)).frame);
+  const std::string proof = server.receive_frame(limits).value_or("");
+  EXPECT_EQ(handshake.take_proof(std::string_view(proof).substr(kFrameHeader)).problem, "");
+  server.hang_up();
+  EXPECT_TRUE(port_.accept().receive_handshake());
+}
+
+TEST_F(JoinElsewhereTest, StrangersThatSayNothingLeaveRoomForAMachineThatHasSaidHello) {
+  BprunProcess server(
+      {{"--serve", "0", "-n", "2", "true"}, "", {"BP_JOB_KEY_FILE=" + scratch_.path("key")}});
+  ASSERT_TRUE(server.wait_for("; on each other machine")) << server.err();
+  const StoreAddress address{"127.0.0.1",
+                             std::stoi(server.err().substr(server.err().find("port ") + 5))};
+  ClientHandshake handshake(key(), launcher::kJoinHandshake, -1);
+  RawPeer machine(address);
+  machine.send(handshake.hello());
+  const auto challenge = machine.receive_handshake();
+  ASSERT_TRUE(challenge);
+  std::list<RawPeer> strangers;
+  while (strangers.size() < 300) strangers.emplace_back(address);
+  ASSERT_TRUE(server.wait_for("before too many others connected")) << server.err();
+  machine.send(handshake.take_challenge(*challenge).frame);
+  EXPECT_TRUE(machine.receive_frame({.body = kMaxStoreBody, .mac = kFrameMac}));
 }
 
 // bprun connects again after the server hangs up, and gets no answer.
