@@ -215,12 +215,14 @@ Failure lost_after_hello(const std::string& host, const LinkLoss& loss, const Ag
                  describe_status(loss.status));
   }
   // On bprun's own machine the agent is a child of bprun. If it ends by itself, bprun has a bug.
-  const bool has_bug =
-      start.local && !(WIFSIGNALED(loss.status) && WTERMSIG(loss.status) == SIGKILL);
+  const bool has_bug = start.local && !loss.silent && loss.last_word.empty() &&
+                       !(WIFSIGNALED(loss.status) && WTERMSIG(loss.status) == SIGKILL);
   Failure failure{.exit_code = has_bug ? kExitInternal : kExitTemporary,
                   .headline = concat("host ", host, " was lost (", why, ")"),
                   .hint = std::string(hint)};
-  if (loss.silent) {
+  if (loss.silent && start.local) {
+    failure.hint = "bprun's agent there is stopped or hangs; --lost-after 30s waits longer";
+  } else if (loss.silent) {
     failure.more.push_back(concat("nothing came from it over ", starter_of(start),
                                   ", nor over a connection of its own to the job's store"));
     failure.hint =

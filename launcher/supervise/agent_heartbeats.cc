@@ -68,10 +68,11 @@ AgentHeartbeats::Clock::duration AgentHeartbeats::silence_of(const HostAgent& ho
   return Clock::now() - std::max(host.link->last_heard(), awake_since_);
 }
 
-// The end of an agent on this machine is seen at once, without heartbeats.
+// Before it is ready, an agent may be busy: it lists the GPUs, for instance. Another machine may be
+// cut off even then.
 bool AgentHeartbeats::watched(std::size_t host) const {
   const HostPhase phase = hosts_[host].phase;
-  return (phase == HostPhase::greeted || phase == HostPhase::ready) && !plan_.hosts[host].local;
+  return phase == HostPhase::ready || (phase == HostPhase::greeted && !plan_.hosts[host].local);
 }
 
 void AgentHeartbeats::look_for_signs() {

@@ -42,6 +42,18 @@ TEST(Failure, KeepsTheCodeAndNamesRankHostAndReason) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
+TEST(Failure, AStoppedAgentOfThisMachineIsALostHost) {
+  const Scratch scratch;
+  BprunProcess bprun({{"--lost-after", "5s", "sh", "-c", "echo $PPID >\"$0\"; echo ready; sleep 60",
+                       scratch.path("agent")}});
+  ASSERT_TRUE(bprun.wait_for("[0] ready\n"));
+  ::kill(std::stoi(read_file(scratch.path("agent"))), SIGSTOP);
+  EXPECT_EQ(bprun.finish(), 75);
+  EXPECT_THAT(bprun.first_error_line(),
+              ContainsRegex("bprun: FAILED  host localhost was lost \\(silent for 5\\.0 s\\)"));
+  EXPECT_EQ(bprun.marked_at_last(), 0);
+}
+
 TEST(Failure, AnEmptyCommandForOtherHostsIsRefused) {
   BprunProcess bprun({{"-H", "elsewhere", "--ssh", "", "true"}});
   EXPECT_EQ(bprun.finish(), 2);

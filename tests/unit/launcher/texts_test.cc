@@ -332,6 +332,11 @@ TEST(Texts, SayWhatIsKnownOfALostHost) {
   local.local = true;
   EXPECT_EQ(lost_after_hello("b", {.before_hello = false, .status = SIGKILL}, local).exit_code, 75);
   EXPECT_EQ(lost_after_hello("b", {.before_hello = false, .status = SIGSEGV}, local).exit_code, 70);
+  EXPECT_EQ(lost_after_hello("b", told, local).exit_code, 75);
+  const Failure stopped = lost_after_hello("b", silent, local);
+  EXPECT_EQ(stopped.exit_code, 75);
+  EXPECT_THAT(stopped.more, IsEmpty());
+  EXPECT_EQ(stopped.hint, "bprun's agent there is stopped or hangs; --lost-after 30s waits longer");
 }
 
 TEST(Texts, HintAtALimitThatStopsAStart) {
