@@ -11,7 +11,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "trainer/data/input_error.h"
+#include "base/input_error.h"
 
 namespace bp::test {
 

@@ -4,11 +4,11 @@
 #include <system_error>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "bp/error.h"
 #include "trainer/data/disk_space.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/whole_file.h"
 

@@ -5,10 +5,10 @@
 #include <iterator>
 #include <system_error>
 
+#include "base/input_error.h"
 #include "base/refuse.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/report/json.h"
 

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/output_place.h"
 #include "base/quoted.h"
 #include "base/refuse.h"
 #include "base/text.h"
 #include "bp/environment.h"
 #include "bp/error.h"
-#include "trainer/data/input_error.h"
 #include "trainer/model/config.h"
 #include "trainer/optim/optimizer_options.h"
 #include "trainer/optim/schedule.h"

@@ -17,12 +17,12 @@
 #include <thread>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/environment.h"
 #include "trainer/commands/answer.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/scale_worlds.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/report/terminal_width.h"

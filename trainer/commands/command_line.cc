@@ -9,12 +9,12 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/input_error.h"
 #include "base/nearest.h"
 #include "base/options/help.h"
 #include "base/options/option_set.h"
 #include "base/text.h"
 #include "trainer/commands/parse_commands.h"
-#include "trainer/data/input_error.h"
 #include "trainer/options/config_file.h"
 #include "trainer/report/json.h"
 #include "trainer/tasks/inputs.h"

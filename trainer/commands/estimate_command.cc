@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/collective.h"
 #include "trainer/checkpoint/snapshot.h"

@@ -1,13 +1,13 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/collective.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/model_source.h"
 #include "trainer/commands/results.h"
 #include "trainer/commands/run_precision.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/store_error.h"

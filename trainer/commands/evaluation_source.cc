@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/input_error.h"
 #include "base/nearest.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
 #include "trainer/run/run_folder.h"

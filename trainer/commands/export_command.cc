@@ -1,12 +1,12 @@
 // The commands that write a model in another form: export and merge.
 #include <filesystem>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/commands/answer.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/model_source.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/model/onnx_graph.h"
 #include "trainer/model/weights.h"

@@ -1,9 +1,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "trainer/commands/parse_commands.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/run/run_settings.h"
 

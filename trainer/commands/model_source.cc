@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/data/hash.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
 #include "trainer/gpu/use_gpu.h"

@@ -8,8 +8,8 @@
 
 #include <c10/core/Device.h>
 
+#include "base/input_error.h"
 #include "bp/error.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/data/say.h"
 #include "trainer/model/bert.h"

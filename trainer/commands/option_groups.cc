@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/options/value_text.h"
 #include "base/text.h"
 #include "trainer/commands/parse_commands.h"
 #include "trainer/data/encoding.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/shown_names.h"

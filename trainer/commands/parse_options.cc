@@ -1,7 +1,7 @@
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/commands/parse_commands.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
 #include "trainer/model/config.h"

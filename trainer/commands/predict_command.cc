@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/commands/commands.h"
@@ -20,7 +21,7 @@
 #include "trainer/commands/prediction_rows.h"
 #include "trainer/commands/results.h"
 #include "trainer/commands/run_precision.h"
-#include "trainer/data/input_error.h"
+#include "trainer/data/byte_input.h"
 #include "trainer/data/make_vocabulary.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/plan.h"

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "trainer/data/byte_input.h"
 #include "trainer/data/data_files.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/json_lines_reader.h"
 #include "trainer/data/line_reader.h"
 #include "trainer/data/row_sequence.h"

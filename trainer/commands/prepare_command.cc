@@ -1,9 +1,9 @@
 // The commands about data: prep and check.
+#include "base/input_error.h"
 #include "base/text.h"
 #include "trainer/commands/answer.h"
 #include "trainer/commands/commands.h"
 #include "trainer/data/data_check.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/sample_store.h"

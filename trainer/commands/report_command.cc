@@ -5,13 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/options/option_set.h"
 #include "base/report/section.h"
 #include "base/text.h"
 #include "trainer/commands/answer.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/parse_commands.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/report/report.h"

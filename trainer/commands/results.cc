@@ -7,10 +7,10 @@
 #include <exception>
 #include <optional>
 
+#include "base/input_error.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "bp/log.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/report/lengths_section.h"
 #include "trainer/report/metrics.h"

@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/standard_output.h"
 #include "base/text.h"
 #include "base/usable_cores.h"
@@ -23,7 +24,6 @@
 #include "trainer/commands/answer.h"
 #include "trainer/commands/command_line.h"
 #include "trainer/commands/commands.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/gpu/use_gpu.h"
 #include "trainer/train/memory_advice.h"

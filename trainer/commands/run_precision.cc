@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/input_error.h"
 #include "base/options/setting.h"
 #include "base/text.h"
 #include "bp/collective.h"
-#include "trainer/data/input_error.h"
 #include "trainer/run/resume.h"
 
 namespace bp::trainer {

@@ -16,7 +16,6 @@
 #include "trainer/commands/answer.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/parse_commands.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/make_vocabulary.h"
 #include "trainer/data/numbers.h"

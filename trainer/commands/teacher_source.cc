@@ -1,7 +1,7 @@
 #include "trainer/commands/teacher_source.h"
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/gpu/use_gpu.h"
 #include "trainer/run/run_folder.h"
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "trainer/commands/parse_commands.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/plan.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"

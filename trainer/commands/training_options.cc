@@ -2,10 +2,10 @@
 #include <utility>
 #include <variant>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "trainer/commands/parse_commands.h"
 #include "trainer/commands/scale_worlds.h"
-#include "trainer/data/input_error.h"
 #include "trainer/optim/optimizer_options.h"
 #include "trainer/optim/schedule.h"
 

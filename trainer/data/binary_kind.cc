@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "trainer/data/input_error.h"
+#include "base/input_error.h"
 
 namespace bp::trainer {
 
@@ -17,6 +17,12 @@ namespace bp::trainer {
 class BrokenInput : public InputError {
  public:
   using InputError::InputError;
+};
+
+// About one row. Its reader can go on behind the row.
+class BadRow : public InputError {
+ public:
+  explicit BadRow(const InputError& error) : InputError(error) {}
 };
 
 class ByteInput {

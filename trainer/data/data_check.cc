@@ -8,9 +8,9 @@
 #include <system_error>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/make_vocabulary.h"
 #include "trainer/data/source_rows.h"
 #include "trainer/data/survey.h"

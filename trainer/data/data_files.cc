@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/open_input.h"
 #include "trainer/data/task_data.h"

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/nearest.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/regular_file.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,6 +1,6 @@
 #include "trainer/data/first_rows.h"
 
-#include "trainer/data/input_error.h"
+#include "base/input_error.h"
 
 namespace bp::trainer {
 FirstRows read_first_rows(const std::string& path,

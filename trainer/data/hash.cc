@@ -9,9 +9,9 @@
 
 #include "base/check.h"
 #include "base/hex.h"
+#include "base/input_error.h"
 #include "base/regular_file.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 

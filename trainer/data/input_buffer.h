@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/input_error.h"
 #include "trainer/data/byte_input.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 

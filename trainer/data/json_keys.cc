@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/nearest.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/json_lines_reader.h"
 #include "trainer/data/json_object.h"
 #include "trainer/data/shown_fields.h"

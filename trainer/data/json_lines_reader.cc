@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/json_object.h"
 #include "trainer/data/open_input.h"
 

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/open_input.h"
 
 namespace bp::trainer {

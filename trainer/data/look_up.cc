@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
+#include "base/input_error.h"
 #include "base/shell_word.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

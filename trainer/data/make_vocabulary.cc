@@ -1,8 +1,8 @@
 #include "trainer/data/make_vocabulary.h"
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/source_rows.h"
 #include "trainer/text/vocabulary_training.h"
 

@@ -8,13 +8,13 @@
 #include <system_error>
 
 #include "base/check.h"
+#include "base/input_error.h"
 #include "base/shell_word.h"
 #include "base/text.h"
 #include "trainer/data/data_files.h"
 #include "trainer/data/encoding.h"
 #include "trainer/data/hash.h"
 #include "trainer/data/immutable_database.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/open_input.h"

@@ -12,12 +12,12 @@
 #include <system_error>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "base/usable_cores.h"
 #include "bp/error.h"
 #include "trainer/data/block_pipeline.h"
 #include "trainer/data/disk_space.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/leftover.h"
 #include "trainer/data/make_vocabulary.h"
 #include "trainer/data/numbers.h"

@@ -5,10 +5,10 @@
 #include <system_error>
 #include <thread>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/data/hash.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/preparation.h"

@@ -3,8 +3,8 @@
 #include <span>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/source_rows.h"
 
 namespace bp::trainer {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "trainer/data/input_error.h"
+#include "base/input_error.h"
 
 namespace bp::trainer {
 

@@ -3,9 +3,9 @@
 #include <memory>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "trainer/data/divide_rows.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/source_rows.h"
 
 namespace bp::trainer {

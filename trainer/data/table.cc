@@ -6,9 +6,9 @@
 #include <optional>
 #include <set>
 
+#include "base/input_error.h"
 #include "base/nearest.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/json_keys.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/shown_fields.h"

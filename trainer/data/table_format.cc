@@ -4,10 +4,10 @@
 #include <iterator>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "trainer/data/file_kind.h"
 #include "trainer/data/first_rows.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/open_input.h"
 
 namespace bp::trainer {

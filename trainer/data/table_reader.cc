@@ -5,9 +5,9 @@
 #include <bit>
 #include <cstring>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/open_input.h"
 #include "trainer/data/separator.h"
 

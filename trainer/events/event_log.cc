@@ -12,10 +12,10 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/log.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/whole_file.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

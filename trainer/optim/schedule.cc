@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

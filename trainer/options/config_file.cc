@@ -6,9 +6,9 @@
 #include <yaml-cpp/yaml.h>
 
 #include "base/home_path.h"
+#include "base/input_error.h"
 #include "base/regular_file.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

@@ -3,9 +3,9 @@
 #include <optional>
 #include <string_view>
 
+#include "base/input_error.h"
 #include "base/options/value_text.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
 
 namespace bp::trainer {

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/checkpoint/manifest.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
 #include "trainer/optim/optimizer_options.h"

@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/shell_word.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/open_input.h"
 #include "trainer/data/whole_file.h"

@@ -11,8 +11,8 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/whole_file.h"
 

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/nearest.h"
 #include "base/report/table.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
 #include "trainer/report/json.h"

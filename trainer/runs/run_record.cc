@@ -8,8 +8,8 @@
 #include <sstream>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_settings.h"

@@ -10,9 +10,9 @@
 #include <optional>
 #include <string>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
 #include "trainer/report/csv_rows.h"

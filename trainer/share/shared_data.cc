@@ -16,12 +16,12 @@
 
 #include "base/check.h"
 #include "base/fd.h"
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "trainer/data/disk_space.h"
 #include "trainer/data/hash.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/prepare.h"

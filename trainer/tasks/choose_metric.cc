@@ -1,8 +1,8 @@
 #include "trainer/tasks/choose_metric.h"
 
+#include "base/input_error.h"
 #include "base/nearest.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/shown_names.h"
 
 namespace bp::trainer {

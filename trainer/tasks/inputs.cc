@@ -2,9 +2,9 @@
 
 #include <optional>
 
+#include "base/input_error.h"
 #include "base/nearest.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/shown_names.h"
 #include "trainer/report/csv_rows.h"
 #include "trainer/tasks/scored_file.h"

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/input_error.h"
 #include "base/refuse.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/model/json_reading.h"
 
 namespace bp::trainer {

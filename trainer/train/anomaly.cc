@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/collective.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

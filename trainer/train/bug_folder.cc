@@ -14,11 +14,11 @@
 #include <system_error>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "bp/log.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/safetensors.h"

@@ -7,9 +7,9 @@
 #include <limits>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/refuse.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/report/json.h"
 
 namespace bp::trainer {

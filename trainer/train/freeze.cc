@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
 #include "trainer/optim/model_parts.h"
 

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/collective.h"
 #include "trainer/data/hash.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

@@ -4,9 +4,9 @@
 #include <new>
 #include <string_view>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "trainer/data/input_error.h"
+#include "base/input_error.h"
 
 namespace bp::trainer {
 

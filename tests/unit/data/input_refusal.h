@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer::test {
 

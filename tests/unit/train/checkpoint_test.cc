@@ -4,11 +4,11 @@
 
 #include <optional>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "checkpoint_fixture.h"
 #include "tests/unit/model/refusal.h"
-#include "trainer/data/input_error.h"
 #include "trainer/report/json.h"
 
 namespace bp::trainer {

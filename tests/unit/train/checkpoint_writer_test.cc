@@ -7,9 +7,9 @@
 #include <future>
 #include <stdexcept>
 
+#include "base/input_error.h"
 #include "bp/error.h"
 #include "checkpoint_fixture.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

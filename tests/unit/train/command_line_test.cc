@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "tests/support/scratch.h"
-#include "trainer/data/input_error.h"
 #include "trainer/report/json.h"
 #include "trainer/tasks/inputs.h"
 #include "trainer/tasks/task_input.h"

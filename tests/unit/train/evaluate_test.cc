@@ -12,10 +12,10 @@
 #include <iterator>
 #include <mutex>
 
+#include "base/input_error.h"
 #include "tests/support/classify_data.h"
 #include "tests/support/run_ranks.h"
 #include "train_fixture.h"
-#include "trainer/data/input_error.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/class_scorer.h"
 #include "trainer/tasks/classify/classifier_head.h"

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <set>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "tests/support/scratch.h"
 #include "trainer/commands/command_line.h"
-#include "trainer/data/input_error.h"
 #include "trainer/report/json.h"
 
 namespace bp::trainer {

@@ -8,10 +8,10 @@
 #include <fstream>
 #include <functional>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "tests/support/classify_data.h"
 #include "train_fixture.h"
-#include "trainer/data/input_error.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/tasks/classify/class_config.h"

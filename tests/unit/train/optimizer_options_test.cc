@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "trainer/commands/command_line.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

@@ -10,11 +10,11 @@
 #include <fstream>
 #include <set>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "tests/support/as_nobody.h"
 #include "tests/unit/data/input_refusal.h"
-#include "trainer/data/input_error.h"
 #include "trainer/run/run_settings.h"
 
 namespace bp::trainer {

@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "trainer/commands/command_line.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

@@ -6,12 +6,12 @@
 
 #include <mutex>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "tests/support/classify_data.h"
 #include "tests/support/run_ranks.h"
 #include "tests/support/scratch.h"
 #include "tests/support/token_database.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/store_error.h"
 
 namespace bp::trainer {

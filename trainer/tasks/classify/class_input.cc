@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/prepare.h"
 #include "trainer/data/token_windows.h"

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/class_input.h"

@@ -2,8 +2,8 @@
 
 #include <iterator>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/table_format.h"
 #include "trainer/data/table_reader.h"
 #include "trainer/report/shown_text.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/input_error.h"
 #include "base/nearest.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/tasks/label_config.h"
 
 namespace bp::trainer {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/options/setting.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
 #include "trainer/report/csv_rows.h"
 #include "trainer/report/error_rows.h"

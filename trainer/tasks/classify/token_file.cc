@@ -6,9 +6,9 @@
 #include <array>
 #include <fstream>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "trainer/data/immutable_database.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/store_format.h"
 
 namespace bp::trainer {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/make_vocabulary.h"
 
 namespace bp::trainer {

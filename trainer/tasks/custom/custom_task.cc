@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/custom/custom_head.h"
 #include "trainer/tasks/custom/custom_input.h"

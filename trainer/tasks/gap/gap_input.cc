@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/prepare.h"

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/input_error.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "trainer/data/input_error.h"
 #include "trainer/report/shown_text.h"
 
 namespace bp::trainer {

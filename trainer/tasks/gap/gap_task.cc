@@ -4,8 +4,8 @@
 #include <span>
 
 #include "base/check.h"
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/model/bert.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/gap/gap_head.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/tasks/pretrain/shard_writer.h"
 #include "trainer/tasks/pretrain/shuffled_instances.h"

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/data/make_vocabulary.h"
 #include "trainer/data/open_input.h"
 #include "trainer/data/prepare.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/pretrain/masked_scorer.h"
 #include "trainer/tasks/pretrain/pretrain_head.h"

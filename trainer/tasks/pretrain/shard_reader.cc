@@ -11,9 +11,9 @@
 #include <span>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
 #include "trainer/data/file_input.h"
-#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/label_config.h"
 #include "trainer/tasks/regress/regress_head.h"

@@ -1,7 +1,7 @@
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/label_config.h"
 #include "trainer/tasks/tasks.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/data/input_error.h"
+#include "base/input_error.h"
 #include "trainer/tasks/pretrain/shard_reader.h"
 #include "trainer/tasks/pretrain/shard_writer.h"
 
