@@ -76,16 +76,14 @@ class DevicePasses : public ::testing::TestWithParam<at::ScalarType> {
  protected:
   void SetUp() override { at::manual_seed(1); }
   [[nodiscard]] at::ScalarType number() const { return GetParam(); }
-  const Passes& host_ = host_passes();
-  const Passes& device_ = device_passes();
 };
 
 TEST_P(DevicePasses, DropTheSameElements) {
   const Batches batch;
   for (const std::int64_t width : kWidths) {
     const Tensor x = random({batch.on_host.tokens, width}, number());
-    expect_same(device_.drop(batch.on_device, there(x), kDrop), host_.drop(batch.on_host, x, kDrop),
-                std::to_string(width));
+    expect_same(passes::drop(batch.on_device, there(x), kDrop),
+                passes::drop(batch.on_host, x, kDrop), std::to_string(width));
   }
 }
 
@@ -94,9 +92,9 @@ TEST_P(DevicePasses, ComputeGelu) {
     const Tensor x = random({33, width}, number());
     const Tensor dy = random({33, width}, number());
     const Tensor bias = random({width});
-    expect_close(device_.gelu(there(x), there(bias)), host_.gelu(x, bias), "gelu");
-    const auto [dx, d_bias] = device_.gelu_backward(there(dy), there(x), there(bias));
-    const auto [right_dx, right_bias] = host_.gelu_backward(dy, x, bias);
+    expect_close(passes::gelu(there(x), there(bias)), passes::gelu(x, bias), "gelu");
+    const auto [dx, d_bias] = passes::gelu_backward(there(dy), there(x), there(bias));
+    const auto [right_dx, right_bias] = passes::gelu_backward(dy, x, bias);
     expect_close(dx, right_dx, "dx");
     expect_close(d_bias, right_bias, "bias");
   }
@@ -115,16 +113,16 @@ TEST_P(DevicePasses, ComputeNormsWithAndWithoutBiasResidualAndDropout) {
       const Norm norm{random({width}), random({width}), 1e-12};
       const Norm norm_there{there(norm.gamma), there(norm.beta), norm.epsilon};
       const std::string name = std::to_string(width) + " with " + std::to_string(parts) + " parts";
-      const Normed right = host_.add_norm(batch.on_host, x, bias, residual, norm, drop);
-      const Normed got = device_.add_norm(batch.on_device, there(x), there(bias), there(residual),
+      const Normed right = passes::add_norm(batch.on_host, x, bias, residual, norm, drop);
+      const Normed got = passes::add_norm(batch.on_device, there(x), there(bias), there(residual),
                                           norm_there, drop);
       expect_close(got.z, right.z, "z, " + name);
       expect_close(got.y, right.y, "y, " + name);
       expect_close(got.mean, right.mean, "mean, " + name);
       expect_close(got.rstd, right.rstd, "rstd, " + name);
       const NormGradients d =
-          host_.add_norm_backward(batch.on_host, dy, right, norm.gamma, parts > 0, drop);
-      const NormGradients e = device_.add_norm_backward(batch.on_device, there(dy), got,
+          passes::add_norm_backward(batch.on_host, dy, right, norm.gamma, parts > 0, drop);
+      const NormGradients e = passes::add_norm_backward(batch.on_device, there(dy), got,
                                                         norm_there.gamma, parts > 0, drop);
       expect_close(e.dz, d.dz, "dz, " + name);
       expect_close(e.dx, d.dx, "dx, " + name);
@@ -146,14 +144,14 @@ TEST_P(DevicePasses, EmbedTokens) {
     const Tensor words = random({30, width});
     const Tensor positions = random({20, width});
     const Tensor kinds = random({2, width});
-    expect_same(device_.embed(batch.on_device, there(ids), there(types),
+    expect_same(passes::embed(batch.on_device, there(ids), there(types),
                               {there(words), there(positions), there(kinds)}, number()),
-                host_.embed(batch.on_host, ids, types, {words, positions, kinds}, number()),
+                passes::embed(batch.on_host, ids, types, {words, positions, kinds}, number()),
                 "embed");
     const Tensor d = random({tokens, width});
     const EmbedGradients got =
-        device_.embed_backward(batch.on_device, there(ids), there(types), there(d), {30, 20, 2});
-    const EmbedGradients right = host_.embed_backward(batch.on_host, ids, types, d, {30, 20, 2});
+        passes::embed_backward(batch.on_device, there(ids), there(types), there(d), {30, 20, 2});
+    const EmbedGradients right = passes::embed_backward(batch.on_host, ids, types, d, {30, 20, 2});
     expect_close(got.word, right.word, "words");
     expect_close(got.position, right.position, "positions");
     expect_close(got.type, right.type, "types");
@@ -169,17 +167,17 @@ TEST_P(DevicePasses, SplitAndMergeHeads) {
       const auto parts = static_cast<std::int64_t>(lengths.size());
       const Tensor x = random({rows, parts * width}, number());
       const Tensor bias = has_bias ? random({parts * width}) : Tensor();
-      const Parts right = host_.split(batch.on_host, heads, x, bias, lengths);
-      const Parts got = device_.split(batch.on_device, heads, there(x), there(bias), lengths);
+      const Parts right = passes::split(batch.on_host, heads, x, bias, lengths);
+      const Parts got = passes::split(batch.on_device, heads, there(x), there(bias), lengths);
       for (std::size_t p = 0; p < lengths.size(); ++p) {
         expect_same(got.matrices[p], right.matrices[p], "part");
       }
       Tensor right_sum;
       Tensor sum;
-      const Tensor merged = host_.merge(batch.on_host, heads, right, &right_sum);
-      expect_same(device_.merge(batch.on_device, heads, got, &sum), merged, "merged");
+      const Tensor merged = passes::merge(batch.on_host, heads, right, &right_sum);
+      expect_same(passes::merge(batch.on_device, heads, got, &sum), merged, "merged");
       expect_close(sum, right_sum, "sum");
-      expect_same(device_.merge(batch.on_device, heads, got, nullptr), merged, "merged");
+      expect_same(passes::merge(batch.on_device, heads, got, nullptr), merged, "merged");
     };
     compare(batch.on_host.tokens, {longest, longest, longest}, true);
     compare(batch.on_host.tokens, {1, longest, longest}, true);
@@ -199,14 +197,14 @@ TEST_P(DevicePasses, ComputeAttentionProbabilities) {
         const Tensor d = random(scores.sizes(), number());
         const Tensor p = scores.clone();
         const Tensor p_there = there(scores);
-        const Tensor right = host_.softmax(batch.on_host, heads, p, 0.3F, drop);
-        const Tensor got = device_.softmax(batch.on_device, heads, p_there, 0.3F, drop);
+        const Tensor right = passes::softmax(batch.on_host, heads, p, 0.3F, drop);
+        const Tensor got = passes::softmax(batch.on_device, heads, p_there, 0.3F, drop);
         expect_close(p_there, p, "p");
         expect_close(got, right, "dropped");
         if (drop.share > 0) expect_same(got == 0, right == 0, "what is dropped");
         const Tensor d_there = there(d);
-        device_.softmax_backward(batch.on_device, heads, p_there, got, d_there, 0.3F);
-        host_.softmax_backward(batch.on_host, heads, p, right, d, 0.3F);
+        passes::softmax_backward(batch.on_device, heads, p_there, got, d_there, 0.3F);
+        passes::softmax_backward(batch.on_host, heads, p, right, d, 0.3F);
         expect_close(d_there, d, "gradient");
       }
     }

@@ -20,20 +20,12 @@ std::shared_ptr<const DeviceLayout> make_device_layout(const Layout& layout, c10
   const std::int64_t tokens = layout.tokens;
   // One tensor, and so one copy to the device, for all.
   const at::Tensor host = at::empty({3 * rows + 3 * tokens}, at::kLong);
-  auto* const samples = host.mutable_data_ptr<std::int64_t>();
-  std::int64_t* const firsts = std::copy(layout.samples.begin(), layout.samples.end(), samples);
-  std::int64_t* const lengths = std::copy_n(layout.offsets.begin(), rows, firsts);
-  std::int64_t* const sample_of_token = lengths + rows;
-  std::int64_t* const place_of_token = sample_of_token + tokens;
-  std::int64_t* const padded_of_token = place_of_token + tokens;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    lengths[row] = layout.length(static_cast<int>(row));
-    for (std::int64_t place = 0; place < lengths[row]; ++place) {
-      const std::int64_t token = firsts[row] + place;
-      sample_of_token[token] = samples[row];
-      place_of_token[token] = place;
-      padded_of_token[token] = row * layout.longest + place;
-    }
+  auto* to = host.mutable_data_ptr<std::int64_t>();
+  to = std::copy(layout.samples.begin(), layout.samples.end(), to);
+  to = std::copy_n(layout.offsets.begin(), rows, to);
+  for (const auto* numbers : {&layout.lengths, &layout.sample_of_token, &layout.place_of_token,
+                              &layout.padded_of_token}) {
+    to = std::copy(numbers->begin(), numbers->end(), to);
   }
   const std::vector<at::Tensor> parts =
       to_device(host, device).split_with_sizes({rows, rows, rows, tokens, tokens, tokens});

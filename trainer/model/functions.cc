@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "trainer/model/kept_layout.h"
 #include "trainer/model/passes.h"
 #include "trainer/model/products.h"
 
@@ -16,23 +17,6 @@ using at::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
-
-// What a Function keeps for its backward pass besides tensors.
-struct KeptLayout : torch::CustomClassHolder {
-  LayoutPtr layout;
-  Dropout dropout;
-};
-
-void keep(AutogradContext* ctx, const LayoutPtr& layout, const Dropout& dropout) {
-  auto kept = c10::make_intrusive<KeptLayout>();
-  kept->layout = layout;
-  kept->dropout = dropout;
-  ctx->saved_data["kept"] = c10::IValue::make_capsule(std::move(kept));
-}
-
-c10::intrusive_ptr<KeptLayout> kept_by(AutogradContext* ctx) {
-  return c10::dynamic_intrusive_pointer_cast<KeptLayout>(ctx->saved_data["kept"].toCapsule());
-}
 
 struct Embed : Function<Embed> {
   static Tensor forward(AutogradContext* ctx,
@@ -50,12 +34,12 @@ struct Embed : Function<Embed> {
     ctx->saved_data["words"] = word.size(0);
     ctx->saved_data["positions"] = position.size(0);
     ctx->saved_data["types"] = type.size(0);
-    return passes_of(word).embed(*layout, token_ids, token_types, {word, position, type}, number);
+    return passes::embed(*layout, token_ids, token_types, {word, position, type}, number);
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const Tensor d_out = gradients[0].contiguous().to(at::kFloat);
     const variable_list saved = ctx->get_saved_variables();
-    const EmbedGradients d = passes_of(d_out).embed_backward(
+    const EmbedGradients d = passes::embed_backward(
         *kept_by(ctx)->layout, saved[0], saved[1], d_out,
         {ctx->saved_data["words"].toInt(), ctx->saved_data["positions"].toInt(),
          ctx->saved_data["types"].toInt(), ctx->saved_data["sparse_words"].toBool()});
@@ -106,12 +90,11 @@ struct AddColumns : Function<AddColumns> {
 struct BiasGelu : Function<BiasGelu> {
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& bias) {
     ctx->save_for_backward({x, bias});
-    return passes_of(x).gelu(x, bias);
+    return passes::gelu(x, bias);
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const variable_list saved = ctx->get_saved_variables();
-    const auto [dx, d_bias] =
-        passes_of(saved[0]).gelu_backward(gradients[0].contiguous(), saved[0], saved[1]);
+    const auto [dx, d_bias] = passes::gelu_backward(gradients[0].contiguous(), saved[0], saved[1]);
     return {dx, d_bias};
   }
 };
@@ -129,7 +112,7 @@ struct AddNorm : Function<AddNorm> {
     const Tensor bias = maybe_bias.value_or(Tensor());
     const Tensor residual = maybe_residual.value_or(Tensor());
     const Normed normed =
-        passes_of(x).add_norm(*layout, x, bias, residual, {gamma, beta, epsilon}, dropout);
+        passes::add_norm(*layout, x, bias, residual, {gamma, beta, epsilon}, dropout);
     keep(ctx, layout, dropout);
     ctx->save_for_backward({normed.z, normed.mean, normed.rstd, gamma});
     ctx->saved_data["bias"] = bias.defined();
@@ -141,9 +124,9 @@ struct AddNorm : Function<AddNorm> {
     const variable_list saved = ctx->get_saved_variables();
     const Normed normed{{}, saved[0], saved[1], saved[2]};
     const auto kept = kept_by(ctx);
-    const NormGradients d = passes_of(normed.z).add_norm_backward(
-        *kept->layout, gradients[0].contiguous(), normed, saved[3],
-        ctx->saved_data["bias"].toBool(), kept->dropout);
+    const NormGradients d =
+        passes::add_norm_backward(*kept->layout, gradients[0].contiguous(), normed, saved[3],
+                                  ctx->saved_data["bias"].toBool(), kept->dropout);
     return {Tensor(), d.dx,   d.bias,   ctx->saved_data["residual"].toBool() ? d.dz : Tensor(),
             d.gamma,  d.beta, Tensor(), Tensor()};
   }
@@ -155,12 +138,12 @@ struct Drop : Function<Drop> {
                         const Tensor& x,
                         const Dropout& dropout) {
     keep(ctx, layout, dropout);
-    return passes_of(x).drop(*layout, x, dropout);
+    return passes::drop(*layout, x, dropout);
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const auto kept = kept_by(ctx);
     const Tensor dy = gradients[0].contiguous();
-    return {Tensor(), passes_of(dy).drop(*kept->layout, dy, kept->dropout), Tensor()};
+    return {Tensor(), passes::drop(*kept->layout, dy, kept->dropout), Tensor()};
   }
 };
 

@@ -15,13 +15,18 @@ struct Layout {
   int longest = 0;                         // width of attention's square matrices
   std::vector<std::int64_t> offsets;       // [rows + 1], where each sample's tokens begin
   std::vector<std::int64_t> samples;       // [rows], sample ids, which determine what dropout drops
+  std::vector<std::int64_t> lengths;       // [rows]
   std::vector<std::int32_t> row_of_token;  // [tokens], -1 for tokens that only fill up
-  std::int64_t tokens = 0;                 // offsets.back(), rounded up
+  // Of each token, and 0 of those that only fill up: its sample's id, its place in the sample, and
+  // its place among the samples as rows of `longest` tokens each.
+  std::vector<std::int64_t> sample_of_token;
+  std::vector<std::int64_t> place_of_token;
+  std::vector<std::int64_t> padded_of_token;
+  std::int64_t tokens = 0;                        // offsets.back(), rounded up
   std::shared_ptr<const DeviceLayout> on_device;  // null on the host
 
   [[nodiscard]] int length(int row) const {
-    const auto r = static_cast<std::size_t>(row);
-    return static_cast<int>(offsets[r + 1] - offsets[r]);
+    return static_cast<int>(lengths[static_cast<std::size_t>(row)]);
   }
 };
 

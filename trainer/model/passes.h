@@ -1,6 +1,8 @@
 // What the encoder computes between two products of matrices, each operation in one or two passes
-// over memory: on the host by trainer/model/kernels, on a device by trainer/model/device. The
-// autograd Functions (functions.cc, attention.cc) call them with tensors of one device.
+// over memory: on the host by trainer/model/kernels (host_passes.cc), on a device by
+// trainer/model/device. Both take the arguments of trainer/model/device/model_kernels.h. The
+// autograd Functions (functions.cc, attention.cc) call these functions with tensors of one device,
+// and throw Error (unavailable) if this program has no code for it.
 //
 // Matrices are contiguous, of fp32, bf16 or fp16; biases, norms' parameters and their gradients are
 // fp32. A matrix of tokens is [layout.tokens, width] or, for the layout of first tokens, [rows,
@@ -14,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "trainer/model/device/model_kernels.h"
 #include "trainer/model/functions.h"
 #include "trainer/model/layout.h"
 
@@ -70,105 +73,77 @@ struct Parts {
   std::vector<int> lengths;
 };
 
-// Returns uninitialized matrices of these lengths for the tokens' rows `x`.
-[[nodiscard]] Parts empty_parts(const Layout& layout,
-                                const Heads& heads,
-                                const at::Tensor& x,
-                                std::vector<int> lengths);
+// The kernels for the host.
+[[nodiscard]] const device::ModelKernels& host_kernels();
 
-// Whether the parts are made of, or for, rows of first tokens only.
-[[nodiscard]] inline bool are_first_only(const Layout& layout,
-                                         const Parts& parts,
-                                         const at::Tensor& x) {
-  return x.size(0) == layout.rows && parts.lengths[0] == 1;
-}
+namespace passes {
 
-// Returns an uninitialized tensor for the rows that merge() makes of the parts.
-[[nodiscard]] at::Tensor empty_rows(const Layout& layout, const Heads& heads, const Parts& parts);
+// See functions.h. Rows that belong to no sample are 0.
+[[nodiscard]] at::Tensor embed(const Layout& layout,
+                               const at::Tensor& token_ids,
+                               const at::Tensor& token_types,
+                               const EmbedTables& tables,
+                               at::ScalarType number);
+// `d_out`: fp32. Only the host has sparse gradients.
+[[nodiscard]] EmbedGradients embed_backward(const Layout& layout,
+                                            const at::Tensor& token_ids,
+                                            const at::Tensor& token_types,
+                                            const at::Tensor& d_out,
+                                            const EmbedSizes& sizes);
 
-class Passes {
- public:
-  Passes() = default;
-  Passes(const Passes&) = delete;
-  Passes& operator=(const Passes&) = delete;
-  virtual ~Passes() = default;
+// Returns gelu(x + bias).
+[[nodiscard]] at::Tensor gelu(const at::Tensor& x, const at::Tensor& bias);
+// Returns the gradients of x and of the bias.
+[[nodiscard]] std::pair<at::Tensor, at::Tensor> gelu_backward(const at::Tensor& dy,
+                                                              const at::Tensor& x,
+                                                              const at::Tensor& bias);
 
-  // See functions.h. Rows that belong to no sample are 0.
-  [[nodiscard]] virtual at::Tensor embed(const Layout& layout,
-                                         const at::Tensor& token_ids,
-                                         const at::Tensor& token_types,
-                                         const EmbedTables& tables,
-                                         at::ScalarType number) const = 0;
-  // `d_out`: fp32. Only the host has sparse gradients.
-  [[nodiscard]] virtual EmbedGradients embed_backward(const Layout& layout,
-                                                      const at::Tensor& token_ids,
-                                                      const at::Tensor& token_types,
-                                                      const at::Tensor& d_out,
-                                                      const EmbedSizes& sizes) const = 0;
+// Returns norm(residual + dropout(x + bias)). `bias` and `residual` may be undefined.
+[[nodiscard]] Normed add_norm(const Layout& layout,
+                              const at::Tensor& x,
+                              const at::Tensor& bias,
+                              const at::Tensor& residual,
+                              const Norm& norm,
+                              const Dropout& dropout);
+[[nodiscard]] NormGradients add_norm_backward(const Layout& layout,
+                                              const at::Tensor& dy,
+                                              const Normed& normed,
+                                              const at::Tensor& gamma,
+                                              bool has_bias,
+                                              const Dropout& dropout);
 
-  // Returns gelu(x + bias).
-  [[nodiscard]] virtual at::Tensor gelu(const at::Tensor& x, const at::Tensor& bias) const = 0;
-  // Returns the gradients of x and of the bias.
-  [[nodiscard]] virtual std::pair<at::Tensor, at::Tensor> gelu_backward(
-      const at::Tensor& dy, const at::Tensor& x, const at::Tensor& bias) const = 0;
+[[nodiscard]] at::Tensor drop(const Layout& layout, const at::Tensor& x, const Dropout& dropout);
 
-  // Returns norm(residual + dropout(x + bias)). `bias` and `residual` may be undefined.
-  [[nodiscard]] virtual Normed add_norm(const Layout& layout,
-                                        const at::Tensor& x,
-                                        const at::Tensor& bias,
-                                        const at::Tensor& residual,
-                                        const Norm& norm,
-                                        const Dropout& dropout) const = 0;
-  [[nodiscard]] virtual NormGradients add_norm_backward(const Layout& layout,
-                                                        const at::Tensor& dy,
-                                                        const Normed& normed,
-                                                        const at::Tensor& gamma,
-                                                        bool has_bias,
-                                                        const Dropout& dropout) const = 0;
+// Returns the tokens' rows `x`, plus bias unless that is undefined, as matrices of these lengths,
+// padded with zeros.
+[[nodiscard]] Parts split(const Layout& layout,
+                          const Heads& heads,
+                          const at::Tensor& x,
+                          const at::Tensor& bias,
+                          std::vector<int> lengths);
+// The reverse: returns [tokens, parts * heads * size], or [rows, ...] for parts of first tokens,
+// with zeros in the rows that belong to no sample. Unless it is null, `bias_sum` is set to the sum
+// over rows.
+[[nodiscard]] at::Tensor merge(const Layout& layout,
+                               const Heads& heads,
+                               const Parts& parts,
+                               at::Tensor* bias_sum);
 
-  [[nodiscard]] virtual at::Tensor drop(const Layout& layout,
-                                        const at::Tensor& x,
-                                        const Dropout& dropout) const = 0;
+// Replaces the scores [rows * heads, queries, longest] by p = softmax(scale * scores) over the
+// columns of the sample's tokens, 0 in the others, and returns dropout(p), which is `scores`
+// without dropout.
+[[nodiscard]] at::Tensor softmax(const Layout& layout,
+                                 const Heads& heads,
+                                 const at::Tensor& scores,
+                                 float scale,
+                                 const Dropout& dropout);
+// Replaces the gradient `d` of what softmax() returned by that of its scores.
+void softmax_backward(const Layout& layout,
+                      const Heads& heads,
+                      const at::Tensor& p,
+                      const at::Tensor& dropped,
+                      const at::Tensor& d,
+                      float scale);
 
-  // Returns the tokens' rows `x`, plus bias unless that is undefined, as matrices of these lengths,
-  // padded with zeros.
-  [[nodiscard]] virtual Parts split(const Layout& layout,
-                                    const Heads& heads,
-                                    const at::Tensor& x,
-                                    const at::Tensor& bias,
-                                    std::vector<int> lengths) const = 0;
-  // The reverse: returns [tokens, parts * heads * size], or [rows, ...] for parts of first tokens,
-  // with zeros in the rows that belong to no sample. Unless it is null, `bias_sum` is set to the
-  // sum over rows.
-  [[nodiscard]] virtual at::Tensor merge(const Layout& layout,
-                                         const Heads& heads,
-                                         const Parts& parts,
-                                         at::Tensor* bias_sum) const = 0;
-
-  // Replaces the scores [rows * heads, queries, longest] by p = softmax(scale * scores) over the
-  // columns of the sample's tokens, 0 in the others, and returns dropout(p), which is `scores`
-  // without dropout.
-  [[nodiscard]] virtual at::Tensor softmax(const Layout& layout,
-                                           const Heads& heads,
-                                           const at::Tensor& scores,
-                                           float scale,
-                                           const Dropout& dropout) const = 0;
-  // Replaces the gradient `d` of what softmax() returned by that of its scores.
-  virtual void softmax_backward(const Layout& layout,
-                                const Heads& heads,
-                                const at::Tensor& p,
-                                const at::Tensor& dropped,
-                                const at::Tensor& d,
-                                float scale) const = 0;
-};
-
-[[nodiscard]] const Passes& host_passes();
-// Throws Error (unavailable) if this program has no code for the device.
-[[nodiscard]] const Passes& device_passes();
-
-// Returns the passes over the memory of `x`.
-[[nodiscard]] inline const Passes& passes_of(const at::Tensor& x) {
-  return x.is_cpu() ? host_passes() : device_passes();
-}
-
+}  // namespace passes
 }  // namespace bp::trainer

@@ -39,12 +39,10 @@ DropoutRows::DropoutRows(const Dropout& dropout, const Layout& layout) : layout_
 }
 
 kernels::DropoutRow DropoutRows::of(std::int64_t token) const {
-  const std::int32_t row = layout_.row_of_token[static_cast<std::size_t>(token)];
+  const auto t = static_cast<std::size_t>(token);
   kernels::DropoutRow result = row_;
-  if (row < 0) return result;
-  const auto r = static_cast<std::size_t>(row);
-  result.sample = static_cast<std::uint32_t>(layout_.samples[r]);
-  result.row = static_cast<std::uint32_t>(token - layout_.offsets[r]);
+  result.sample = static_cast<std::uint32_t>(layout_.sample_of_token[t]);
+  result.row = static_cast<std::uint32_t>(layout_.place_of_token[t]);
   return result;
 }
 

@@ -1,4 +1,4 @@
-// Helpers for the loops over rows in functions.cc and attention.cc.
+// Helpers for the loops over rows in host_passes.cc and attention.cc.
 #pragma once
 
 #include <ATen/Parallel.h>
@@ -23,16 +23,25 @@ Number* data(const at::Tensor& tensor) {
   return tensor.defined() ? static_cast<Number*>(tensor.data_ptr()) : nullptr;
 }
 
-// Calls body(Number{}) with the kernels' number type of `tensor`.
+[[nodiscard]] inline DataType number_of(const at::Tensor& x) {
+  if (x.scalar_type() == at::kBFloat16) return DataType::bf16;
+  return x.scalar_type() == at::kHalf ? DataType::f16 : DataType::f32;
+}
+
+// Calls body(Number{}) with the kernels' number type, of a tensor's numbers.
 template <class Body>
-void by_type(const at::Tensor& tensor, const Body& body) {
-  if (tensor.scalar_type() == at::kBFloat16) {
+void by_number(DataType number, const Body& body) {
+  if (number == DataType::bf16) {
     body(BFloat16{});
-  } else if (tensor.scalar_type() == at::kHalf) {
+  } else if (number == DataType::f16) {
     body(Float16{});
   } else {
     body(float{});
   }
+}
+template <class Body>
+void by_type(const at::Tensor& tensor, const Body& body) {
+  by_number(number_of(tensor), body);
 }
 
 // Runs body(begin, end) over the rows 0..rows-1 in parallel, with at least 16384 numbers per
@@ -53,21 +62,26 @@ void for_columns(std::int64_t width, std::int64_t rows, const Body& body) {
   });
 }
 
-// As for_rows(), for bodies that sum over rows: body(begin, end, sums) adds to `sums`, [width]. The
-// sums of fixed pieces are added in a fixed order, so that the result does not depend on the number
-// of threads.
+// As for_rows(), for bodies that sum over rows: body(begin, end, sums) adds to `sums`, [width], of
+// a piece. `sums`: [kSumPieces, width].
+inline constexpr int kSumPieces = 16;
 template <class Body>
-at::Tensor sum_rows(std::int64_t rows, std::int64_t width, const Body& body) {
-  constexpr std::int64_t kPieces = 16;
-  const std::int64_t piece = (rows + kPieces - 1) / kPieces;
-  at::Tensor partial = at::zeros({kPieces, width}, at::kFloat);
-  auto* sums = partial.data_ptr<float>();
-  at::parallel_for(0, kPieces, 1, [&](std::int64_t begin, std::int64_t end) {
+void for_pieces(std::int64_t rows, float* sums, std::int64_t width, const Body& body) {
+  const std::int64_t piece = (rows + kSumPieces - 1) / kSumPieces;
+  at::parallel_for(0, kSumPieces, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
       body(std::min(rows, p * piece), std::min(rows, (p + 1) * piece), sums + p * width);
     }
   });
-  return at::sum(partial, {0});
+}
+
+// Returns the sum of what for_pieces() adds. The sums of fixed pieces are added in a fixed order,
+// so that the result does not depend on the number of threads.
+template <class Body>
+at::Tensor sum_rows(std::int64_t rows, std::int64_t width, const Body& body) {
+  const at::Tensor sums = at::zeros({kSumPieces, width}, at::kFloat);
+  for_pieces(rows, data<float>(sums), width, body);
+  return at::sum(sums, {0});
 }
 
 // Returns zeros, [rows, width], that all threads write, because a vocabulary has millions of

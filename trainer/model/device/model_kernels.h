@@ -1,6 +1,7 @@
 // The interface of libbp_model_cuda.so, which holds the trainer's code for CUDA devices: what the
-// encoder computes between two matrix products, each in one or two passes over memory. The same
-// operations for the host are in trainer/model/kernels.
+// encoder computes between two matrix products, each in one or two passes over memory. The host has
+// the same table (trainer/model/host_passes.cc), whose functions return when the work is done and
+// add to sums, which are 0 before.
 //
 // Each function adds work to `stream` of the current device and returns at once, with CUDA's error
 // code. Memory is the device's. Matrices are contiguous, of fp32, bf16 or fp16 (`number`); biases,
@@ -51,6 +52,7 @@ struct Embed {
   std::int64_t known_words = 0;
   std::int64_t known_positions = 0;
   std::int64_t known_types = 0;
+  std::int64_t tokens = 0;  // on the host: rows behind them are set to 0
 };
 
 // The gradients of the tables of positions and types: sums of `d`, fp32 [tokens, width]. Positions
@@ -68,6 +70,9 @@ struct EmbedBackward {
   const std::int64_t* type = nullptr;     // [tokens]
   const std::int64_t* firsts = nullptr;   // [samples], where each sample's tokens begin
   const std::int64_t* lengths = nullptr;  // [samples]
+  // On the host also that of the table of words: the sums' rows, and each token's row.
+  float* words = nullptr;
+  const std::int64_t* ids = nullptr;
 };
 
 // z = residual + dropout(x + bias); y = gamma * (z - mean) * rstd + beta. bias and residual may be
@@ -101,6 +106,7 @@ struct AddNormBackward {
   const float* rstd = nullptr;
   const float* gamma = nullptr;
   Drop drop;
+  bool has_bias = true;  // on the host: the bias's sums are wanted
 };
 
 // y = gelu(x + bias), with erf.
@@ -186,13 +192,14 @@ struct MergeHeads {
   Heads heads;
   float* sums = nullptr;
   int pieces = 1;
+  std::int64_t filled = 0;  // on the host: rows behind the tokens, up to these, are set to 0
 };
 
 struct ModelKernels {
   using Code = int;
   using Stream = void*;
 
-  static constexpr int kVersion = 1;
+  static constexpr int kVersion = 2;
   // The function has nothing for rows of this width. The widest are 4096 numbers, and 1024 of
   // softmax.
   static constexpr Code kUnsupported = -1;
