@@ -95,4 +95,11 @@ std::string nearest_name(std::string_view wanted, const std::vector<std::string>
   return best;
 }
 
+std::string did_you_mean(std::string_view wanted,
+                         const std::vector<std::string>& names,
+                         std::string otherwise) {
+  const std::string nearest = nearest_name(wanted, names);
+  return nearest.empty() ? otherwise : "did you mean '" + nearest + "'?";
+}
+
 }  // namespace bp

@@ -17,4 +17,9 @@ namespace bp {
 [[nodiscard]] std::string nearest_name(std::string_view wanted,
                                        const std::vector<std::string>& names);
 
+// Returns "did you mean 'gpu'?" for the nearest name, or `otherwise` without one.
+[[nodiscard]] std::string did_you_mean(std::string_view wanted,
+                                       const std::vector<std::string>& names,
+                                       std::string otherwise = "");
+
 }  // namespace bp

@@ -8,7 +8,6 @@
 #include "fuzz.h"
 #include "input_file.h"
 #include "tests/support/classify_data.h"
-#include "trainer/data/json_keys.h"
 #include "trainer/data/json_lines_reader.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "input_file.h"
 #include "tests/support/classify_data.h"
-#include "trainer/tasks/classify/label_form.h"
+#include "trainer/tasks/classify/label_naming.h"
 
 FUZZ_TARGET(table) {
   using namespace bp::trainer;

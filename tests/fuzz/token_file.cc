@@ -12,7 +12,6 @@
 #include "fuzz.h"
 #include "input_file.h"
 #include "tests/support/token_database.h"
-#include "trainer/tasks/classify/token_queues.h"
 #include "trainer/tasks/classify/token_samples.h"
 
 namespace {

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "bp/error.h"
-#include "trainer/data/disk_space.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/whole_file.h"
 

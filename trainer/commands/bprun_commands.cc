@@ -29,7 +29,7 @@
 #include "trainer/runs/estimate.h"
 #include "trainer/runs/scaling.h"
 #include "trainer/share/temporary_folder.h"
-#include "trainer/tasks/choose_metric.h"
+#include "trainer/tasks/inputs.h"
 #include "trainer/tasks/tasks.h"
 
 namespace bp::trainer {

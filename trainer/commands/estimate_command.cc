@@ -27,7 +27,7 @@
 #include "trainer/runs/estimate.h"
 #include "trainer/share/shared_data.h"
 #include "trainer/share/temporary_folder.h"
-#include "trainer/tasks/choose_metric.h"
+#include "trainer/tasks/inputs.h"
 #include "trainer/train/freeze.h"
 #include "trainer/train/loop.h"
 

@@ -18,9 +18,9 @@
 #include "trainer/data/data_files.h"
 #include "trainer/data/json_lines_reader.h"
 #include "trainer/data/line_reader.h"
-#include "trainer/data/row_sequence.h"
+#include "trainer/data/row_reader.h"
 #include "trainer/data/row_source.h"
-#include "trainer/data/shown_fields.h"
+#include "trainer/data/shown_names.h"
 #include "trainer/data/stop_signals.h"
 
 namespace bp::trainer {

@@ -40,7 +40,7 @@
 #include "trainer/runs/runs_database.h"
 #include "trainer/share/shared_data.h"
 #include "trainer/share/temporary_folder.h"
-#include "trainer/tasks/choose_metric.h"
+#include "trainer/tasks/inputs.h"
 #include "trainer/train/distillation.h"
 #include "trainer/train/evaluate.h"
 #include "trainer/train/forward_blocks.h"

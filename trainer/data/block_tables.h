@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/data/sample_columns.h"
+#include "trainer/data/store_tables.h"
 
 struct sqlite3;
 

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "base/fd.h"
 #include "base/input_error.h"
 
 namespace bp::trainer {
@@ -44,6 +46,8 @@ class ByteInput {
 
   // Returns what offsets in the content are relative to: "the file", "the unpacked file".
   [[nodiscard]] virtual const char* content_name() const = 0;
+  // Returns "byte 0xE4 at offset 12 of the file".
+  [[nodiscard]] std::string name_of_byte(char byte, std::int64_t offset) const;
 
  protected:
   // As read().
@@ -53,6 +57,21 @@ class ByteInput {
   std::string start_;
   std::size_t start_used_ = 0;
   std::exception_ptr failure_;  // met by start()
+};
+
+// The bytes of a file as they are.
+class FileInput final : public ByteInput {
+ public:
+  // Throws InputError (66) if the file cannot be opened or is not a regular file. Never waits for
+  // another process.
+  explicit FileInput(const std::string& path);
+
+  [[nodiscard]] const char* content_name() const override { return "the file"; }
+
+ private:
+  std::size_t read_next(std::span<char> room) override;
+
+  Fd fd_;
 };
 
 }  // namespace bp::trainer

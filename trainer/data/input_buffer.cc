@@ -11,13 +11,10 @@ InputBuffer::InputBuffer(std::unique_ptr<ByteInput> input)
     : input_(std::move(input)), bytes_(std::size_t{1} << 18) {}
 
 InputError InputBuffer::not_utf8(const std::string& place, std::size_t at) const {
-  constexpr char kHex[] = "0123456789ABCDEF";
-  const auto byte = static_cast<unsigned char>(bytes_[at]);
-  return {
-      65,
-      concat(place, ": is not UTF-8: byte 0x", kHex[byte >> 4], kHex[byte & 0xFU], " at offset ",
-             offset_ + static_cast<std::int64_t>(at), " of ", input_->content_name()),
-      "name the file's encoding, for instance --encoding windows-1252"};
+  return {65,
+          concat(place, ": is not UTF-8: ",
+                 input_->name_of_byte(bytes_[at], offset_ + static_cast<std::int64_t>(at))),
+          "name the file's encoding, for instance --encoding windows-1252"};
 }
 
 bool InputBuffer::refill(std::size_t used) {

@@ -9,10 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/data/json_field.h"
+#include "trainer/data/json_object.h"
 #include "trainer/data/line_reader.h"
 
 namespace bp::trainer {
+
+struct TableQuestion;
 
 class JsonLinesReader {
  public:
@@ -49,5 +51,9 @@ class JsonLinesReader {
   std::int64_t row_ = 0;
   LineReader lines_;
 };
+
+// Returns the key of each field of a JSON lines file, which must have it. Reads at most 1000 rows.
+// Throws InputError as inspect_table() does.
+[[nodiscard]] std::vector<std::string> find_json_keys(const TableQuestion& question);
 
 }  // namespace bp::trainer

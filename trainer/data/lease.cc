@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/log.h"
+#include "trainer/data/look_up.h"
 
 namespace bp::trainer {
 namespace {
@@ -184,17 +185,10 @@ bool Lease::create() { return write_file(path_, text_of(mine_), O_EXCL); }
 // Removes the temporary files of holders that were killed between writing a renewal and renaming
 // it.
 void Lease::remove_torn_renewals() const {
-  const fs::path lease(path_);
-  const std::string begin = concat(lease.filename().string(), ".");
-  const fs::path folder = lease.has_parent_path() ? lease.parent_path() : fs::path(".");
+  const std::string aside = concat(fs::path(path_).filename().string(), ".", kAside);
   std::error_code ignored;
-  std::error_code end;
-  for (fs::directory_iterator entry(folder, end); !end && entry != fs::directory_iterator();
-       entry.increment(end)) {
-    const std::string name = entry->path().filename().string();
-    if (name.starts_with(begin) && !name.starts_with(begin + std::string(kAside))) {
-      fs::remove(entry->path(), ignored);
-    }
+  for (const std::string& file : files_that_begin(path_ + ".")) {
+    if (!fs::path(file).filename().string().starts_with(aside)) fs::remove(file, ignored);
   }
 }
 

@@ -10,7 +10,7 @@
 #include "bp/error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
-#include "trainer/data/store_error.h"
+#include "trainer/data/sample_store.h"
 
 namespace bp::trainer {
 namespace {

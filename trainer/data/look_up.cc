@@ -1,7 +1,12 @@
 #include "trainer/data/look_up.h"
 
-#include <filesystem>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <system_error>
+
+#include "base/home_path.h"
 #include "base/input_error.h"
 #include "base/shell_word.h"
 #include "base/text.h"
@@ -82,6 +87,17 @@ std::vector<std::string> files_that_begin(const std::string& prefix) {
     if (begins) files.push_back(entry->path().string());
   }
   return files;
+}
+
+std::string writable_place(const std::string& name) {
+  // Checks for the effective user, which is the one that writes.
+  const auto may_write = [](const std::string& folder) {
+    return ::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
+  };
+  if (may_write(".")) return name;
+  if (const std::string home = expand_home("~"); may_write(home)) return home + "/" + name;
+  std::error_code ignored;
+  return (std::filesystem::temp_directory_path(ignored) / name).string();
 }
 
 }  // namespace bp::trainer

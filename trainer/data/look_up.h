@@ -27,4 +27,10 @@ namespace bp::trainer {
 // Throws InputError (66): "cannot read runs/a: Permission denied", with a hint for this reason.
 [[noreturn]] void refuse_look_up(const std::string& path, const std::error_code& why);
 
+// Suggests a folder to a user who may not write in another one.
+
+// Returns a path that ends in `name`, in the first of these folders that this process may write to:
+// the current one, the user's home, and the one for temporary files (without a check).
+[[nodiscard]] std::string writable_place(const std::string& name);
+
 }  // namespace bp::trainer

@@ -11,7 +11,7 @@ namespace bp::trainer {
 // Returns the content of the file in UTF-8. Recognizes gzip and zstd by the first bytes, whatever
 // the file's name is, and unpacks them. `encoding` is what parse_encoding() returns. Throws
 // InputError: 66 if the file cannot be read or is not a regular file; 65 if it, or what is packed
-// in it, is not text or is text in another encoding than `encoding` (see binary_kind.h and
+// in it, is not text or is text in another encoding than `encoding` (see
 // file_kind.h). Never waits for another process.
 [[nodiscard]] std::unique_ptr<ByteInput> open_input(const std::string& path,
                                                     const std::string& encoding = {});

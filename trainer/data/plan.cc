@@ -18,7 +18,7 @@
 #include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/open_input.h"
-#include "trainer/data/store_format.h"
+#include "trainer/data/store_tables.h"
 
 namespace bp::trainer {
 namespace {
@@ -128,16 +128,9 @@ std::string source_key(const SourceFiles& source, std::size_t file) {
   return concat(name_of(source.split), " source", file == 0 ? "" : concat(", file ", file + 1));
 }
 
-std::string name_of(LongText long_text) {
-  switch (long_text) {
-    case LongText::fold:
-      return "fold";
-    case LongText::fold_sentence:
-      return "fold at sentence ends";
-    case LongText::truncate:
-      return "truncate";
-  }
-  return "";
+const char* name_of(LongText long_text) {
+  constexpr const char* kNames[] = {"fold", "fold at sentence ends", "truncate"};
+  return kNames[static_cast<std::size_t>(long_text)];
 }
 
 std::string with_encoding(const std::string& format, const std::string& encoding) {

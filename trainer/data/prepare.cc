@@ -14,8 +14,6 @@
 #include "trainer/data/preparation.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/data/stop_signals.h"
-#include "trainer/data/store_error.h"
-#include "trainer/data/writable_place.h"
 
 namespace bp::trainer {
 namespace {
@@ -191,7 +189,7 @@ PrepareResult prepare(const PrepareOptions& options, const Say& progress, const 
       return reused;
     }
     try {
-      Preparation(plan, lease, progress).run();
+      make_store(plan, lease, progress);
       return {plan.store, false};
     } catch (const Error&) {
       if (!lease.lost()) {

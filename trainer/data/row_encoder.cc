@@ -26,6 +26,34 @@ class BlockSink : public SampleSink {
 
 }  // namespace
 
+void RowBlock::add(const KeptRow& row, std::string_view text, Fields fields) {
+  rows_.push_back({row, bytes_.size(), sizes_.size()});
+  for (const std::string_view field : fields) {
+    sizes_.push_back(field.size());
+    bytes_.append(field);
+  }
+  size_.add(text);
+}
+
+void RowBlock::clear() {
+  size_ = {};
+  rows_.clear();
+  sizes_.clear();
+  empty_for_reuse(bytes_);
+}
+
+Fields RowBlock::fields(std::size_t index) {
+  const Row& row = rows_[index];
+  const std::size_t last = index + 1 < rows_.size() ? rows_[index + 1].first_field : sizes_.size();
+  shown_.clear();
+  std::string_view rest = std::string_view(bytes_).substr(row.first_byte);
+  for (std::size_t i = row.first_field; i < last; ++i) {
+    shown_.push_back(rest.substr(0, sizes_[i]));
+    rest.remove_prefix(sizes_[i]);
+  }
+  return shown_;
+}
+
 RowEncoder::RowEncoder(const Plan& plan, std::unique_ptr<SampleMaker> maker, SplitOf split_of)
     : plan_(plan), maker_(std::move(maker)), split_of_(std::move(split_of)) {}
 

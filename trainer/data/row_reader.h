@@ -1,8 +1,14 @@
 // Reads the rows of a data file, one after the other.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "trainer/data/task_data.h"
 
@@ -25,6 +31,37 @@ class RowReader {
   [[nodiscard]] virtual Fields fields() const = 0;
   [[nodiscard]] virtual std::int64_t number() const = 0;  // from 1; 0 before the first
   [[nodiscard]] virtual std::string place() const = 0;    // "a.csv, row 2 (line 3)"
+};
+
+// Numbers as a field of a row, for the same process only.
+[[nodiscard]] std::string_view field_of(std::span<const std::int32_t> numbers);
+// Replaces the content of `numbers` by those of such a field.
+void read_numbers(std::string_view field, std::vector<std::int32_t>& numbers);
+
+// The rows of several files, one after the other.
+class RowSequence : public RowReader {
+ public:
+  // Opens a file when its rows are next.
+  using Open = std::function<std::unique_ptr<RowReader>()>;
+
+  // `limit`: reads only the first rows of each file; 0: all.
+  explicit RowSequence(std::vector<Open> files, std::int64_t limit = 0);
+
+  bool next() override;
+  [[nodiscard]] Fields fields() const override { return rows_->fields(); }
+  // Rows count on from file to file.
+  [[nodiscard]] std::int64_t number() const override {
+    return before_ + (rows_ ? rows_->number() : 0);
+  }
+  [[nodiscard]] std::string place() const override { return rows_->place(); }
+  [[nodiscard]] std::size_t file() const { return file_; }  // of the current row
+
+ private:
+  std::vector<Open> files_;
+  std::int64_t limit_;
+  std::size_t file_ = 0;
+  std::int64_t before_ = 0;  // rows of earlier files
+  std::unique_ptr<RowReader> rows_;
 };
 
 }  // namespace bp::trainer

@@ -17,8 +17,6 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "trainer/data/immutable_database.h"
-#include "trainer/data/sample_columns.h"
-#include "trainer/data/store_error.h"
 #include "trainer/data/store_hash.h"
 #include "trainer/data/store_tables.h"
 
@@ -94,15 +92,8 @@ std::vector<Number> numbers_in(const SQLite::Column& column) {
 }  // namespace
 
 const char* name_of(Split split) {
-  switch (split) {
-    case Split::train:
-      return "train";
-    case Split::dev:
-      return "dev";
-    case Split::test:
-      return "test";
-  }
-  return "?";
+  constexpr const char* kNames[] = {"train", "dev", "test"};
+  return kNames[static_cast<std::size_t>(split)];
 }
 
 class SampleStore::Impl {
@@ -123,79 +114,6 @@ class SampleStore::Impl {
       texts_.emplace_back(database_,
                           concat("SELECT text FROM ", texts_table(split), " WHERE text_id = ?"));
     }
-  }
-
-  Sample load(Split split, std::int64_t index) {
-    SQLite::Statement& select = samples_[static_cast<std::size_t>(split)];
-    select.bind(1, index);
-    if (!select.executeStep()) {
-      select.reset();
-      throw SQLite::Exception(concat("sample ", index, " of ", name_of(split), " is missing"));
-    }
-    Sample sample;
-    sample.sample_id = select.getColumn(0).getInt64();
-    sample.text_id = select.getColumn(1).getInt64();
-    load_arrays(select, sample);
-    select.reset();
-    check_sample(sample, index, split);
-    return sample;
-  }
-
-  std::vector<std::int32_t> lengths(Split split) {
-    std::vector<std::int32_t> lengths;
-    SQLite::Statement select(database_, concat("SELECT length(tokens) / 4 FROM ",
-                                               samples_table(split), " ORDER BY position"));
-    while (static_cast<std::int64_t>(lengths.size()) < size(split) && select.executeStep()) {
-      lengths.push_back(select.getColumn(0).getInt());
-    }
-    if (static_cast<std::int64_t>(lengths.size()) != size(split)) {
-      throw SQLite::Exception(concat("samples of ", name_of(split), " are missing"));
-    }
-    return lengths;
-  }
-
-  std::int64_t texts(Split split) {
-    SQLite::Statement select(database_, concat("SELECT count(DISTINCT text_id) FROM ",
-                                               samples_table(split), " WHERE position < ?"));
-    select.bind(1, size(split));
-    return select.executeStep() ? select.getColumn(0).getInt64() : 0;
-  }
-
-  std::vector<std::int64_t> integers(Split split, std::size_t array) {
-    const ArrayField& field = settings_.schema.at(array);
-    BP_CHECK(field.shape == Shape::one && field.element == Element::integer,
-             "an array of integers");
-    const auto names = static_cast<std::int64_t>(settings_.names.size());
-    std::vector<std::int64_t> integers;
-    SQLite::Statement select(database_, concat("SELECT ", field.name, " FROM ",
-                                               samples_table(split), " ORDER BY position"));
-    while (static_cast<std::int64_t>(integers.size()) < size(split) && select.executeStep()) {
-      integers.push_back(select.getColumn(0).getInt64());
-      if (field.named && integers.back() >= names) throw SQLite::Exception("a sample is invalid");
-    }
-    return integers;
-  }
-
-  void verify() {
-    ContentHash hash;
-    hash.add_settings(settings_);
-    const StoreRows rows =
-        hash_rows_in_parallel([&] { return open_immutable(path_); }, settings_.schema, hash);
-    if (hash.hex() != identity_ || concat(rows.texts) != get_value(database_, "texts")) {
-      throw SQLite::Exception("its content is not what was written");
-    }
-  }
-
-  std::string text(std::int64_t text_id, Split split) {
-    SQLite::Statement& select = texts_[static_cast<std::size_t>(split)];
-    select.bind(1, text_id);
-    if (!select.executeStep()) {
-      select.reset();
-      throw SQLite::Exception(concat("text ", text_id, " of ", name_of(split), " is missing"));
-    }
-    std::string text = select.getColumn(0).getString();
-    select.reset();
-    return text;
   }
 
   // Runs an action that reads by SQLite, and reports damage that it finds with the path.
@@ -223,7 +141,6 @@ class SampleStore::Impl {
   std::int32_t pad_id_ = 0;
   std::string identity_;
 
- private:
   // Reads what follows the ids, in the order of sample_columns().
   void load_arrays(SQLite::Statement& row, Sample& sample) const {
     const SampleSchema& schema = settings_.schema;
@@ -321,23 +238,76 @@ std::int64_t SampleStore::size(Split split) const { return impl_->size(split); }
 
 Sample SampleStore::load(Split split, std::int64_t index) const {
   BP_CHECK(index >= 0 && index < size(split), "a sample outside its split");
-  return Impl::reading(impl_->path_, [&] { return impl_->load(split, index); });
+  return Impl::reading(impl_->path_, [&] {
+    SQLite::Statement& select = impl_->samples_[static_cast<std::size_t>(split)];
+    select.bind(1, index);
+    if (!select.executeStep()) {
+      select.reset();
+      throw SQLite::Exception(concat("sample ", index, " of ", name_of(split), " is missing"));
+    }
+    Sample sample;
+    sample.sample_id = select.getColumn(0).getInt64();
+    sample.text_id = select.getColumn(1).getInt64();
+    impl_->load_arrays(select, sample);
+    select.reset();
+    impl_->check_sample(sample, index, split);
+    return sample;
+  });
 }
 
 std::int64_t SampleStore::texts(Split split) const {
-  return Impl::reading(impl_->path_, [&] { return impl_->texts(split); });
+  return Impl::reading(impl_->path_, [&] {
+    SQLite::Statement select(impl_->database_, concat("SELECT count(DISTINCT text_id) FROM ",
+                                                      samples_table(split), " WHERE position < ?"));
+    select.bind(1, size(split));
+    return select.executeStep() ? select.getColumn(0).getInt64() : 0;
+  });
 }
 
 std::vector<std::int32_t> SampleStore::lengths(Split split) const {
-  return Impl::reading(impl_->path_, [&] { return impl_->lengths(split); });
+  return Impl::reading(impl_->path_, [&] {
+    std::vector<std::int32_t> lengths;
+    SQLite::Statement select(impl_->database_, concat("SELECT length(tokens) / 4 FROM ",
+                                                      samples_table(split), " ORDER BY position"));
+    while (static_cast<std::int64_t>(lengths.size()) < size(split) && select.executeStep()) {
+      lengths.push_back(select.getColumn(0).getInt());
+    }
+    if (static_cast<std::int64_t>(lengths.size()) != size(split)) {
+      throw SQLite::Exception(concat("samples of ", name_of(split), " are missing"));
+    }
+    return lengths;
+  });
 }
 
 std::vector<std::int64_t> SampleStore::integers(Split split, std::size_t array) const {
-  return Impl::reading(impl_->path_, [&] { return impl_->integers(split, array); });
+  return Impl::reading(impl_->path_, [&] {
+    const ArrayField& field = impl_->settings_.schema.at(array);
+    BP_CHECK(field.shape == Shape::one && field.element == Element::integer,
+             "an array of integers");
+    const auto names = static_cast<std::int64_t>(impl_->settings_.names.size());
+    std::vector<std::int64_t> integers;
+    SQLite::Statement select(impl_->database_, concat("SELECT ", field.name, " FROM ",
+                                                      samples_table(split), " ORDER BY position"));
+    while (static_cast<std::int64_t>(integers.size()) < size(split) && select.executeStep()) {
+      integers.push_back(select.getColumn(0).getInt64());
+      if (field.named && integers.back() >= names) throw SQLite::Exception("a sample is invalid");
+    }
+    return integers;
+  });
 }
 
 std::string SampleStore::text(std::int64_t text_id, Split split) const {
-  return Impl::reading(impl_->path_, [&] { return impl_->text(text_id, split); });
+  return Impl::reading(impl_->path_, [&] {
+    SQLite::Statement& select = impl_->texts_[static_cast<std::size_t>(split)];
+    select.bind(1, text_id);
+    if (!select.executeStep()) {
+      select.reset();
+      throw SQLite::Exception(concat("text ", text_id, " of ", name_of(split), " is missing"));
+    }
+    std::string text = select.getColumn(0).getString();
+    select.reset();
+    return text;
+  });
 }
 
 const std::string& SampleStore::task() const { return impl_->settings_.task; }
@@ -356,7 +326,16 @@ std::vector<std::pair<std::string, std::string>> SampleStore::fingerprint() cons
 }
 
 void SampleStore::verify() const {
-  Impl::reading(impl_->path_, [&] { impl_->verify(); });
+  Impl::reading(impl_->path_, [&] {
+    ContentHash hash;
+    hash.add_settings(impl_->settings_);
+    const StoreRows rows = hash_rows_in_parallel([&] { return open_immutable(impl_->path_); },
+                                                 impl_->settings_.schema, hash);
+    if (hash.hex() != impl_->identity_ ||
+        concat(rows.texts) != get_value(impl_->database_, "texts")) {
+      throw SQLite::Exception("its content is not what was written");
+    }
+  });
 }
 
 }  // namespace bp::trainer

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "trainer/data/plan.h"
-#include "trainer/data/row_sequence.h"
+#include "trainer/data/row_reader.h"
 #include "trainer/data/task_data.h"
 
 namespace bp::trainer {

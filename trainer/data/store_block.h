@@ -4,7 +4,7 @@
 // a block is hashed by one call per table, and SQLite reads its rows from there (block_tables.h).
 //
 //   a text:   text_id, size, bytes
-//   a sample: its columns (sample_columns.h), of which bytes have their size before them
+//   a sample: its columns (sample_columns()), of which bytes have their size before them
 //
 // Each number is an int64 or a double of the machine.
 #pragma once

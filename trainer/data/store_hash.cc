@@ -3,6 +3,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,12 +12,31 @@
 
 #include "base/text.h"
 #include "trainer/data/parallel.h"
-#include "trainer/data/sample_columns.h"
 #include "trainer/data/store_block.h"
-#include "trainer/data/store_format.h"
+#include "trainer/data/store_tables.h"
 
 namespace bp::trainer {
 namespace {
+
+void add_names(Hash& hash, const std::vector<std::string>& names) {
+  hash.add_number(static_cast<std::int64_t>(names.size()));
+  for (const std::string& name : names) {
+    hash.add(name);
+  }
+}
+
+void add_schema(Hash& hash, const StoreSettings& settings) {
+  hash.add(settings.task);
+  hash.add_number(static_cast<std::int64_t>(settings.schema.size()));
+  for (const ArrayField& field : settings.schema) {
+    hash.add(field.name);
+    hash.add_number(static_cast<std::int64_t>(field.element));
+    hash.add_number(static_cast<std::int64_t>(field.shape));
+    hash.add_number(field.padding);
+    hash.add_number(field.named ? 1 : 0);
+    hash.add_number(field.places ? 1 : 0);
+  }
+}
 
 // A statement whose columns are read without a copy. SQLite::Column counts references, which takes
 // longer than to read a number.
@@ -140,6 +160,32 @@ void add(const StoreRows& part, StoreRows& rows) {
 }
 
 }  // namespace
+
+void ContentHash::add_settings(const StoreSettings& settings) {
+  if (settings.version > kOlderStoreVersion) add_schema(settings_, settings);
+  add_names(settings_, settings.names);
+  add_names(settings_, settings.vocabulary);
+  settings_.add_number(settings.lower_case ? 1 : 0);
+  settings_.add_number(settings.max_length);
+}
+
+void ContentHash::add_texts(Split split, std::string_view rows) {
+  texts_[static_cast<std::size_t>(split)].add_pieces(rows);
+}
+
+void ContentHash::add_samples(Split split, std::string_view rows) {
+  samples_[static_cast<std::size_t>(split)].add_pieces(rows);
+}
+
+std::string ContentHash::hex() const {
+  Hash all;
+  all.add(settings_.hex());
+  for (const Split split : kSplits) {
+    all.add(texts_[static_cast<std::size_t>(split)].hex());
+    all.add(samples_[static_cast<std::size_t>(split)].hex());
+  }
+  return all.hex();
+}
 
 StoreRows hash_rows(SQLite::Database& database, const SampleSchema& schema, ContentHash& hash) {
   StoreRows rows;

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "trainer/data/sample_columns.h"
 
 namespace bp::trainer {
 namespace {

@@ -15,9 +15,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/data/block_tables.h"
-#include "trainer/data/content_hash.h"
-#include "trainer/data/sample_columns.h"
-#include "trainer/data/store_error.h"
+#include "trainer/data/sample_store.h"
 #include "trainer/data/store_hash.h"
 #include "trainer/data/store_tables.h"
 #include "trainer/data/whole_file.h"
@@ -77,21 +75,6 @@ class StoreWriter::Impl {
     });
   }
 
-  void add_text(Split split, std::int64_t text_id, std::string_view text) {
-    if (block_.size().full()) {
-      add(block_);
-      block_.clear();
-    }
-    block_.add_text(split, text_id, text);
-  }
-
-  void add_sample(Split split,
-                  std::int64_t text_id,
-                  std::span<const std::int32_t> token_ids,
-                  std::span<const ArrayView> arrays) {
-    block_.add_sample(split, text_id, token_ids, arrays);
-  }
-
   void finish() {
     writing([&] {
       database_->exec("BEGIN");
@@ -120,11 +103,6 @@ class StoreWriter::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  [[nodiscard]] const StoreSettings& settings() const { return settings_; }
-  [[nodiscard]] std::int64_t texts() const { return rows_.texts + block_.size().texts(); }
-  [[nodiscard]] std::int64_t committed_texts() const { return committed_texts_; }
-
- private:
   template <class Action>
   void writing(const Action& action) {
     try {
@@ -226,23 +204,28 @@ StoreWriter::StoreWriter(const std::string& path) : impl_(std::make_unique<Impl>
 }
 StoreWriter::~StoreWriter() = default;
 
-const StoreSettings& StoreWriter::settings() const { return impl_->settings(); }
-std::int64_t StoreWriter::texts() const { return impl_->texts(); }
-std::int64_t StoreWriter::committed_texts() const { return impl_->committed_texts(); }
+const StoreSettings& StoreWriter::settings() const { return impl_->settings_; }
+std::int64_t StoreWriter::texts() const {
+  return impl_->rows_.texts + impl_->block_.size().texts();
+}
+std::int64_t StoreWriter::committed_texts() const { return impl_->committed_texts_; }
 
 void StoreWriter::add(StoreBlock& block) { impl_->add(block); }
 
 void StoreWriter::add_text(Split split, std::int64_t text_id, std::string_view text) {
-  impl_->add_text(split, text_id, text);
+  StoreBlock& block = impl_->block_;
+  if (block.size().full()) {
+    add(block);
+    block.clear();
+  }
+  block.add_text(split, text_id, text);
 }
-
 void StoreWriter::add_sample(Split split,
                              std::int64_t text_id,
                              std::span<const std::int32_t> token_ids,
                              std::span<const ArrayView> arrays) {
-  impl_->add_sample(split, text_id, token_ids, arrays);
+  impl_->block_.add_sample(split, text_id, token_ids, arrays);
 }
-
 void StoreWriter::finish() { impl_->finish(); }
 void StoreWriter::leave() { impl_->leave(); }
 

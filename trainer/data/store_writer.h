@@ -13,7 +13,7 @@
 
 #include "trainer/data/sample_store.h"
 #include "trainer/data/store_block.h"
-#include "trainer/data/store_format.h"
+#include "trainer/data/store_tables.h"
 
 namespace bp::trainer {
 

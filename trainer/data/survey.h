@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "trainer/data/findings.h"
-#include "trainer/data/kept_rows.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/repeated_texts.h"
 #include "trainer/data/row_set.h"
 #include "trainer/data/split.h"
-#include "trainer/data/strata.h"
 
 namespace bp::trainer {
 
@@ -60,5 +58,13 @@ class ChosenRows {
   KeptRows kept_;
   std::optional<RowSplits> splits_;
 };
+
+// Divides the rows of a plan's only source into the splits.
+
+// Returns nothing if the plan has a source for each split. `strata`: with --stratify, of all rows.
+// Throws InputError (65) if a file that divides its rows itself leaves none to train on.
+[[nodiscard]] std::optional<RowSplits> divide_rows(const Plan& plan,
+                                                   const KeptRows& kept,
+                                                   Strata& strata);
 
 }  // namespace bp::trainer

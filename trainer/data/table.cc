@@ -9,9 +9,8 @@
 #include "base/input_error.h"
 #include "base/nearest.h"
 #include "base/text.h"
-#include "trainer/data/json_keys.h"
+#include "trainer/data/json_lines_reader.h"
 #include "trainer/data/numbers.h"
-#include "trainer/data/shown_fields.h"
 #include "trainer/data/shown_names.h"
 
 namespace bp::trainer {
@@ -99,13 +98,11 @@ std::size_t find_by_name(const TableQuestion& question, const Field& field, cons
     return find_by_number(question, *number, names.size());
   }
   if (!is_needed(question, field)) return TableLayout::kNoColumn;
-  const std::string nearest = nearest_name(field.column, names_left_over(question, names));
   throw InputError(
       2, concat(question.path, " has no column '", field.column, "': it has ", shown_names(names)),
-      !nearest.empty() ? concat("did you mean '", nearest, "'?")
-      : field.fixed    ? hint_for_names("columns", question.fields)
-                       : concat(hint_for_names("columns", question.fields),
-                                "; where there is no header, by number from 1"));
+      did_you_mean(field.column, names_left_over(question, names),
+                   concat(hint_for_names("columns", question.fields),
+                          field.fixed ? "" : "; where there is no header, by number from 1")));
 }
 
 std::size_t find_without_header(const TableQuestion& question,

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "trainer/data/first_rows.h"
 #include "trainer/data/separator.h"
 #include "trainer/data/table_format.h"
 #include "trainer/data/task_data.h"

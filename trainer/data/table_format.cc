@@ -7,7 +7,6 @@
 #include "base/input_error.h"
 #include "base/text.h"
 #include "trainer/data/file_kind.h"
-#include "trainer/data/first_rows.h"
 #include "trainer/data/open_input.h"
 
 namespace bp::trainer {
@@ -126,6 +125,22 @@ TableFormat find_table_format(const FormatQuestion& question) {
     format.separator = find_csv_separator(question);
   }
   return format;
+}
+
+FirstRows read_first_rows(const std::string& path,
+                          const Dialect& dialect,
+                          const std::string& encoding) {
+  constexpr std::size_t kEnough = 1000;
+  TableReader reader(path, dialect, encoding);
+  FirstRows first;
+  try {
+    while (first.rows.size() < kEnough && reader.next()) {
+      first.rows.emplace_back(reader.fields().begin(), reader.fields().end());
+    }
+  } catch (const InputError&) {
+    first.error = std::current_exception();
+  }
+  return first;
 }
 
 }  // namespace bp::trainer

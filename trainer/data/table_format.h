@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <string>
 #include <vector>
@@ -52,5 +53,19 @@ struct FormatQuestion {
 // (66); 65 if it begins with an object and the user asked for CSV or TSV; 2 with the candidates if
 // several separators fit and a comma does not.
 [[nodiscard]] TableFormat find_table_format(const FormatQuestion& question);
+
+// The beginning of a table.
+
+using TableRow = std::vector<std::string>;
+
+struct FirstRows {
+  std::vector<TableRow> rows;
+  std::exception_ptr error;  // of the broken row before which the rows end; null if none is broken
+};
+// Reads at most 1000 rows, and none after the first broken one. Throws what the constructor of
+// TableReader throws.
+[[nodiscard]] FirstRows read_first_rows(const std::string& path,
+                                        const Dialect& dialect,
+                                        const std::string& encoding);
 
 }  // namespace bp::trainer

@@ -12,7 +12,7 @@
 
 #include "trainer/data/batch.h"
 #include "trainer/data/findings.h"
-#include "trainer/data/json_field.h"
+#include "trainer/data/json_object.h"
 #include "trainer/data/sample_schema.h"
 #include "trainer/data/sample_store.h"
 

@@ -1,6 +1,7 @@
 #include "trainer/data/whole_file.h"
 
 #include <fcntl.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,7 +15,6 @@
 
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/data/disk_space.h"
 #include "trainer/data/stop_signals.h"
 
 namespace bp::trainer {
@@ -141,6 +141,26 @@ std::vector<std::string> make_folders(const std::string& path) {
     throw;
   }
   return missing;
+}
+
+std::optional<std::uint64_t> free_space(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path place = std::filesystem::absolute(path, error);
+  while (!error && !std::filesystem::exists(place, error) && place.has_relative_path()) {
+    place = place.parent_path();
+    error.clear();
+  }
+  struct statvfs status = {};
+  if (::statvfs(place.c_str(), &status) != 0) {
+    return std::nullopt;
+  }
+  return std::uint64_t{status.f_bavail} * status.f_frsize;
+}
+
+std::string space_text(const std::string& path, std::uint64_t needed) {
+  const std::optional<std::uint64_t> free = free_space(path);
+  return concat("about ", size_text(needed), " more are needed",
+                free ? concat(", ", size_text(*free), " are free there") : std::string());
 }
 
 }  // namespace bp::trainer

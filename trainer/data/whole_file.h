@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,5 +61,14 @@ std::vector<std::string> make_folders(const std::string& path);
 // Throws io with a text such as "cannot write runs/a/report.html: No space left on device; about
 // 71.0 KiB more are needed, 4.0 KiB are free there".
 [[noreturn]] void fail_to_write(const std::string& path, int error_number, std::uint64_t needed);
+
+// Free space on a disk, and the text about a lack of it.
+
+// Returns the bytes that this user may still write at `path`, or in its nearest folder that exists;
+// nothing if the system does not say.
+[[nodiscard]] std::optional<std::uint64_t> free_space(const std::string& path);
+
+// Returns "about 3.4 MiB more are needed, 12.0 KiB are free there".
+[[nodiscard]] std::string space_text(const std::string& path, std::uint64_t needed);
 
 }  // namespace bp::trainer

@@ -16,7 +16,6 @@
 #include "trainer/data/look_up.h"
 #include "trainer/data/open_input.h"
 #include "trainer/data/whole_file.h"
-#include "trainer/data/writable_place.h"
 
 namespace bp::trainer {
 namespace {

@@ -20,13 +20,12 @@
 #include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
-#include "trainer/data/disk_space.h"
 #include "trainer/data/hash.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/prepare.h"
 #include "trainer/data/sample_store.h"
-#include "trainer/data/store_error.h"
+#include "trainer/data/whole_file.h"
 #include "trainer/run/store_users.h"
 
 namespace bp::trainer {

@@ -40,9 +40,8 @@ std::shared_ptr<TaskInput> make_input(const std::string& task, const Extensions&
     if (task == own->name()) return make_custom_input(own);
   }
   const std::vector<std::string> names = task_names(extensions);
-  const std::string nearest = nearest_name(task, names);
   throw InputError(2, concat("--task: '", task, "' is none of ", shown_names(names)),
-                   nearest.empty() ? "" : concat("did you mean '", nearest, "'?"));
+                   did_you_mean(task, names));
 }
 
 std::optional<ScoredFile> score_file(const FileToScore& file) {
@@ -53,6 +52,21 @@ std::optional<ScoredFile> score_file(const FileToScore& file) {
     if (scored) return scored;
   }
   return std::nullopt;
+}
+
+MainScore choose_metric(const std::vector<MainScore>& metrics,
+                        const std::string& name,
+                        const std::string& task) {
+  if (name.empty()) return metrics.front();
+  std::vector<std::string> names;
+  for (const MainScore& metric : metrics) {
+    if (metric.key == name) return metric;
+    names.push_back(metric.key);
+  }
+  throw InputError(2,
+                   concat("--best-metric: '", name, "' is no score of the task ", task,
+                          ", which has ", shown_names(names)),
+                   did_you_mean(name, names));
 }
 
 }  // namespace bp::trainer

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bp/trainer/run.h"
+#include "trainer/report/evaluation_summary.h"
 #include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {
@@ -23,5 +24,13 @@ namespace bp::trainer {
 #undef BP_TASK
 [[nodiscard]] std::shared_ptr<TaskInput> make_custom_input(
     const std::shared_ptr<const CustomTask>& task);
+
+// The score by which the evaluations of a run are compared.
+
+// Returns the one of `metrics` with this name; the first for an empty name. Throws InputError (2),
+// naming the task and all of `metrics`, if there is none.
+[[nodiscard]] MainScore choose_metric(const std::vector<MainScore>& metrics,
+                                      const std::string& name,
+                                      const std::string& task);
 
 }  // namespace bp::trainer

@@ -5,7 +5,7 @@
 
 #include "tests/support/classify_data.h"
 #include "tests/unit/data/prepare_fixture.h"
-#include "trainer/data/kept_rows.h"
+#include "trainer/data/row_set.h"
 #include "trainer/data/sample_store.h"
 
 namespace bp::trainer {

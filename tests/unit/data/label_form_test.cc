@@ -1,8 +1,7 @@
-#include "trainer/tasks/classify/label_form.h"
-
 #include <gtest/gtest.h>
 
 #include "trainer/data/numbers.h"
+#include "trainer/tasks/classify/label_naming.h"
 
 namespace bp::trainer {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "tests/unit/data/prepare_fixture.h"
 #include "trainer/data/data_check.h"
-#include "trainer/data/kept_rows.h"
 #include "trainer/data/row_set.h"
 #include "trainer/data/sample_list.h"
 #include "trainer/data/sample_store.h"

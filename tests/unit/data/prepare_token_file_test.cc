@@ -8,9 +8,9 @@
 #include "tests/support/token_database.h"
 #include "tests/unit/data/prepare_fixture.h"
 #include "trainer/data/data_check.h"
-#include "trainer/data/divide_rows.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/sample_store.h"
+#include "trainer/data/survey.h"
 
 namespace bp::trainer {
 namespace {

@@ -8,7 +8,7 @@
 #include "tests/unit/data/prepare_fixture.h"
 #include "trainer/data/data_check.h"
 #include "trainer/data/sample_store.h"
-#include "trainer/data/stratified.h"
+#include "trainer/data/split.h"
 
 namespace bp::trainer {
 namespace {

@@ -8,7 +8,6 @@
 #include "tests/support/scratch.h"
 #include "tests/support/token_database.h"
 #include "tests/unit/data/input_refusal.h"
-#include "trainer/tasks/classify/token_queues.h"
 #include "trainer/tasks/classify/token_samples.h"
 
 namespace bp::trainer {

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "trainer/report/lengths_section.h"
-#include "trainer/tasks/classify/rank_area.h"
-#include "trainer/tasks/classify/wilson.h"
+#include "trainer/tasks/classify/probability_scores.h"
 
 namespace bp::trainer {
 namespace {

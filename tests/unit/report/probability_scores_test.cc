@@ -16,7 +16,6 @@
 
 #include "tests/support/labelled_rows.h"
 #include "tests/support/places.h"
-#include "trainer/tasks/classify/rank_area.h"
 #include "trainer/tasks/classify/scores.h"
 
 namespace bp::trainer {

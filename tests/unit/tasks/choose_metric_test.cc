@@ -1,6 +1,4 @@
 // The score that ranks the evaluations of a run.
-#include "trainer/tasks/choose_metric.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +6,7 @@
 #include "tests/support/labelled_rows.h"
 #include "tests/unit/data/input_refusal.h"
 #include "trainer/tasks/classify/scores.h"
+#include "trainer/tasks/inputs.h"
 
 namespace bp::trainer {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "tests/support/classify_data.h"
 #include "tests/support/scratch.h"
-#include "trainer/data/store_error.h"
+#include "trainer/data/sample_store.h"
 #include "trainer/data/store_writer.h"
 
 namespace bp::trainer {

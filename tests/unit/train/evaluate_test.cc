@@ -19,7 +19,7 @@
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/class_scorer.h"
 #include "trainer/tasks/classify/classifier_head.h"
-#include "trainer/tasks/classify/classify_task.h"
+#include "trainer/tasks/label_config.h"
 #include "trainer/tasks/tasks.h"
 #include "trainer/train/forward_blocks.h"
 #include "trainer/train/precision_difference.h"
@@ -44,8 +44,10 @@ class Evaluate : public test::SmallData {
       shape.initializer_range = 0.5;
       Bert model(shape, make_classifier_head, Precision::bf16, 1);
       model.evaluate_as_trained(as_trained);
-      ClassScorer scorer({.labels = store.names(), .label_map = map_labels(store.names(), shape)},
-                         {&store, Split::train});
+      const std::vector<std::string> labels = class_config_of(shape).labels;
+      ClassScorer scorer(
+          {.labels = store.names(), .label_map = map_labels(store.names(), labels, "label")},
+          {&store, Split::train});
       EXPECT_TRUE(evaluate(world, model, *classify(), store, Split::train, scorer));
       EXPECT_EQ(scorer.scored().scores().samples, samples);
       EXPECT_GT(scorer.scored().scores().loss, 0.0);
@@ -141,12 +143,9 @@ TEST_F(Evaluate, PredictionsHaveEverySampleOnceInOrder) {
 
 TEST_F(Evaluate, LabelsAreMatchedByName) {
   const SampleStore store = SampleStore::open(store_path());
-  BertConfig other = config(store, 0);
-  other.head = head_of({.labels = {"yes", "perhaps", "no"}});
-  EXPECT_THAT(map_labels(store.names(), other), ElementsAre(2, 0));
-  other.head = head_of({.labels = {"yes", "perhaps"}});
+  EXPECT_THAT(map_labels(store.names(), {"yes", "perhaps", "no"}, "label"), ElementsAre(2, 0));
   try {
-    (void)map_labels(store.names(), other);
+    (void)map_labels(store.names(), {"yes", "perhaps"}, "label");
     ADD_FAILURE();
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("label 'no', which the model lacks"));

@@ -9,10 +9,9 @@
 #include "base/text.h"
 #include "trainer/data/numbers.h"
 #include "trainer/report/shown_text.h"
-#include "trainer/tasks/classify/class_section.h"
 #include "trainer/tasks/classify/confusions.h"
-#include "trainer/tasks/classify/rank_area.h"
-#include "trainer/tasks/classify/wilson.h"
+#include "trainer/tasks/classify/probability_scores.h"
+#include "trainer/tasks/classify/sections.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,5 +1,3 @@
-#include "trainer/tasks/classify/class_finder.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -13,11 +11,12 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "trainer/data/numbers.h"
+#include "trainer/data/plan.h"
 #include "trainer/data/source_rows.h"
 #include "trainer/report/shown_text.h"
+#include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/label_naming.h"
 #include "trainer/tasks/classify/label_separators.h"
-#include "trainer/tasks/classify/row_labels.h"
 #include "trainer/tasks/classify/token_rows.h"
 #include "trainer/tasks/label_config.h"
 
@@ -231,7 +230,6 @@ class ClassFinder : public RowFinder {
 
   void report_unlabelled(const SourceRows& rows, std::size_t source) {
     const bool fatal = !options_.multi_label && plan_.sources[source].split != Split::test;
-    if (!fatal && !found_.lists()) return;
     found_.add(source, rows,
                {.kind = kUnlabelled,
                 .text = "has no label",
@@ -358,12 +356,6 @@ std::unique_ptr<RowFinder> make_class_finder(const Plan& plan,
                                              const ClassOptions& options,
                                              Findings& found) {
   return std::make_unique<ClassFinder>(plan, options, found);
-}
-
-Obstacle no_labels_to_learn(const std::vector<std::string>& names, const ClassOptions& options) {
-  if (names.size() != 1 || options.multi_label) return {};
-  return {concat("all rows have the same label, '", names.front(), "'"),
-          "there is nothing to learn; is --label the right column?"};
 }
 
 }  // namespace bp::trainer

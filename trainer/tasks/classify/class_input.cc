@@ -14,16 +14,13 @@
 #include "base/text.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/prepare.h"
+#include "trainer/data/row_reader.h"
 #include "trainer/data/token_windows.h"
 #include "trainer/tasks/classify/class_config.h"
-#include "trainer/tasks/classify/class_finder.h"
 #include "trainer/tasks/classify/label_map.h"
 #include "trainer/tasks/classify/label_naming.h"
 #include "trainer/tasks/classify/label_separators.h"
-#include "trainer/tasks/classify/row_labels.h"
-#include "trainer/tasks/classify/scored_labels.h"
 #include "trainer/tasks/classify/token_file.h"
-#include "trainer/tasks/classify/token_queues.h"
 #include "trainer/tasks/classify/token_rows.h"
 #include "trainer/tasks/inputs.h"
 #include "trainer/tasks/label_config.h"
@@ -49,7 +46,7 @@ class ClassMaker : public SampleMaker {
     ArrayView labels = std::span<const std::int32_t>(labels_);
     if (!options_.multi_label) labels = std::int64_t{labels_.empty() ? -1 : labels_.front()};
     if (has_token_ids(fields)) {
-      read_token_ids(fields[kTokenIdsField], ids_);
+      read_numbers(fields[kTokenIdsField], ids_);
       sink.add(ids_, std::span(&labels, 1));
       return;
     }
@@ -161,7 +158,7 @@ class ClassInput : public TaskInput {
                        concat("--text2 needs two texts a row, and ", path, " has samples of one"),
                        "leave out --text2");
     }
-    return std::make_unique<TokenRows>(path, prepare);
+    return open_token_rows(path, prepare);
   }
   [[nodiscard]] FileSplit split_in(const std::string& path) const override {
     return split_of_token_file(path);
@@ -193,7 +190,9 @@ class ClassInput : public TaskInput {
   [[nodiscard]] bool leaves_out_rows() const override { return options_.skip_unknown; }
 
   [[nodiscard]] Obstacle nothing_to_learn(const std::vector<std::string>& names) const override {
-    return no_labels_to_learn(names, options_);
+    if (names.size() != 1 || options_.multi_label) return {};
+    return {concat("all rows have the same label, '", names.front(), "'"),
+            "there is nothing to learn; is --label the right column?"};
   }
   [[nodiscard]] std::unique_ptr<RowFinder> make_finder(const Plan& plan,
                                                        Findings& found) const override {

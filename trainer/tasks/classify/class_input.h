@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "trainer/tasks/classify/label_form.h"
 #include "trainer/tasks/regularization.h"
 #include "trainer/tasks/task_input.h"
 #include "trainer/tasks/text_columns.h"
@@ -18,6 +19,13 @@ struct ClassLossOptions {
   double focal_gamma = 0;      // 0: cross entropy
   bool balanced = false;       // labels weigh as much as they are rare
   bool operator==(const ClassLossOptions&) const = default;
+};
+
+// Normalizes labels before they are compared.
+struct LabelForm {
+  bool trim = false;   // removes blanks around the label
+  bool round = false;  // rounds a number to the nearest whole one, halves away from 0
+  bool operator==(const LabelForm&) const = default;
 };
 
 struct ClassOptions {
@@ -41,6 +49,18 @@ struct ClassOptions {
 
 // The options of an input that make_classify_input() has returned.
 [[nodiscard]] const ClassOptions& class_options(const TaskInput& input);
+
+// Finds the labels of a data set, and what is wrong with them. Its names are the classes that are
+// given (see LabelNaming), else the sorted labels of the source to train on. It refuses a row
+// without a label (only a test file may have some), and a column of free text as the labels. It
+// leaves out or refuses, as the options say, a row whose label is none of the names, or is to be
+// rounded and is no number. All arguments must outlive it.
+[[nodiscard]] std::unique_ptr<RowFinder> make_class_finder(const Plan& plan,
+                                                           const ClassOptions& options,
+                                                           Findings& found);
+
+// As TaskInput::score(), for rows that have one label each, or any number of labels.
+[[nodiscard]] std::optional<ScoredFile> score_labels(const FileToScore& file, CsvRows& rows);
 
 // The first array is the label: a number of the store's names, or -1 for a row without a label.
 // With several labels a row, it is ragged: their numbers, each once and in ascending order.

@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "trainer/model/device_of.h"
-#include "trainer/tasks/divergence.h"
+#include "trainer/tasks/linear_head.h"
 
 namespace bp::trainer {
 namespace {

@@ -4,7 +4,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/index_select.h>
-#include <ATen/ops/linear.h>
 #include <ATen/ops/zeros.h>
 
 #include <cstdint>
@@ -12,44 +11,27 @@
 
 #include "bp/error.h"
 #include "trainer/model/bert.h"
-#include "trainer/model/onnx_encoder.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/class_loss.h"
+#include "trainer/tasks/linear_head.h"
 
 namespace bp::trainer {
 namespace {
 
 using at::Tensor;
 
-class ClassifierHead : public Head {
+class ClassifierHead : public LinearHead {
  public:
   ClassifierHead(const ClassConfig& own,
                  const ClassLossOptions& loss,
                  const BertConfig& config,
                  Parameters& parameters)
-      : loss_(loss),
+      : LinearHead({std::ssize(own.labels), own.dropout}, config, parameters),
+        loss_(loss),
         labels_(static_cast<std::int64_t>(own.labels.size())),
         multi_label_(own.multi_label),
-        weights_(own.weights),
-        dropout_(own.dropout.value_or(config.hidden_dropout)),
-        classifier_(parameters.linear("classifier", labels_, config.hidden)) {}
-
-  [[nodiscard]] States reads() const override { return States::first_tokens; }
-
-  [[nodiscard]] Tensor forward(const Encoder& encoder,
-                               const Pass& pass,
-                               const Tensor& states,
-                               const Batch& /*batch*/) const override {
-    const Tensor pooled = pass.seen("pooler", encoder.pool(pass, states));
-    const Tensor x = drop(pass.first_layout, pooled, pass.dropout(dropout_, kHeadSite));
-    return pass.seen("classifier", at::linear(x, classifier_.weight.master, classifier_.bias));
-  }
-
-  void add_to(OnnxGraph& graph, const std::string& states) const override {
-    const OnnxGraph::Value logits = graph.linear(add_pooler(graph, states), "classifier");
-    graph.output(logits, "logits", OnnxGraph::Type::f32, {"batch", classifier_.bias.size(0)});
-  }
+        weights_(own.weights) {}
 
   [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {
     if (multi_label_) return multi_label_loss(outputs, answers_of(batch), loss_, weights_);
@@ -87,8 +69,6 @@ class ClassifierHead : public Head {
   std::int64_t labels_;
   bool multi_label_;
   std::vector<double> weights_;
-  double dropout_;
-  Linear classifier_;
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-#include "trainer/tasks/classify/classify_task.h"
-
+// The task "classify": one label for each text, or several.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -132,7 +131,7 @@ class ClassifyTask : public Task {
     const double threshold = options_.threshold >= 0 ? options_.threshold : own.threshold;
     return std::make_unique<ClassScorer>(
         ClassScorer::Options{.labels = own.labels,
-                             .label_map = map_labels(names, config),
+                             .label_map = map_labels(names, own.labels, "label"),
                              .several = own.multi_label,
                              .threshold = threshold,
                              .separator = options_.label_separator},
@@ -147,10 +146,6 @@ class ClassifyTask : public Task {
 
 std::shared_ptr<const Task> make_classify_task(const TaskInput& input) {
   return std::make_shared<ClassifyTask>(class_options(input));
-}
-
-std::vector<int> map_labels(const std::vector<std::string>& names, const BertConfig& config) {
-  return map_labels(names, class_config_of(config).labels, "label");
 }
 
 }  // namespace bp::trainer

@@ -1,10 +1,14 @@
 #include "trainer/tasks/classify/label_naming.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
 
 #include "base/input_error.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "trainer/data/numbers.h"
 #include "trainer/tasks/label_config.h"
 
 namespace bp::trainer {
@@ -14,17 +18,11 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-std::string nearest_hint(const std::string& name, const std::vector<std::string>& names) {
-  const std::string nearest = nearest_name(name, names);
-  return nearest.empty() ? concat("these are: ", shown_labels(names))
-                         : concat("did you mean '", nearest, "'?");
-}
-
 void require_given(const LabelMap& map, const std::vector<std::string>& labels) {
   for (const std::string& name : map.classes()) {
     if (has(labels, name)) continue;
     throw InputError(65, concat(map.place_of(name), ": class '", name, "' is none of --labels"),
-                     nearest_hint(name, labels));
+                     did_you_mean(name, labels, concat("these are: ", shown_labels(labels))));
   }
 }
 
@@ -38,11 +36,26 @@ void require_known(const std::vector<std::string>& given, const std::vector<std:
   for (const std::string& name : given) {
     if (has(known, name)) continue;
     throw InputError(2, concat("class '", name, "' is none of the model's labels"),
-                     nearest_hint(name, known));
+                     did_you_mean(name, known, concat("these are: ", shown_labels(known))));
   }
 }
 
 }  // namespace
+
+std::optional<std::string> formed_label(std::string_view label, const LabelForm& form) {
+  if (form.trim || form.round) {
+    label = without_blanks(label);
+  }
+  if (!form.round || label.empty()) {
+    return std::string(label);
+  }
+  const auto number = written_number(label);
+  constexpr double kLargest = 9e15;  // whole numbers below this are exact
+  if (!number || std::abs(*number) > kLargest) {
+    return std::nullopt;
+  }
+  return std::to_string(std::llround(*number));
+}
 
 LabelNaming::LabelNaming(const ClassOptions& options, const std::string& encoding)
     : form_(options.label_form), classes_(options.labels), origin_("of --labels") {
@@ -67,6 +80,43 @@ std::optional<std::string> LabelNaming::name_of(std::string_view label) const {
   const std::optional<std::string> formed = formed_label(label, form_);
   if (!formed || formed->empty()) return formed;
   return map_.class_of(*formed);
+}
+
+bool RowLabels::read(std::string_view written) {
+  names_.clear();
+  if (!options_.multi_label) return add(written);
+  for (bool more = true; more;) {
+    const std::size_t end = written.find(options_.label_separator);
+    more = end != std::string_view::npos;
+    if (!add(without_blanks(written.substr(0, end)))) return false;
+    if (more) written.remove_prefix(end + 1);
+  }
+  std::ranges::sort(names_);
+  const auto repeated = std::ranges::unique(names_);
+  names_.erase(repeated.begin(), repeated.end());
+  return true;
+}
+
+bool RowLabels::add(std::string_view label) {
+  std::optional<std::string> name = naming_.name_of(label);
+  if (!name) refused_ = label;
+  if (name && !name->empty()) names_.push_back(std::move(*name));
+  return name.has_value();
+}
+
+std::string_view RowLabels::stratum() {
+  if (names_.size() == 1) return names_.front();
+  stratum_ = joined_labels(names_, options_.label_separator);
+  return stratum_;
+}
+
+std::string joined_labels(const std::vector<std::string>& names, char separator) {
+  std::string joined;
+  for (const std::string& name : names) {
+    if (!joined.empty()) joined += separator;
+    joined += name;
+  }
+  return joined;
 }
 
 }  // namespace bp::trainer

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "trainer/tasks/classify/row_labels.h"
+#include "trainer/tasks/classify/label_naming.h"
 
 namespace bp::trainer {
 

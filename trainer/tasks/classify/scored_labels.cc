@@ -1,5 +1,4 @@
-#include "trainer/tasks/classify/scored_labels.h"
-
+// Scores the labels of a predictions.csv.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include "trainer/data/numbers.h"
 #include "trainer/report/csv_rows.h"
 #include "trainer/report/error_rows.h"
+#include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/label_separators.h"
 #include "trainer/tasks/classify/labelled_rows.h"
 #include "trainer/tasks/classify/row_scorer.h"

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
 
 #include "base/report/escape.h"
 #include "base/text.h"
 #include "trainer/data/numbers.h"
-#include "trainer/tasks/classify/class_section.h"
 #include "trainer/tasks/classify/confusions.h"
 
 namespace bp::trainer {
@@ -49,6 +50,13 @@ std::vector<Cell> matrix_cells(const MatrixRow& row, const std::vector<std::int6
 }
 
 }  // namespace
+
+std::string label_name(const std::vector<std::string>& labels, int index) {
+  constexpr std::size_t kLongest = 24;
+  const auto place = static_cast<std::size_t>(index);
+  const std::string name = place < labels.size() ? labels[place] : concat('#', index);
+  return shortened(repaired_utf8(name), kLongest);
+}
 
 Section confusion_section(const ClassDetail& detail, const Tally& tally) {
   const auto classes = static_cast<std::size_t>(tally.classes());
@@ -103,21 +111,35 @@ Section confusions_section(const ClassDetail& detail, const Tally& tally) {
   return section;
 }
 
+// Of many classes it shows those with the lowest F1.
 Section classes_section(const ClassDetail& detail) {
   const Scores& scores = detail.scores;
-  std::vector<std::pair<std::string, ClassScores>> means{{"mean", scores.macro},
-                                                         {"weighted mean", scores.weighted}};
-  if (scores.several) {
-    means.insert(means.begin(), {"all answers together", scores.micro});
-    means.emplace_back("mean of samples", scores.of_samples);
-  } else if (scores.counted < scores.classes.size()) {
-    means.front().first = "mean of those that occur or are predicted";
-    means.insert(means.begin() + 1, {"mean of all", scores.macro_of_all});
+  Section section{
+      .title = concat(scores.several ? "Labels, " : "Classes, ", detail.split, " split"),
+      .table = table_of({"label", "precision", "recall", "F1", "samples"}),
+      .half = !scores.several};
+  const auto add = [&](const std::string& name, const ClassScores& of,
+                       Table::Row::Kind kind = Table::Row::Kind::foot) {
+    constexpr int kDigits = 3;
+    section.table.add({name, fixed(of.precision, kDigits), fixed(of.recall, kDigits),
+                       fixed(of.f1, kDigits), with_commas(of.support)},
+                      kind);
+  };
+  const std::vector<int> shown = lowest_scores(scores.classes, kMostInTable);
+  for (const int k : shown) {
+    add(label_name(detail.labels, k), scores.classes[static_cast<std::size_t>(k)],
+        Table::Row::Kind::body);
   }
-  Section section =
-      class_section({concat(scores.several ? "Labels, " : "Classes, ", detail.split, " split"),
-                     detail.labels, scores.classes, std::move(means)});
-  section.half = !scores.several;
+  const bool all_count = scores.several || scores.counted == scores.classes.size();
+  if (scores.several) add("all answers together", scores.micro);
+  add(all_count ? "mean" : "mean of those that occur or are predicted", scores.macro);
+  if (!all_count) add("mean of all", scores.macro_of_all);
+  add("weighted mean", scores.weighted);
+  if (scores.several) add("mean of samples", scores.of_samples);
+  if (shown.size() < scores.classes.size()) {
+    section.note = concat(shown.size(), " of ", with_commas(std::ssize(scores.classes)),
+                          " labels: those with the lowest F1. All: classes.csv.");
+  }
   return section;
 }
 

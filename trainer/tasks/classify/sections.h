@@ -2,13 +2,19 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/report/section.h"
 #include "trainer/report/error_rows.h"
+#include "trainer/tasks/classify/class_scores.h"
 #include "trainer/tasks/classify/scores.h"
 #include "trainer/tasks/classify/tally.h"
 
 namespace bp::trainer {
+
+// Returns the label, cut if it is long; "#3" for an index without a name.
+[[nodiscard]] std::string label_name(const std::vector<std::string>& labels, int index);
 
 // The detailed result of one split.
 struct ClassDetail {

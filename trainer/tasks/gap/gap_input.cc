@@ -1,11 +1,15 @@
 #include "trainer/tasks/gap/gap_input.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/input_error.h"
 #include "base/text.h"
@@ -14,9 +18,11 @@
 #include "trainer/data/prepare.h"
 #include "trainer/data/sample_schema.h"
 #include "trainer/data/source_rows.h"
+#include "trainer/tasks/gap/gap_config.h"
 #include "trainer/tasks/gap/gap_row.h"
 #include "trainer/tasks/inputs.h"
 #include "trainer/tasks/label_config.h"
+#include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {
 namespace {
@@ -111,71 +117,77 @@ class GapMaker : public SampleMaker {
   Tokenizer tokenizer_;
 };
 
+class GapInput : public TaskInput {
+ public:
+  void add_options(OptionSet& set) override {
+    set.choice<GapHeadKind>({"gap-head",
+                             "Head over the states of pronoun, A and B: a linear layer over all, "
+                             "products, or a linear layer over [CLS] with marked mentions"},
+                            head_, gap_head_names());
+  }
+  std::vector<std::string> score_by(const BertConfig& config) override {
+    head_ = gap_head_of(config).value_or(head_);
+    return gap_answers();
+  }
+  // A row is never cut.
+  [[nodiscard]] int usual_length() const override {
+    constexpr int kLongest = 512;
+    return kLongest;
+  }
+
+  [[nodiscard]] std::string name() const override { return "gap"; }
+  [[nodiscard]] std::vector<Field> fields() const override {
+    std::vector<Field> fields;
+    for (const std::string_view column : kGapColumns) {
+      const std::string name(column);
+      fields.push_back(
+          {.name = name, .column = name, .answer = name.ends_with("-coref"), .fixed = true});
+    }
+    return fields;
+  }
+  [[nodiscard]] SampleSchema schema() const override {
+    SampleSchema schema = {{.name = "label", .padding = -1, .named = true},
+                           {.name = "gender"},
+                           {.name = "positions", .shape = Shape::ragged, .places = true},
+                           {.name = "id", .shape = Shape::ragged}};
+    if (head_ == GapHeadKind::segment) {
+      schema.push_back({.name = std::string(kTokenTypes), .shape = Shape::per_token});
+    }
+    return schema;
+  }
+  // Two heads without token types can share a store.
+  [[nodiscard]] Fingerprint fingerprint() const override {
+    return {{"token types", head_ == GapHeadKind::segment ? "those of the mentions" : "none"}};
+  }
+  [[nodiscard]] std::string_view text(Fields fields, std::string& /*buffer*/) const override {
+    return fields[kTextField];
+  }
+  [[nodiscard]] std::string describe(const std::vector<std::string>& names) const override {
+    return "answers " + shown_labels(names);
+  }
+  [[nodiscard]] std::unique_ptr<RowFinder> make_finder(const Plan& plan,
+                                                       Findings& found) const override {
+    return std::make_unique<GapFinder>(plan, found);
+  }
+  [[nodiscard]] std::unique_ptr<SampleMaker> make_maker(const PrepareOptions& prepare,
+                                                        const std::vector<std::string>& /*names*/,
+                                                        Tokenizer tokenizer) const override {
+    return std::make_unique<GapMaker>(prepare.max_length, head_ == GapHeadKind::segment,
+                                      std::move(tokenizer));
+  }
+
+  [[nodiscard]] GapHeadKind head() const { return head_; }
+
+ private:
+  GapHeadKind head_ = GapHeadKind::mul;
+};
+
 }  // namespace
 
-void GapInput::add_options(OptionSet& set) {
-  set.choice<GapHeadKind>({"gap-head",
-                           "Head over the states of pronoun, A and B: a linear layer over all, "
-                           "products, or a linear layer over [CLS] with marked mentions"},
-                          head_, gap_head_names());
-}
-
-std::vector<std::string> GapInput::score_by(const BertConfig& config) {
-  head_ = gap_head_of(config).value_or(head_);
-  return gap_answers();
-}
-
-// A row is never cut.
-int GapInput::usual_length() const {
-  constexpr int kLongest = 512;
-  return kLongest;
-}
-
-std::vector<Field> GapInput::fields() const {
-  std::vector<Field> fields;
-  for (const std::string_view column : kGapColumns) {
-    const std::string name(column);
-    fields.push_back(
-        {.name = name, .column = name, .answer = name.ends_with("-coref"), .fixed = true});
-  }
-  return fields;
-}
-
-SampleSchema GapInput::schema() const {
-  SampleSchema schema = {{.name = "label", .padding = -1, .named = true},
-                         {.name = "gender"},
-                         {.name = "positions", .shape = Shape::ragged, .places = true},
-                         {.name = "id", .shape = Shape::ragged}};
-  if (head_ == GapHeadKind::segment) {
-    schema.push_back({.name = std::string(kTokenTypes), .shape = Shape::per_token});
-  }
-  return schema;
-}
-
-// Two heads without token types can share a store.
-Fingerprint GapInput::fingerprint() const {
-  return {{"token types", head_ == GapHeadKind::segment ? "those of the mentions" : "none"}};
-}
-
-std::string_view GapInput::text(Fields fields, std::string& /*buffer*/) const {
-  return fields[kTextField];
-}
-
-std::string GapInput::describe(const std::vector<std::string>& names) const {
-  return "answers " + shown_labels(names);
-}
-
-std::unique_ptr<RowFinder> GapInput::make_finder(const Plan& plan, Findings& found) const {
-  return std::make_unique<GapFinder>(plan, found);
-}
-
-std::unique_ptr<SampleMaker> GapInput::make_maker(const PrepareOptions& prepare,
-                                                  const std::vector<std::string>& /*names*/,
-                                                  Tokenizer tokenizer) const {
-  return std::make_unique<GapMaker>(prepare.max_length, head_ == GapHeadKind::segment,
-                                    std::move(tokenizer));
-}
-
 std::shared_ptr<TaskInput> make_gap_input() { return std::make_shared<GapInput>(); }
+
+GapHeadKind gap_head_to_train(const TaskInput& input) {
+  return dynamic_cast<const GapInput&>(input).head();
+}
 
 }  // namespace bp::trainer

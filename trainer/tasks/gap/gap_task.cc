@@ -11,7 +11,6 @@
 #include "trainer/tasks/gap/gap_head.h"
 #include "trainer/tasks/gap/gap_input.h"
 #include "trainer/tasks/gap/gap_scorer.h"
-#include "trainer/tasks/gap/segment_types.h"
 #include "trainer/tasks/tasks.h"
 
 namespace bp::trainer {
@@ -110,7 +109,7 @@ class GapTask : public Task {
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& /*names*/,
                                                     const BertConfig& /*config*/,
                                                     const StoredSplit& scored) const override {
-    return std::make_unique<GapScorer>(scored);
+    return make_gap_scorer(scored);
   }
 
  private:
@@ -120,7 +119,7 @@ class GapTask : public Task {
 }  // namespace
 
 std::shared_ptr<const Task> make_gap_task(const TaskInput& input) {
-  return std::make_shared<GapTask>(dynamic_cast<const GapInput&>(input).head());
+  return std::make_shared<GapTask>(gap_head_to_train(input));
 }
 
 }  // namespace bp::trainer

@@ -15,9 +15,11 @@
 #include <span>
 #include <vector>
 
+#include "trainer/tasks/pretrain/documents.h"
 #include "trainer/tasks/pretrain/draws.h"
 #include "trainer/tasks/pretrain/instance.h"
 #include "trainer/tasks/pretrain/masks.h"
+#include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
 
@@ -79,6 +81,38 @@ class DocumentInstances {
   const DocumentTokens& documents_;
   const Masker* masker_;
   std::vector<std::int32_t> made_;  // the tokens of the instance that is being made
+};
+
+// Makes the instances of a block of documents.
+
+struct InstanceCounts {
+  std::int64_t documents = 0;
+  std::int64_t sentences = 0;
+  std::int64_t tokens = 0;  // of the text, once
+  std::int64_t instances = 0;
+};
+
+// One thread may use it at a time.
+class InstanceMaker {
+ public:
+  // Throws InputError: 2 for invalid options, and 65 for a vocabulary without [MASK].
+  InstanceMaker(const Tokenizer& tokenizer,
+                const Vocabulary& vocabulary,
+                const InstanceOptions& options);
+
+  // Replaces the content of `instances`. The result depends only on the documents, the vocabulary
+  // and the options.
+  InstanceCounts make(const DocumentBlock& block, InstanceList& instances);
+
+ private:
+  void tokenize(const DocumentBlock& block);
+  void reserve(InstanceList& list) const;
+
+  InstanceOptions options_;
+  std::optional<Masker> masker_;
+  Tokenizer tokenizer_;
+  DocumentTokens tokens_;
+  std::vector<std::size_t> numbers_;  // of the documents in tokens_, in their block
 };
 
 }  // namespace bp::trainer

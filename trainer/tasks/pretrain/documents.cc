@@ -1,14 +1,9 @@
 #include "trainer/tasks/pretrain/documents.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <utility>
 
-#include "base/input_error.h"
-#include "base/text.h"
-#include "base/utf8.h"
-#include "trainer/data/open_input.h"
 #include "trainer/tasks/pretrain/sentences.h"
 
 namespace bp::trainer {
@@ -96,60 +91,21 @@ void DocumentReader::lend(const DocumentBlock& block) {
   other_.end_document();
 }
 
-bool DocumentReader::open_next_file() {
-  if (file_ == files_.size()) return false;
-  in_ = std::make_unique<InputBuffer>(open_input(files_[file_++]));
-  line_number_ = 0;
-  next_ = 0;
-  refill();
-  if (std::string_view(in_->data(), in_->size()).starts_with(kByteOrderMark)) {
-    next_ = kByteOrderMark.size();
-  }
-  return true;
-}
-
 // Moves to the next line, without the white space around it. Returns false at the end of a file;
 // the next call opens the next one.
 bool DocumentReader::next_line() {
-  if (!in_ && !open_next_file()) return false;
-  std::size_t searched = next_;
-  for (;;) {
-    const void* found = std::memchr(in_->data() + searched, '\n', in_->size() - searched);
-    if (found == nullptr && !in_->at_end()) {
-      searched = in_->size() - next_;
-      refill();
-      continue;
-    }
-    const std::size_t end =
-        found == nullptr ? in_->size()
-                         : static_cast<std::size_t>(static_cast<const char*>(found) - in_->data());
-    if (found == nullptr && next_ == end) {
-      in_.reset();
-      return false;
-    }
-    const std::size_t begin = std::exchange(next_, std::min(end + 1, in_->size()));
-    ++line_number_;
-    const std::string_view line(in_->data() + begin, end - begin);
-    if (const std::size_t bad = find_invalid_utf8(line); bad != std::string_view::npos) {
-      throw in_->not_utf8(concat(files_[file_ - 1], ", line ", line_number_), begin + bad);
-    }
-    line_ = without_space_around(line);
-    return true;
+  if (!lines_) {
+    if (file_ == files_.size()) return false;
+    constexpr const char* kHint =
+        "a line is a sentence or a paragraph, and blank lines separate documents";
+    lines_.emplace(files_[file_++], "", LineNames{.too_long_hint = kHint});
   }
-}
-
-void DocumentReader::refill() {
-  const std::string& path = files_[file_ - 1];
-  try {
-    if (in_->refill(std::exchange(next_, 0))) return;
-  } catch (const BrokenInput& broken) {
-    throw InputError(broken.exit_code(),
-                     concat(path, ", line ", line_number_ + 1, ": ", broken.what()), broken.hint());
+  if (!lines_->next()) {
+    lines_.reset();
+    return false;
   }
-  throw InputError(65,
-                   concat(path, ", line ", line_number_ + 1, ": is longer than ",
-                          InputBuffer::kLongestRow >> 20, " MiB"),
-                   "a line is a sentence or a paragraph, and blank lines separate documents");
+  line_ = without_space_around(lines_->line());
+  return true;
 }
 
 }  // namespace bp::trainer

@@ -3,13 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "trainer/data/input_buffer.h"
+#include "trainer/data/line_reader.h"
 
 namespace bp::trainer {
 
@@ -48,17 +47,13 @@ class DocumentReader {
 
  private:
   bool next_line();
-  bool open_next_file();
-  void refill();
   void lend(const DocumentBlock& block);
 
   std::vector<std::string> files_;
   TextForm form_;
   std::size_t block_bytes_;
-  std::size_t file_ = 0;  // the number of files that were opened
-  std::unique_ptr<InputBuffer> in_;
-  std::size_t next_ = 0;  // where the next line begins in in_
-  std::int64_t line_number_ = 0;
+  std::size_t file_ = 0;             // the number of files that were opened
+  std::optional<LineReader> lines_;  // of the last one
   std::string_view line_;
   bool is_held_ = false;  // line_ goes on with the last block's last document
   std::int64_t documents_ = 0;

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "trainer/tasks/pretrain/masks.h"
@@ -68,5 +70,12 @@ class InstanceList {
   std::vector<std::int32_t> numbers_;
   std::vector<Entry> entries_;
 };
+
+// An instance as numbers, in which it travels as the field of a row and lies in a temporary file.
+void append_packed(const Instance& instance, std::vector<std::int32_t>& numbers);
+[[nodiscard]] std::size_t packed_size(const Instance& instance);
+// Returns the instance with which the numbers begin, a view of them. Throws invalid_argument for
+// fewer numbers than it has.
+[[nodiscard]] Instance packed_at(std::span<const std::int32_t> numbers);
 
 }  // namespace bp::trainer

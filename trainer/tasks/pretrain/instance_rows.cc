@@ -1,19 +1,23 @@
 #include "trainer/tasks/pretrain/instance_rows.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <span>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/tasks/pretrain/packed_instance.h"
+#include "trainer/tasks/pretrain/instance.h"
 
 namespace bp::trainer {
 
 bool InstanceRows::next() {
   const std::optional<Instance> instance = take(place_);
   if (!instance) return false;
-  pack(*instance, packed_);
+  packed_.clear();
+  append_packed(*instance, packed_);
   fields_[0] = place_;
-  fields_[1] = packed_;
+  fields_[1] = field_of(packed_);
   ++number_;
   return true;
 }
@@ -44,6 +48,34 @@ std::optional<Instance> PairRows::take(std::string& place) {
   }
   place = concat(name_, ", pair ", number() + 1);
   return instances_[next_++];
+}
+
+void InstanceSamples::make(Fields fields, SampleSink& sink) {
+  read_numbers(fields.back(), packed_);
+  const Instance instance = packed_at(packed_);
+  require_fitting(instance);
+  types_.assign(instance.tokens.size(), 1);
+  std::fill_n(types_.begin(), instance.first, 0);
+  std::vector<ArrayView> arrays = {std::span<const std::int32_t>(types_)};
+  if (form_.next_sentence) arrays.emplace_back(static_cast<std::int64_t>(instance.next));
+  if (form_.masks) {
+    arrays.emplace_back(instance.positions);
+    arrays.emplace_back(instance.ids);
+  }
+  sink.add(instance.tokens, arrays);
+}
+
+void InstanceSamples::require_fitting(const Instance& instance) const {
+  if (std::cmp_greater(instance.tokens.size(), form_.max_length)) {
+    throw InputError(65,
+                     concat("an instance of ", instance.tokens.size(),
+                            " tokens, more than --max-length ", form_.max_length),
+                     concat("give --max-length ", instance.tokens.size(), " or more"));
+  }
+  if (form_.next_sentence && instance.next == NextSentence::none) {
+    throw InputError(65, "an instance of one segment, where --next-sentence needs two",
+                     "leave out --next-sentence to learn masked tokens only");
+  }
 }
 
 }  // namespace bp::trainer

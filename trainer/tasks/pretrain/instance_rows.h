@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "trainer/data/row_reader.h"
+#include "trainer/data/task_data.h"
+#include "trainer/tasks/pretrain/document_instances.h"
 #include "trainer/tasks/pretrain/documents.h"
-#include "trainer/tasks/pretrain/instance_maker.h"
+#include "trainer/tasks/pretrain/instance.h"
 #include "trainer/tasks/pretrain/shard_reader.h"
 
 namespace bp::trainer {
@@ -28,7 +30,7 @@ class InstanceRows : public RowReader {
   virtual std::optional<Instance> take(std::string& place) = 0;
 
   std::string place_;
-  std::string packed_;
+  std::vector<std::int32_t> packed_;
   std::string_view fields_[2];
   std::int64_t number_ = 0;
 };
@@ -67,6 +69,28 @@ class PairRows : public InstanceRows {
   DocumentBlock block_;
   InstanceList instances_;
   std::size_t next_ = 0;  // in instances_
+};
+
+// Makes samples of rows that are instances (instance_rows.h).
+
+class InstanceSamples : public SampleMaker {
+ public:
+  // What a sample holds besides its tokens and their types; see pretrain_input.h.
+  struct Form {
+    bool next_sentence = false;
+    bool masks = false;
+    int max_length = 0;  // of an instance
+  };
+  explicit InstanceSamples(const Form& form) : form_(form) {}
+
+  void make(Fields fields, SampleSink& sink) override;
+
+ private:
+  void require_fitting(const Instance& instance) const;
+
+  Form form_;
+  std::vector<std::int32_t> packed_;
+  std::vector<std::int32_t> types_;
 };
 
 }  // namespace bp::trainer

@@ -20,7 +20,6 @@
 #include "trainer/tasks/pretrain/document_instances.h"
 #include "trainer/tasks/pretrain/documents.h"
 #include "trainer/tasks/pretrain/instance.h"
-#include "trainer/tasks/pretrain/instance_maker.h"
 #include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {

@@ -16,10 +16,9 @@
 #include "trainer/data/token_windows.h"
 #include "trainer/tasks/inputs.h"
 #include "trainer/tasks/pretrain/instance_rows.h"
-#include "trainer/tasks/pretrain/instance_samples.h"
 #include "trainer/tasks/pretrain/masks.h"
 #include "trainer/tasks/pretrain/passage_reader.h"
-#include "trainer/tasks/pretrain/shard_files.h"
+#include "trainer/tasks/pretrain/shard_reader.h"
 #include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {

@@ -9,19 +9,8 @@ namespace bp::trainer {
 namespace {
 
 constexpr std::size_t kMostWaiting = std::size_t{1} << 15;  // numbers of a part
-// In front of an instance's numbers: how many tokens and masks, the first segment's, and the next.
-constexpr std::size_t kHead = 4;
 
 std::uint32_t count_of(std::size_t number) { return static_cast<std::uint32_t>(number); }
-
-// Returns the instance that begins here.
-Instance instance_at(std::span<const std::int32_t> numbers) {
-  const auto tokens = static_cast<std::size_t>(numbers[0]);
-  const auto masked = static_cast<std::size_t>(numbers[1]);
-  const auto body = numbers.subspan(kHead, tokens + 2 * masked);
-  return {body.first(tokens), numbers[2], static_cast<NextSentence>(numbers[3]),
-          body.subspan(tokens, masked), body.last(masked)};
-}
 
 }  // namespace
 
@@ -35,12 +24,7 @@ ShuffledInstances::ShuffledInstances(const std::string& folder,
 void ShuffledInstances::add(const Instance& instance) {
   Part& part = parts_[draws_.below(count_of(parts_.size()))];
   std::vector<std::int32_t>& to = part.waiting;
-  to.insert(to.end(), {static_cast<std::int32_t>(instance.tokens.size()),
-                       static_cast<std::int32_t>(instance.positions.size()), instance.first,
-                       static_cast<std::int32_t>(instance.next)});
-  for (const auto& numbers : {instance.tokens, instance.positions, instance.ids}) {
-    to.insert(to.end(), numbers.begin(), numbers.end());
-  }
+  append_packed(instance, to);
   if (to.size() >= kMostWaiting) {
     part.file.append(to.data(), to.size() * sizeof(to[0]));
     to.clear();
@@ -64,12 +48,11 @@ void ShuffledInstances::for_each(const std::function<void(const Instance&)>& tak
     begins.reserve(static_cast<std::size_t>(part.instances));
     for (std::size_t begin = 0; begin < numbers.size();) {
       begins.push_back(begin);
-      const Instance instance = instance_at(std::span(numbers).subspan(begin));
-      begin += kHead + instance.tokens.size() + 2 * instance.ids.size();
+      begin += packed_size(packed_at(std::span(numbers).subspan(begin)));
     }
     for (std::size_t i = 0; i < begins.size(); ++i) {
       std::swap(begins[i], begins[i + draws_.below(count_of(begins.size() - i))]);
-      take(instance_at(std::span(numbers).subspan(begins[i])));
+      take(packed_at(std::span(numbers).subspan(begins[i])));
     }
   }
 }

@@ -3,7 +3,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/linear.h>
 #include <ATen/ops/mse_loss.h>
 
 #include <algorithm>
@@ -14,35 +13,17 @@
 
 #include "base/check.h"
 #include "trainer/model/device_of.h"
-#include "trainer/model/onnx_encoder.h"
+#include "trainer/tasks/linear_head.h"
 
 namespace bp::trainer {
 namespace {
 
 using at::Tensor;
 
-class RegressHead : public Head {
+class RegressHead : public LinearHead {
  public:
   RegressHead(const RegressHeadOptions& options, const BertConfig& config, Parameters& parameters)
-      : dropout_(options.dropout.value_or(config.hidden_dropout)),
-        targets_(options.targets),
-        classifier_(parameters.linear("classifier", 1, config.hidden)) {}
-
-  [[nodiscard]] States reads() const override { return States::first_tokens; }
-
-  [[nodiscard]] Tensor forward(const Encoder& encoder,
-                               const Pass& pass,
-                               const Tensor& states,
-                               const Batch& /*batch*/) const override {
-    const Tensor pooled = pass.seen("pooler", encoder.pool(pass, states));
-    const Tensor x = drop(pass.first_layout, pooled, pass.dropout(dropout_, kHeadSite));
-    return pass.seen("classifier", at::linear(x, classifier_.weight.master, classifier_.bias));
-  }
-
-  void add_to(OnnxGraph& graph, const std::string& states) const override {
-    const OnnxGraph::Value logits = graph.linear(add_pooler(graph, states), "classifier");
-    graph.output(logits, "logits", OnnxGraph::Type::f32, {"batch", classifier_.bias.size(0)});
-  }
+      : LinearHead({1, options.dropout}, config, parameters), targets_(options.targets) {}
 
   [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {
     const std::span<const double> values = targets_(batch);
@@ -62,9 +43,7 @@ class RegressHead : public Head {
   }
 
  private:
-  double dropout_;
   BatchReals targets_;
-  Linear classifier_;
 };
 
 }  // namespace

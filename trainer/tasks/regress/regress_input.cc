@@ -1,10 +1,12 @@
 #include "trainer/tasks/regress/regress_input.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -15,9 +17,11 @@
 #include "trainer/data/prepare.h"
 #include "trainer/data/source_rows.h"
 #include "trainer/data/token_windows.h"
+#include "trainer/report/csv_rows.h"
+#include "trainer/report/error_rows.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/inputs.h"
-#include "trainer/tasks/regress/scored_numbers.h"
+#include "trainer/tasks/regress/regress_scores.h"
 #include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {
@@ -32,14 +36,12 @@ class RegressFinder : public RowFinder {
     const std::string_view written = rows.fields().back();
     const std::optional<double> target = written_number(written);
     if (without_blanks(written).empty()) {
-      const bool fatal = plan_.sources[source].split != Split::test;
-      if (!fatal && !found_.lists()) return {};
       found_.add(source, rows,
                  {.kind = kMissing,
                   .text = "has no target",
                   .hint = concat(rows.layout()->answer_name(),
                                  " is empty there; remove the row or give its number"),
-                  .fatal = fatal});
+                  .fatal = plan_.sources[source].split != Split::test});
     } else if (!target) {
       found_.add(source, rows,
                  {.kind = kWrong,
@@ -108,6 +110,41 @@ class RegressMaker : public SampleMaker {
   const RegressOptions& options_;
   TokenWindows windows_;
 };
+
+// See TaskInput::score().
+std::optional<ScoredFile> score_numbers(const FileToScore& file, CsvRows& rows) {
+  const std::size_t columns = rows.fields().size();
+  const std::size_t target = column_of(rows.fields(), "target");
+  const std::size_t prediction = column_of(rows.fields(), "prediction");
+  const std::size_t sample_id = column_of(rows.fields(), "sample_id");
+  const std::size_t text_id = column_of(rows.fields(), "text_id");
+  for (const std::size_t column : {target, prediction, sample_id, text_id}) {
+    if (column == columns) return std::nullopt;
+  }
+  RegressTally tally;
+  std::vector<double> targets;
+  std::vector<double> predictions;
+  std::vector<ScoredNumber> scored;
+  while (rows.next()) {
+    const std::string& written = rows.fields()[target];
+    if (written.empty()) continue;
+    const std::optional<double> x = number_of(written);
+    const std::optional<double> y = number_of(rows.fields()[prediction]);
+    if (!x || !y) rows.refuse("its target or its prediction is not a number");
+    tally.add(*x, *y);
+    targets.push_back(*x);
+    predictions.push_back(*y);
+    scored.push_back({rows.id(sample_id), rows.id(text_id), *x, *y});
+  }
+  if (targets.empty()) return ScoredFile();
+  const RegressScores scores = regress_scores(tally, targets, predictions);
+  ErrorRows errors = error_rows(file.name, std::move(scored));
+  for (ErrorRow& row : errors.rows) row.text = file.text_of(row.sample_id, row.text_id);
+  return ScoredFile{summary_of(scores),
+                    {regress_line(file.name, scores)},
+                    error_lines(errors),
+                    {error_section(errors)}};
+}
 
 class RegressInput : public TaskInput {
  public:

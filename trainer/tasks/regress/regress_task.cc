@@ -1,19 +1,102 @@
 // The task "regress": a number for each text.
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/input_error.h"
 #include "base/text.h"
+#include "trainer/report/error_rows.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/label_config.h"
 #include "trainer/tasks/regress/regress_head.h"
 #include "trainer/tasks/regress/regress_input.h"
-#include "trainer/tasks/regress/regress_scorer.h"
+#include "trainer/tasks/regress/regress_scores.h"
+#include "trainer/tasks/scorer.h"
 #include "trainer/tasks/tasks.h"
+
 namespace bp::trainer {
 namespace {
+
+// Returns the shortest text that reads back as the same float.
+std::string number_text(double number) { return concat(static_cast<float>(number)); }
+
+class RegressScorer : public Scorer {
+ public:
+  using Scorer::Scorer;
+
+  [[nodiscard]] std::vector<PredictionColumn> columns() const override {
+    return {{"target", true}, {"prediction", true}};
+  }
+  // outputs: the numbers, [rows, 1]. Keeps them.
+  void keep(const Batch& block,
+            const at::Tensor& outputs,
+            std::vector<float>& kept) const override {
+    const auto* numbers = outputs.const_data_ptr<float>();
+    kept.insert(kept.end(), numbers, numbers + block.rows);
+  }
+  [[nodiscard]] std::size_t kept_of(const Sample& /*sample*/) const override { return 1; }
+  void set_fields(const Sample& sample,
+                  std::span<const float> kept,
+                  std::vector<std::string>& fields) const override {
+    const std::optional<double> target = target_of(sample);
+    fields.assign(1, target ? number_text(*target) : "");
+    fields.push_back(number_text(double{kept.front()}));
+  }
+
+  [[nodiscard]] std::span<std::int64_t> counts() override { return tally_.values(); }
+  // loss (the mean squared error), mae, pearson, spearman.
+  [[nodiscard]] EvaluationSummary summary() const override { return summary_of(scores()); }
+  [[nodiscard]] std::vector<std::string> lines(const std::string& name,
+                                               const std::string& predictions) const override {
+    const RegressScores all = scores();
+    if (all.samples > 0) return {regress_line(name, all)};
+    return unscored(name + ": no targets", predictions);
+  }
+  [[nodiscard]] Sections sections() const override {
+    ErrorRows errors = error_rows(name_of(split()), scored());
+    for (ErrorRow& row : errors.rows) row.text = store().text(row.text_id, split());
+    return {error_section(errors)};
+  }
+
+ private:
+  void count(const Batch& block,
+             const at::Tensor& /*outputs*/,
+             std::span<const float> kept) override {
+    for (std::size_t row = 0; row < static_cast<std::size_t>(block.rows); ++row) {
+      if (block.arrays[kHasTargetArray].integers[row] == 0) continue;
+      tally_.add(block.arrays[kTargetArray].reals[row], double{kept[row]});
+    }
+  }
+  // The samples that have a target, in the store's order.
+  [[nodiscard]] std::vector<ScoredNumber> scored() const {
+    std::vector<ScoredNumber> all;
+    for (std::int64_t i = 0; i < store().size(split()); ++i) {
+      const Sample sample = store().load(split(), i);
+      const std::optional<double> target = target_of(sample);
+      if (!target) continue;
+      all.push_back(
+          {sample.sample_id, sample.text_id, *target, double{kept()[static_cast<std::size_t>(i)]}});
+    }
+    return all;
+  }
+  [[nodiscard]] RegressScores scores() const {
+    std::vector<double> targets;
+    std::vector<double> predictions;
+    for (const ScoredNumber& one : scored()) {
+      targets.push_back(one.target);
+      predictions.push_back(one.prediction);
+    }
+    return regress_scores(tally_, targets, predictions);
+  }
+
+  RegressTally tally_;
+};
 
 constexpr const char* kRegression = "\"regression\"";
 

@@ -1,6 +1,7 @@
 #include "trainer/tasks/tokens/conll.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "base/input_error.h"
@@ -20,6 +21,8 @@ std::string_view without_trailing(std::string_view text, std::string_view charac
 std::string columns_text(std::size_t count) {
   return concat(count, count == 1 ? " column" : " columns");
 }
+
+constexpr std::string_view kLineBlanks = " \t\r\n";
 
 }  // namespace
 
@@ -128,6 +131,32 @@ void ConllReader::check_columns() const {
 
 void ConllReader::fail(const std::string& problem, const std::string& hint) const {
   throw InputError(65, concat(path_, ", line ", line_, ": ", problem), hint);
+}
+
+std::string join_words(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (!text.empty()) text += ' ';
+    for (const char c : word) {
+      if (kLineBlanks.find(c) == std::string_view::npos) {
+        text += c;
+      } else {
+        text += "\u00A0";
+      }
+    }
+  }
+  return text;
+}
+
+std::vector<std::string> split_words(std::string_view text) {
+  std::vector<std::string> words;
+  for (;;) {
+    const std::size_t begin = text.find_first_not_of(kLineBlanks);
+    if (begin == std::string_view::npos) return words;
+    const std::size_t end = std::min(text.find_first_of(kLineBlanks, begin), text.size());
+    words.emplace_back(text.substr(begin, end - begin));
+    text.remove_prefix(end);
+  }
 }
 
 }  // namespace bp::trainer

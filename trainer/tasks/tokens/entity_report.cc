@@ -4,6 +4,11 @@
 #include <cstddef>
 #include <numeric>
 #include <span>
+#include <utility>
+
+#include "base/report/escape.h"
+#include "base/text.h"
+#include "trainer/data/numbers.h"
 
 namespace bp::trainer {
 namespace {
@@ -52,6 +57,24 @@ EntityScore mean_of(const std::vector<EntityScore>& scores, const std::vector<do
   return result;
 }
 
+// Adds the scores of each type, and the averages. `for_people`: with short names and with commas.
+Table with_scores(Table table, const EntityScores& scores, int digits, bool for_people) {
+  constexpr std::size_t kLongestName = 24;
+  const auto add = [&](const std::string& name, const EntityScore& of, Table::Row::Kind kind) {
+    table.add({for_people ? shortened(repaired_utf8(name), kLongestName) : name,
+               fixed(of.precision, digits), fixed(of.recall, digits), fixed(of.f1, digits),
+               for_people ? with_commas(of.support) : std::to_string(of.support)},
+              kind);
+  };
+  for (std::size_t i = 0; i < scores.types.size(); ++i) {
+    add(scores.types[i], scores.scores[i], Table::Row::Kind::body);
+  }
+  add("micro avg", scores.micro, Table::Row::Kind::foot);
+  add("macro avg", scores.macro, Table::Row::Kind::foot);
+  add("weighted avg", scores.weighted, Table::Row::Kind::foot);
+  return table;
+}
+
 }  // namespace
 
 EntityScores entity_scores(const EntityTally& tally) {
@@ -75,6 +98,28 @@ EntityScores entity_scores(const EntityTally& tally) {
   result.accuracy =
       quotient(static_cast<double>(tally.correct_words()), static_cast<double>(tally.words()));
   return result;
+}
+
+std::string entity_report(const EntityScores& scores, int digits) {
+  Table table{.columns = {{.width = static_cast<std::size_t>(digits)}}};
+  for (const char* name : {"precision", "recall", "f1-score", "support"}) {
+    table.columns.push_back({.name = name, .width = 9});
+  }
+  return terminal_text(with_scores(std::move(table), scores, digits, false),
+                       {.gap = 1, .scikit = true});
+}
+
+Section entity_section(const EntityScores& scores, const std::string& split) {
+  return {.title = concat("Entities, ", split, " split"),
+          .note = "An entity is right if its type, its first word and its last word are.",
+          .table = with_scores(table_of({"type", "precision", "recall", "F1", "entities"}), scores,
+                               3, true)};
+}
+
+std::string entities_csv(const EntityScores& scores) {
+  constexpr int kDigits = 6;
+  return csv_text(with_scores(table_of({"type", "precision", "recall", "f1", "support"}), scores,
+                              kDigits, false));
 }
 
 }  // namespace bp::trainer

@@ -1,5 +1,3 @@
-#include "trainer/tasks/tokens/tag_finder.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,12 +10,13 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "trainer/data/numbers.h"
+#include "trainer/data/plan.h"
 #include "trainer/data/source_rows.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/label_config.h"
 #include "trainer/tasks/tokens/conll.h"
 #include "trainer/tasks/tokens/entities.h"
-#include "trainer/tasks/tokens/word_list.h"
+#include "trainer/tasks/tokens/token_options.h"
 
 namespace bp::trainer {
 namespace {
@@ -131,13 +130,12 @@ class TagFinder : public RowFinder {
   }
 
   [[nodiscard]] Finding unknown(const std::string& tag) const {
-    const std::string nearest = nearest_name(tag, names_);
     const std::string& known = plan_.sources.front().name;
     return {.kind = kUnknown,
             .text = concat("tag '", tag, "' is not among those ",
                            options_.known_tags.empty() ? "in " + known : "of the model", ": ",
                            shown_labels(names_)),
-            .hint = nearest.empty() ? kColumnHint : concat("did you mean '", nearest, "'?"),
+            .hint = did_you_mean(tag, names_, kColumnHint),
             .rows = concat("sentence with a tag that ", known, " lacks")};
   }
 

@@ -18,7 +18,7 @@
 #include "base/refuse.h"
 #include "trainer/model/device_of.h"
 #include "trainer/model/onnx_graph.h"
-#include "trainer/tasks/divergence.h"
+#include "trainer/tasks/linear_head.h"
 #include "trainer/tasks/tokens/sentence_windows.h"
 
 namespace bp::trainer {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "trainer/data/sample_schema.h"
+#include "trainer/data/task_data.h"
 #include "trainer/tasks/tokens/conll.h"
 #include "trainer/tasks/tokens/sentence_windows.h"
 
@@ -22,6 +24,14 @@ struct TokenOptions {
   // sentences to train on.
   std::vector<std::string> known_tags = {};
 };
+
+// Finds the tags of the rows to train on, and what is wrong with a sentence. The names are "O" and
+// then the other tags by type: O, B-LOC, I-LOC, B-PER. All arguments must outlive the result.
+[[nodiscard]] std::unique_ptr<RowFinder> make_tag_finder(const Plan& plan,
+                                                         const TokenOptions& options,
+                                                         Findings& found);
+// See TaskData::nothing_to_learn().
+[[nodiscard]] Obstacle no_tags_to_learn(const std::vector<std::string>& names);
 
 // The order of the fields.
 inline constexpr std::size_t kWordsField = 0;

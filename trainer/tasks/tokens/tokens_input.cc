@@ -17,9 +17,7 @@
 #include "trainer/tasks/label_config.h"
 #include "trainer/tasks/task_input.h"
 #include "trainer/tasks/tokens/conll.h"
-#include "trainer/tasks/tokens/tag_finder.h"
 #include "trainer/tasks/tokens/token_options.h"
-#include "trainer/tasks/tokens/word_list.h"
 
 namespace bp::trainer {
 namespace {

@@ -73,7 +73,7 @@ class TokensTask : public Task {
                                                     const BertConfig& config,
                                                     const StoredSplit& scored) const override {
     const std::vector<std::string> tags = label_config_of(config).labels;
-    return std::make_unique<TokenScorer>(tags, map_labels(names, tags, "tag"), scored);
+    return make_token_scorer(tags, map_labels(names, tags, "tag"), scored);
   }
 };
 

@@ -1,5 +1,4 @@
 // The first token type of a pretrained model, for GAP's head "segment".
-#include "trainer/tasks/gap/segment_types.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

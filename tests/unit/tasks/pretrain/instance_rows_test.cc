@@ -16,10 +16,9 @@
 
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
-#include "trainer/data/row_sequence.h"
-#include "trainer/tasks/pretrain/instance_samples.h"
-#include "trainer/tasks/pretrain/packed_instance.h"
-#include "trainer/tasks/pretrain/shard_files.h"
+#include "trainer/data/row_reader.h"
+#include "trainer/tasks/pretrain/instance.h"
+#include "trainer/tasks/pretrain/shard_reader.h"
 #include "trainer/tasks/pretrain/shard_writer.h"
 
 namespace bp::trainer {
@@ -48,18 +47,19 @@ std::string shard(const Scratch& scratch, const std::string& name, std::int32_t 
 }
 
 TEST(PackedInstances, AreUnpackedAsTheyWere) {
-  std::string bytes;
-  pack(instance_of(6), bytes);
-  PackedInstance packed;
-  packed.read(bytes);
-  const Instance& instance = packed.instance();
+  std::vector<std::int32_t> numbers;
+  append_packed(instance_of(6), numbers);
+  std::vector<std::int32_t> read;
+  read_numbers(field_of(numbers), read);
+  const Instance instance = packed_at(read);
   EXPECT_THAT(instance.tokens, testing::ElementsAreArray(kTokens));
   EXPECT_EQ(instance.first, 4);
   EXPECT_EQ(instance.next, NextSentence::random);
   EXPECT_THAT(instance.positions, ElementsAre(1, 4));
   EXPECT_THAT(instance.ids, ElementsAre(9, 5));
-  bytes.pop_back();
-  EXPECT_ANY_THROW(packed.read(bytes));
+  EXPECT_EQ(packed_size(instance), numbers.size());
+  numbers.pop_back();
+  EXPECT_ANY_THROW((void)packed_at(numbers));
 }
 
 class Sink : public SampleSink {
@@ -77,9 +77,9 @@ class Sink : public SampleSink {
 };
 
 TEST(InstanceSamples, HaveTypesTheLabelAndTheMasks) {
-  std::string bytes;
-  pack(instance_of(6), bytes);
-  const std::string_view fields[] = {"a.hdf5, row 1", bytes};
+  std::vector<std::int32_t> numbers;
+  append_packed(instance_of(6), numbers);
+  const std::string_view fields[] = {"a.hdf5, row 1", field_of(numbers)};
   Sink sink;
   InstanceSamples({.next_sentence = true, .masks = true, .max_length = 6}).make(fields, sink);
   EXPECT_EQ(sink.tokens, 6U);
@@ -92,8 +92,9 @@ TEST(InstanceSamples, HaveTypesTheLabelAndTheMasks) {
                      });
   Instance single = instance_of(6);
   single.next = NextSentence::none;
-  pack(single, bytes);
-  const std::string_view one[] = {"a.hdf5, row 2", bytes};
+  numbers.clear();
+  append_packed(single, numbers);
+  const std::string_view one[] = {"a.hdf5, row 2", field_of(numbers)};
   expect_input_error(65, "an instance of one segment, where --next-sentence needs two",
                      "leave out --next-sentence", [&] {
                        InstanceSamples({true, true, 6}).make(one, sink);
@@ -110,12 +111,12 @@ TEST(ShardRowsOfFiles, AreInstancesWithTheirPlaces) {
   RowSequence rows(std::move(open));
   std::vector<std::string> places;
   std::vector<std::int32_t> firsts;
-  PackedInstance packed;
+  std::vector<std::int32_t> packed;
   while (rows.next()) {
     EXPECT_EQ(rows.fields()[0], rows.place());
     places.push_back(rows.place());
-    packed.read(rows.fields()[1]);
-    firsts.push_back(packed.instance().tokens[1]);
+    read_numbers(rows.fields()[1], packed);
+    firsts.push_back(packed_at(packed).tokens[1]);
     EXPECT_EQ(rows.number(), static_cast<std::int64_t>(places.size()));
   }
   EXPECT_THAT(places, ElementsAre("a.hdf5, row 1", "b.h5, row 1"));

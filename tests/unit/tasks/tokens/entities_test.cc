@@ -16,7 +16,6 @@
 #include "tests/support/places.h"
 #include "tests/support/refusal.h"
 #include "trainer/tasks/tokens/entity_report.h"
-#include "trainer/tasks/tokens/entity_tables.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,8 +1,19 @@
-#include "trainer/data/row_sequence.h"
+#include "trainer/data/row_reader.h"
 
+#include <cstring>
 #include <utility>
 
 namespace bp::trainer {
+
+std::string_view field_of(std::span<const std::int32_t> numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes()};
+}
+
+void read_numbers(std::string_view field, std::vector<std::int32_t>& numbers) {
+  numbers.resize(field.size() / sizeof(std::int32_t));
+  if (!numbers.empty())
+    std::memcpy(numbers.data(), field.data(), numbers.size() * sizeof(numbers[0]));
+}
 
 // The first file is opened at once, so that an error about it comes early.
 RowSequence::RowSequence(std::vector<Open> files, std::int64_t limit)

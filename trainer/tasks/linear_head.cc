@@ -1,0 +1,35 @@
+#include "trainer/tasks/linear_head.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/log_softmax.h>
+
+#include "trainer/model/onnx_encoder.h"
+
+namespace bp::trainer {
+
+LinearHead::LinearHead(const Options& options, const BertConfig& config, Parameters& parameters)
+    : dropout_(options.dropout.value_or(config.hidden_dropout)),
+      classifier_(parameters.linear("classifier", options.outputs, config.hidden)) {}
+
+at::Tensor LinearHead::forward(const Encoder& encoder,
+                               const Pass& pass,
+                               const at::Tensor& states,
+                               const Batch& /*batch*/) const {
+  const at::Tensor pooled = pass.seen("pooler", encoder.pool(pass, states));
+  const at::Tensor x = drop(pass.first_layout, pooled, pass.dropout(dropout_, kHeadSite));
+  return pass.seen("classifier", at::linear(x, classifier_.weight.master, classifier_.bias));
+}
+
+void LinearHead::add_to(OnnxGraph& graph, const std::string& states) const {
+  const OnnxGraph::Value logits = graph.linear(add_pooler(graph, states), "classifier");
+  graph.output(logits, "logits", OnnxGraph::Type::f32, {"batch", classifier_.bias.size(0)});
+}
+
+at::Tensor row_divergences(const at::Tensor& logits, const at::Tensor& others) {
+  const at::Tensor log_p = at::log_softmax(logits, 1);
+  return (log_p.exp() * (log_p - at::log_softmax(others, 1))).sum(1);
+}
+
+}  // namespace bp::trainer

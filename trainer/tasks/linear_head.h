@@ -1,0 +1,38 @@
+// What heads of a linear layer share.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "trainer/model/head.h"
+
+namespace bp::trainer {
+
+// Dropout and a linear layer over the pooler's output, as in transformers'
+// BertForSequenceClassification. The outputs are [rows, outputs].
+class LinearHead : public Head {
+ public:
+  struct Options {
+    std::int64_t outputs = 1;
+    std::optional<double> dropout = {};  // nothing: the encoder's
+  };
+  LinearHead(const Options& options, const BertConfig& config, Parameters& parameters);
+
+  [[nodiscard]] States reads() const override { return States::first_tokens; }
+  [[nodiscard]] at::Tensor forward(const Encoder& encoder,
+                                   const Pass& pass,
+                                   const at::Tensor& states,
+                                   const Batch& batch) const override;
+  void add_to(OnnxGraph& graph, const std::string& states) const override;
+
+ private:
+  double dropout_;
+  Linear classifier_;
+};
+
+// Returns the Kullback-Leibler divergence KL(softmax(logits) || softmax(others)) of each row, for
+// Head::divergence(): [rows]. Both are [rows, classes].
+[[nodiscard]] at::Tensor row_divergences(const at::Tensor& logits, const at::Tensor& others);
+
+}  // namespace bp::trainer
