@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <span>
 
 #include <c10/core/impl/VirtualGuardImpl.h>

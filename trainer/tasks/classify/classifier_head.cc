@@ -7,6 +7,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "bp/error.h"
