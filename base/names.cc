@@ -1,4 +1,7 @@
 // The names of the public enumerators.
+#include <array>
+#include <cstddef>
+
 #include "bp/device.h"
 #include "bp/error.h"
 #include "bp/types.h"
@@ -44,23 +47,12 @@ std::string_view name_of(ReduceOp op) {
 }
 
 std::string_view name_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::invalid_argument:
-      return "invalid_argument";
-    case ErrorCode::mismatch:
-      return "mismatch";
-    case ErrorCode::timeout:
-      return "timeout";
-    case ErrorCode::peer_lost:
-      return "peer_lost";
-    case ErrorCode::io:
-      return "io";
-    case ErrorCode::aborted:
-      return "aborted";
-    case ErrorCode::unavailable:
-      return "unavailable";
-  }
-  return "unknown error";
+  constexpr std::array<std::string_view, 7> kNames = {
+      // in the order of ErrorCode
+      "invalid_argument", "mismatch", "timeout", "peer_lost", "io", "aborted", "unavailable"};
+  static_assert(kNames.size() == static_cast<std::size_t>(ErrorCode::unavailable) + 1);
+  const auto index = static_cast<std::size_t>(code);
+  return index < kNames.size() ? kNames[index] : "unknown error";
 }
 
 }  // namespace bp

@@ -1,6 +1,7 @@
 #include "comm/backend/operation.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 
@@ -57,35 +58,14 @@ std::string tag_text(int tag) {
 }  // namespace
 
 std::string_view name_of(Operation::Kind kind) {
-  switch (kind) {
-    case Operation::Kind::all_reduce:
-      return "all_reduce";
-    case Operation::Kind::broadcast:
-      return "broadcast";
-    case Operation::Kind::reduce_scatter:
-      return "reduce_scatter";
-    case Operation::Kind::all_gather:
-      return "all_gather";
-    case Operation::Kind::barrier:
-      return "barrier";
-    case Operation::Kind::reduce:
-      return "reduce";
-    case Operation::Kind::gather:
-      return "gather";
-    case Operation::Kind::scatter:
-      return "scatter";
-    case Operation::Kind::all_to_all:
-      return "all_to_all";
-    case Operation::Kind::all_to_all_v:
-      return "all_to_all_v";
-    case Operation::Kind::message:
-      return "message";
-    case Operation::Kind::all_reduce_grouped:
-      return "all_reduce_grouped";
-    case Operation::Kind::join:
-      return "join";
-  }
-  return "unknown collective";
+  constexpr std::array<std::string_view, 13> kNames = {
+      // in the order of Kind
+      "all_reduce", "broadcast", "reduce_scatter", "all_gather",   "barrier", "reduce",
+      "gather",     "scatter",   "all_to_all",     "all_to_all_v", "message", "all_reduce_grouped",
+      "join"};
+  static_assert(kNames.size() == static_cast<std::size_t>(Operation::Kind::join) + 1);
+  const auto index = static_cast<std::size_t>(kind);
+  return index < kNames.size() ? kNames[index] : "unknown collective";
 }
 
 std::size_t Operation::bytes() const {

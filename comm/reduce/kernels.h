@@ -3,6 +3,7 @@
 // of c64 is two lanes of f32.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,31 +21,21 @@ struct Kernel {
 
 // Returns the kernel for the arithmetic of `type`: sums, products, minima, quotients and factors.
 [[nodiscard]] constexpr Kernel kernel_of(DataType type) {
-  switch (type) {
-    case DataType::u8:
-      return {Lane::u8};
-    case DataType::i8:
-      return {Lane::i8};
-    case DataType::i32:
-      return {Lane::i32};
-    case DataType::i64:
-      return {Lane::i64};
-    case DataType::f16:
-      return {Lane::f16};
-    case DataType::bf16:
-      return {Lane::bf16};
-    case DataType::f32:
-      return {Lane::f32};
-    case DataType::f64:
-      return {Lane::f64};
-    case DataType::u16:
-      return {Lane::u16};
-    case DataType::boolean:
-      return {Lane::u8};
-    case DataType::c64:
-      return {Lane::f32, 2};  // sums, quotients and real factors treat both parts alike
-  }
-  return {};
+  constexpr std::array<Kernel, kDataTypes.size()> kKernels = {{
+      {Lane::u8},  // by the numbers of the types
+      {Lane::i8},
+      {Lane::i32},
+      {Lane::i64},
+      {Lane::f16},
+      {Lane::bf16},
+      {Lane::f32},
+      {Lane::f64},
+      {Lane::u16},
+      {Lane::u8},      // bool
+      {Lane::f32, 2},  // c64: sums, quotients and real factors treat both parts alike
+  }};
+  const auto number = static_cast<std::size_t>(type);
+  return number < kKernels.size() ? kKernels[number] : Kernel{};
 }
 
 // Returns the kernel for a pair that can_reduce() allows.
