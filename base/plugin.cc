@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "bp/error.h"
 
 namespace bp {
 namespace {
@@ -61,6 +62,36 @@ OpenedPlugin open_plugin(const std::string& path, const char* entry) {
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return {nullptr, ::dlerror()};
   return {::dlsym(handle, entry)};
+}
+
+SystemLibrary::SystemLibrary(const char* what,
+                             const char* variable,
+                             std::initializer_list<const char*> names,
+                             const char* hint)
+    : hint_(hint) {
+  if (const char* const asked = std::getenv(variable); asked != nullptr && *asked != '\0') {
+    path_ = asked;
+    handle_ = ::dlopen(asked, RTLD_NOW | RTLD_LOCAL);
+    if (handle_ != nullptr) return;
+    throw Error(ErrorCode::unavailable,
+                concat(variable, " names no library that loads: ", ::dlerror()));
+  }
+  std::string tried;
+  for (const int loaded : {RTLD_NOLOAD, 0}) {
+    tried.clear();
+    for (const char* const name : names) {
+      path_ = name;
+      handle_ = ::dlopen(name, RTLD_NOW | RTLD_LOCAL | loaded);
+      if (handle_ != nullptr) return;
+      tried += concat(tried.empty() ? "" : ", ", name);
+    }
+  }
+  throw Error(ErrorCode::unavailable, concat(what, " is not found (", tried, ")", hint));
+}
+
+void* SystemLibrary::address_of(const char* name) const {
+  if (void* const found = ::dlsym(handle_, name)) return found;
+  throw Error(ErrorCode::unavailable, concat(path_, " has no ", name, hint_));
 }
 
 }  // namespace bp

@@ -1,6 +1,8 @@
-// Finds bp's plugins: shared libraries that a program opens only if it needs them.
+// Shared libraries that a program opens only if it needs them: bp's plugins, and others of the
+// system.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 
 namespace bp {
@@ -24,5 +26,32 @@ struct OpenedPlugin {
 // Opens a plugin and finds the function by which it gives its table of functions. The library is
 // never closed, because a device may still run its code.
 [[nodiscard]] OpenedPlugin open_plugin(const std::string& path, const char* entry);
+
+// A library of the system. It is never closed, because threads of its own may run until the process
+// ends.
+class SystemLibrary {
+ public:
+  // Opens the library that `variable` names. If that is not set, opens the first of `names` that
+  // the program has loaded already, or else that the system finds. Throws `unavailable`, with
+  // `hint`, if there is none. `what`: "NCCL".
+  SystemLibrary(const char* what,
+                const char* variable,
+                std::initializer_list<const char*> names,
+                const char* hint);
+
+  [[nodiscard]] const std::string& path() const { return path_; }  // or its name
+  // Throws `unavailable` if the library lacks the function.
+  template <class Function>
+  void find(const char* name, Function*& function) const {
+    function = reinterpret_cast<Function*>(address_of(name));
+  }
+
+ private:
+  [[nodiscard]] void* address_of(const char* name) const;
+
+  void* handle_ = nullptr;
+  std::string path_;
+  const char* hint_;
+};
 
 }  // namespace bp

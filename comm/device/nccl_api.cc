@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "base/plugin.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/device/cuda_runtime.h"
@@ -15,70 +16,42 @@ constexpr const char* kLibrary = "libnccl.so.2";
 constexpr const char* kWayOut =
     "; install NCCL 2.19 or newer, or name its libnccl.so.2 in BP_NCCL; or use the backend auto";
 
-struct OpenedNccl {
-  void* handle = nullptr;
-  std::string path = {};
-};
-
-// Libraries are never closed, because threads of theirs may run until the process ends.
-OpenedNccl open_nccl() {
-  const char* const asked = std::getenv("BP_NCCL");
-  if (asked != nullptr && *asked != '\0') {
-    if (void* const handle = ::dlopen(asked, RTLD_NOW | RTLD_LOCAL)) return {handle, asked};
-    throw Error(ErrorCode::unavailable,
-                concat("BP_NCCL names no library that loads: ", ::dlerror()));
-  }
-  for (const int loaded : {RTLD_NOLOAD, 0}) {
-    if (void* const handle = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | loaded)) {
-      return {handle, kLibrary};
-    }
-  }
-  throw Error(ErrorCode::unavailable, concat("NCCL is not found (", kLibrary, ")", kWayOut));
-}
-
-template <class Function>
-void find_in_nccl(const OpenedNccl& library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(::dlsym(library.handle, name));
-  if (function != nullptr) return;
-  throw Error(ErrorCode::unavailable, concat(library.path, " has no ", name, kWayOut));
-}
-
 // All of them, or none.
-void find_buffer_functions(const OpenedNccl& library, NcclApi& api) try {
-  find_in_nccl(library, "ncclMemFree", api.free);
-  find_in_nccl(library, "ncclCommRegister", api.add_buffer);
-  find_in_nccl(library, "ncclCommDeregister", api.remove_buffer);
-  find_in_nccl(library, "ncclMemAlloc", api.allocate);
+void find_buffer_functions(const SystemLibrary& library, NcclApi& api) try {
+  library.find("ncclMemFree", api.free);
+  library.find("ncclCommRegister", api.add_buffer);
+  library.find("ncclCommDeregister", api.remove_buffer);
+  library.find("ncclMemAlloc", api.allocate);
 } catch (const Error&) {
   api.allocate = nullptr;
 }
 
 NcclApi load_nccl() {
-  const OpenedNccl library = open_nccl();
+  const SystemLibrary library("NCCL", "BP_NCCL", {kLibrary}, kWayOut);
   NcclApi api;
-  api.path = library.path;
-  find_in_nccl(library, "ncclGetVersion", api.version);
+  api.path = library.path();
+  library.find("ncclGetVersion", api.version);
   const NcclApi::Code code = api.version(&api.number);
   if (code != NcclApi::kSuccess || api.number < NcclApi::kOldestVersion) {
     throw Error(
         ErrorCode::unavailable,
-        concat(library.path, " is NCCL ", nccl_version_text(api.number), ", too old", kWayOut));
+        concat(library.path(), " is NCCL ", nccl_version_text(api.number), ", too old", kWayOut));
   }
-  find_in_nccl(library, "ncclGetUniqueId", api.unique_id);
-  find_in_nccl(library, "ncclCommInitRankConfig", api.init);
-  find_in_nccl(library, "ncclCommFinalize", api.finalize);
-  find_in_nccl(library, "ncclCommDestroy", api.destroy);
-  find_in_nccl(library, "ncclCommAbort", api.abort);
-  find_in_nccl(library, "ncclRedOpCreatePreMulSum", api.create_scaled_sum);
-  find_in_nccl(library, "ncclRedOpDestroy", api.destroy_reduction);
-  find_in_nccl(library, "ncclCommGetAsyncError", api.async_error);
-  find_in_nccl(library, "ncclGetErrorString", api.text_of_error);
-  find_in_nccl(library, "ncclGetLastError", api.last_error);
-  find_in_nccl(library, "ncclAllReduce", api.all_reduce);
-  find_in_nccl(library, "ncclBroadcast", api.broadcast);
-  find_in_nccl(library, "ncclReduce", api.reduce);
-  find_in_nccl(library, "ncclAllGather", api.all_gather);
-  find_in_nccl(library, "ncclReduceScatter", api.reduce_scatter);
+  library.find("ncclGetUniqueId", api.unique_id);
+  library.find("ncclCommInitRankConfig", api.init);
+  library.find("ncclCommFinalize", api.finalize);
+  library.find("ncclCommDestroy", api.destroy);
+  library.find("ncclCommAbort", api.abort);
+  library.find("ncclRedOpCreatePreMulSum", api.create_scaled_sum);
+  library.find("ncclRedOpDestroy", api.destroy_reduction);
+  library.find("ncclCommGetAsyncError", api.async_error);
+  library.find("ncclGetErrorString", api.text_of_error);
+  library.find("ncclGetLastError", api.last_error);
+  library.find("ncclAllReduce", api.all_reduce);
+  library.find("ncclBroadcast", api.broadcast);
+  library.find("ncclReduce", api.reduce);
+  library.find("ncclAllGather", api.all_gather);
+  library.find("ncclReduceScatter", api.reduce_scatter);
   find_buffer_functions(library, api);
   return api;
 }
