@@ -73,7 +73,33 @@ class PeerSetup {
   PeerSetup(const PeerSetup&) = delete;
   PeerSetup& operator=(const PeerSetup&) = delete;
 
-  std::vector<Fd> run();
+  std::vector<Fd> run() {
+    try {
+      start_connecting_to_lower_ranks();
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::timeout) throw_missing();
+      throw;
+    }
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, deadline_.at(),
+                        [this] { return complete() || trouble_ || job_failure_; });
+    if (!complete() && trouble_) {
+      changed_.wait_until(lock, Deadline(kNewsOfFailure).at(),
+                          [this] { return job_failure_.has_value(); });
+    }
+    if (job_failure_) {
+      throw Error(ErrorCode::aborted,
+                  concat("rank ", group_.rank, " stopped waiting to ", group_.purpose, " ",
+                         group_.with, " the others: the job has failed: ", job_failure_->text));
+    }
+    over_ = true;
+    all_connected_ = complete();
+    if (all_connected_) return std::move(all_);
+    const auto trouble = trouble_;
+    lock.unlock();
+    if (trouble) throw_trouble(*trouble);
+    throw_missing();
+  }
 
  private:
   struct Trouble {
@@ -82,15 +108,88 @@ class PeerSetup {
   };
   [[nodiscard]] int above() const { return group_.first + group_.count - 1 - group_.rank; }
   Fd& connection_to(int rank) { return all_[static_cast<std::size_t>(rank - group_.first)]; }
-  void serve() noexcept;
-  void start_connecting_to_lower_ranks();
-  void connect_to(int rank, const Endpoint& where);
-  void take(int rank, Fd connection);
-  void fail(int rank, const std::string& why);
-  [[nodiscard]] bool complete() const;
-  void stop_thread();
-  [[noreturn]] void throw_trouble(const Trouble& trouble) const;
-  [[noreturn]] void throw_missing();
+
+  void serve() noexcept {
+    try {
+      const auto busy = asio::make_work_guard(io_);
+      io_.run();
+    } catch (const std::exception& error) {  // probably no memory is left
+      fail(-1, error.what());
+    }
+  }
+
+  void start_connecting_to_lower_ranks() {
+    const auto key_of = [this](int rank) { return concat(group_.keys, rank); };
+    store_.set(key_of(group_.rank), address_);
+    for (int lower = group_.first; lower < group_.rank; ++lower) {
+      const auto where = Endpoint::decode(store_.get(key_of(lower), deadline_.left()));
+      if (!where) throw_trouble({lower, "it published an address of another form"});
+      asio::post(io_, [this, lower, where] { connect_to(lower, *where); });
+    }
+  }
+
+  void connect_to(int rank, const Endpoint& where) {
+    auto connector = std::make_shared<PeerConnector>(
+        io_, group_.rank, group_.key, where,
+        PeerConnector::Owner{
+            .on_connected = [this, rank](Fd connection) { take(rank, std::move(connection)); },
+            .on_failure = [this, rank](const std::string& why) { fail(rank, why); }});
+    connectors_[rank] = connector;
+    connector->start();
+  }
+
+  void take(int rank, Fd connection) {
+    const std::lock_guard lock(mutex_);
+    if (over_) return;
+    connection_to(rank) = std::move(connection);
+    if (complete()) changed_.notify_all();
+  }
+
+  void fail(int rank, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    if (!trouble_) trouble_ = {rank, why};
+    changed_.notify_all();
+  }
+
+  [[nodiscard]] bool complete() const {
+    return std::ranges::count_if(all_, [](const Fd& fd) { return static_cast<bool>(fd); }) ==
+           group_.count - 1;
+  }
+
+  void stop_thread() {
+    io_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  [[noreturn]] void throw_trouble(const Trouble& trouble) const {
+    const bool no_descriptor =
+        trouble.why == error_text(EMFILE) || trouble.why == error_text(ENFILE);
+    const std::string hint = no_descriptor ? "; raise the limit (ulimit -n)" : group_.hint;
+    if (trouble.rank < 0) {
+      throw Error(ErrorCode::io, concat("rank ", group_.rank, " cannot accept other ranks at ",
+                                        name_, ": ", trouble.why, hint));
+    }
+    throw Error(ErrorCode::io,
+                concat("rank ", group_.rank, " cannot ", group_.purpose, " ", group_.with, " rank ",
+                       trouble.rank, ": ", trouble.why, hint));
+  }
+
+  [[noreturn]] void throw_missing() {
+    stop_thread();
+    std::vector<int> missing;
+    std::string why;
+    for (int rank = group_.first; rank < group_.first + group_.count; ++rank) {
+      if (rank == group_.rank || connection_to(rank)) continue;
+      missing.push_back(rank);
+      const auto connector = connectors_.find(rank);
+      if (connector != connectors_.end() && why.empty()) why = connector->second->trouble();
+    }
+    if (!why.empty()) why.insert(0, ": ");
+    if (!local_) why = concat(" at ", name_, why, group_.hint);
+    throw Error(ErrorCode::timeout,
+                concat("rank ", group_.rank, " waited ", group_.timeout.count(), " ms for ",
+                       ranks_text(missing), " to ", group_.purpose, why));
+  }
 
   const PeerGroup& group_;
   const Deadline deadline_;
@@ -112,114 +211,6 @@ class PeerSetup {
   std::map<int, std::shared_ptr<PeerConnector>> connectors_;  // thread_ uses it until it is joined
   std::thread thread_;
 };
-
-void PeerSetup::serve() noexcept {
-  try {
-    const auto busy = asio::make_work_guard(io_);
-    io_.run();
-  } catch (const std::exception& error) {  // probably no memory is left
-    fail(-1, error.what());
-  }
-}
-
-std::vector<Fd> PeerSetup::run() {
-  try {
-    start_connecting_to_lower_ranks();
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::timeout) throw_missing();
-    throw;
-  }
-  std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, deadline_.at(),
-                      [this] { return complete() || trouble_ || job_failure_; });
-  if (!complete() && trouble_) {
-    changed_.wait_until(lock, Deadline(kNewsOfFailure).at(),
-                        [this] { return job_failure_.has_value(); });
-  }
-  if (job_failure_) {
-    throw Error(ErrorCode::aborted,
-                concat("rank ", group_.rank, " stopped waiting to ", group_.purpose, " ",
-                       group_.with, " the others: the job has failed: ", job_failure_->text));
-  }
-  over_ = true;
-  all_connected_ = complete();
-  if (all_connected_) return std::move(all_);
-  const auto trouble = trouble_;
-  lock.unlock();
-  if (trouble) throw_trouble(*trouble);
-  throw_missing();
-}
-
-void PeerSetup::start_connecting_to_lower_ranks() {
-  const auto key_of = [this](int rank) { return concat(group_.keys, rank); };
-  store_.set(key_of(group_.rank), address_);
-  for (int lower = group_.first; lower < group_.rank; ++lower) {
-    const auto where = Endpoint::decode(store_.get(key_of(lower), deadline_.left()));
-    if (!where) throw_trouble({lower, "it published an address of another form"});
-    asio::post(io_, [this, lower, where] { connect_to(lower, *where); });
-  }
-}
-
-void PeerSetup::connect_to(int rank, const Endpoint& where) {
-  auto connector = std::make_shared<PeerConnector>(
-      io_, group_.rank, group_.key, where,
-      PeerConnector::Owner{
-          .on_connected = [this, rank](Fd connection) { take(rank, std::move(connection)); },
-          .on_failure = [this, rank](const std::string& why) { fail(rank, why); }});
-  connectors_[rank] = connector;
-  connector->start();
-}
-
-void PeerSetup::take(int rank, Fd connection) {
-  const std::lock_guard lock(mutex_);
-  if (over_) return;
-  connection_to(rank) = std::move(connection);
-  if (complete()) changed_.notify_all();
-}
-
-void PeerSetup::fail(int rank, const std::string& why) {
-  const std::lock_guard lock(mutex_);
-  if (!trouble_) trouble_ = {rank, why};
-  changed_.notify_all();
-}
-
-bool PeerSetup::complete() const {
-  return std::ranges::count_if(all_, [](const Fd& fd) { return static_cast<bool>(fd); }) ==
-         group_.count - 1;
-}
-
-void PeerSetup::throw_trouble(const Trouble& trouble) const {
-  const bool no_descriptor = trouble.why == error_text(EMFILE) || trouble.why == error_text(ENFILE);
-  const std::string hint = no_descriptor ? "; raise the limit (ulimit -n)" : group_.hint;
-  if (trouble.rank < 0) {
-    throw Error(ErrorCode::io, concat("rank ", group_.rank, " cannot accept other ranks at ", name_,
-                                      ": ", trouble.why, hint));
-  }
-  throw Error(ErrorCode::io, concat("rank ", group_.rank, " cannot ", group_.purpose, " ",
-                                    group_.with, " rank ", trouble.rank, ": ", trouble.why, hint));
-}
-
-void PeerSetup::stop_thread() {
-  io_.stop();
-  if (thread_.joinable()) thread_.join();
-}
-
-void PeerSetup::throw_missing() {
-  stop_thread();
-  std::vector<int> missing;
-  std::string why;
-  for (int rank = group_.first; rank < group_.first + group_.count; ++rank) {
-    if (rank == group_.rank || connection_to(rank)) continue;
-    missing.push_back(rank);
-    const auto connector = connectors_.find(rank);
-    if (connector != connectors_.end() && why.empty()) why = connector->second->trouble();
-  }
-  if (!why.empty()) why.insert(0, ": ");
-  if (!local_) why = concat(" at ", name_, why, group_.hint);
-  throw Error(ErrorCode::timeout,
-              concat("rank ", group_.rank, " waited ", group_.timeout.count(), " ms for ",
-                     ranks_text(missing), " to ", group_.purpose, why));
-}
 
 std::string text_of(const std::system_error& error) {
   const int number = error.code().value();

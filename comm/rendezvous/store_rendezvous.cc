@@ -1,5 +1,8 @@
 #include "comm/rendezvous/store_rendezvous.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include "base/hex.h"
 #include "base/job_key.h"
 #include "base/text.h"
@@ -69,6 +72,27 @@ std::unique_ptr<StoreRendezvous> choose_rendezvous(const EngineRank& rank,
              "one of these: BP_SHARED_FOLDER, a folder that all hosts share; "
              "BP_JOB_KEY_FILE, a secret file that is on all hosts, with MASTER_ADDR and "
              "MASTER_PORT on the host of rank 0; srun --mpi=pmi2; torchrun; or bprun"));
+}
+
+FoundStore find_store(StoreRendezvous& rendezvous,
+                      const std::string& job,
+                      const Deadline& deadline) {
+  using std::chrono::milliseconds;
+  // Grows, because a busy host may take longer to answer.
+  for (milliseconds patience{200};; patience *= 2) {
+    FoundStore found{rendezvous.look_up(deadline), nullptr};
+    const bool stale = rendezvous.may_be_stale();
+    const milliseconds left = std::chrono::duration_cast<milliseconds>(deadline.left());
+    try {
+      found.store = connect_store({.address = found.endpoint.store,
+                                   .job = job,
+                                   .key = found.endpoint.key,
+                                   .connect_timeout = stale ? std::min(patience, left) : left});
+      return found;
+    } catch (const Error&) {
+      if (!stale || deadline.passed()) throw;
+    }
+  }
 }
 
 }  // namespace bp

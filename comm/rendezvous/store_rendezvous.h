@@ -11,6 +11,7 @@
 
 #include "base/deadline.h"
 #include "bp/environment.h"
+#include "bp/store.h"
 #include "comm/topology/engine.h"
 
 namespace bp {
@@ -53,5 +54,18 @@ class StoreRendezvous {
 // if there is none.
 [[nodiscard]] std::unique_ptr<StoreRendezvous> choose_rendezvous(const EngineRank& rank,
                                                                  const Variables& variables);
+
+// Finds the job's store by what rank 0 has published.
+struct FoundStore {
+  StoreEndpoint endpoint;
+  std::unique_ptr<Store> store;
+};
+
+// Looks the endpoint up and connects as an observer, which may disconnect without a failure of the
+// job. Where a dead rank 0 may have left the endpoint, it tries each one for a short time and then
+// looks again. Throws what look_up() and connect_store() throw.
+[[nodiscard]] FoundStore find_store(StoreRendezvous& rendezvous,
+                                    const std::string& job,
+                                    const Deadline& deadline);
 
 }  // namespace bp

@@ -11,11 +11,22 @@
 #include <utility>
 
 #include "base/usable_cores.h"
-#include "comm/shared/core.h"
 #include "comm/transport/transport.h"
 
 namespace bp {
 namespace {
+
+// Makes the scheduler move the calling thread to another core that it may use, if there is one.
+void leave_core() {
+  cpu_set_t usable;
+  if (::sched_getaffinity(0, sizeof(usable), &usable) != 0) return;
+  cpu_set_t others = usable;
+  CPU_CLR(static_cast<unsigned>(::sched_getcpu()), &others);
+  if (CPU_COUNT(&others) == 0) return;
+  if (::sched_setaffinity(0, sizeof(others), &others) == 0) {
+    ::sched_setaffinity(0, sizeof(usable), &usable);  // it may come back when it likes
+  }
+}
 
 // std::atomic::wait() does not wake other processes, so these make the system call. A wait may
 // return early, without a reason.

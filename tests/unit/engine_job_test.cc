@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/store.h"
-#include "comm/rendezvous/find_store.h"
+#include "comm/rendezvous/store_rendezvous.h"
 #include "tests/support/scratch.h"
 
 namespace bp {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bp/error.h"
-#include "comm/shared/channel_pool.h"
+#include "comm/shared/host.h"
 
 namespace bp {
 namespace {
