@@ -2,13 +2,20 @@
 // Include it only in .cc files, because it includes a large header.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "base/options/option_set.h"
 
 namespace bp {
+
+// Returns `help` with every line that is wider than `columns` broken at a blank, or after a comma
+// in a long list of choices. The rest is indented as the option's description is (the text after
+// two or more blanks), or as the line itself if it has no option.
+[[nodiscard]] std::string wrap_help(std::string_view help, std::size_t columns = 80);
 
 // Returns what --help=json has of a command; docs/options.md has the layout.
 [[nodiscard]] nlohmann::ordered_json to_json(const OptionSet& set);

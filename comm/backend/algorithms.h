@@ -14,9 +14,27 @@
 #include "comm/backend/algorithm.h"
 #include "comm/backend/collective_call.h"
 #include "comm/schedule/dissemination.h"
+#include "comm/schedule/folding.h"
 #include "comm/schedule/segments.h"
 
 namespace bp {
+
+// Parts of the vector of a collective, and what becomes of a part that was received.
+[[nodiscard]] inline View part_of(const View& whole, const Block& block) {
+  return {whole.data + block.offset * size_of(whole.type), block.count, whole.type};
+}
+[[nodiscard]] inline std::span<std::byte> bytes_of(const View& view) {
+  return {view.data, view.bytes()};
+}
+
+// Reduces `data.count` elements at `received` into `data`, in the operand order that `how` gives.
+// Does nothing for `none` and for `replace`, whose elements were received straight into `data`.
+void apply_received(ReceiveAction how, const View& data, ReduceOp op, const std::byte* received);
+
+// Returns the block of rank r in a vector of blocks with these counts.
+[[nodiscard]] Block gathered_block(std::span<const std::size_t> counts, int r);
+// Returns the counts of the blocks that block_of() cuts.
+[[nodiscard]] std::vector<std::size_t> even_counts(std::size_t count, int ranks);
 
 // Runs one of the algorithms below. `algorithm` must not be automatic or hierarchical.
 void all_reduce_by(
@@ -36,11 +54,6 @@ void ring_all_gather(CollectiveCall& call,
                      View data,
                      std::span<const std::size_t> counts,
                      const SegmentLimits& limits);
-// Returns the block of rank r in a vector of blocks with these counts.
-[[nodiscard]] Block gathered_block(std::span<const std::size_t> counts, int r);
-// Returns the counts of the blocks that block_of() cuts.
-[[nodiscard]] std::vector<std::size_t> even_counts(std::size_t count, int ranks);
-
 // comm/schedule/recursive_doubling.h. For any number of bytes; best for few.
 void doubling_all_reduce(CollectiveCall& call, View data, ReduceOp op);
 

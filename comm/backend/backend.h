@@ -3,10 +3,14 @@
 // Threads: one at a time.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "base/check.h"
 #include "bp/device.h"
 #include "comm/backend/collective_call.h"
 #include "comm/backend/operation.h"
@@ -69,6 +73,40 @@ class Backend {
   // Ends operations that still run on devices, and what would wait for other ranks, because the
   // communicator has failed.
   virtual void abandon() {}
+};
+
+// The backends of a communicator: at most one for each kind of device.
+class BackendSet {
+ public:
+  // `backend` carries out the collectives on every kind of device that it serves. No other backend
+  // of the set may serve one of them.
+  void add(std::unique_ptr<Backend> backend) {
+    for (const Device::Kind kind : kDeviceKinds) {
+      if (!backend->serves(kind)) continue;
+      Backend*& place = by_kind_[static_cast<std::size_t>(kind)];
+      BP_CHECK(place == nullptr, "two backends of a communicator serve one kind of device");
+      place = backend.get();
+    }
+    backends_.push_back(std::move(backend));
+  }
+
+  // Null for a kind that no backend serves.
+  [[nodiscard]] Backend* find(Device::Kind kind) const {
+    return by_kind_[static_cast<std::size_t>(kind)];
+  }
+  // The backend for memory that find() has been asked about.
+  [[nodiscard]] Backend& on(const Device& device) const { return *find(device.kind); }
+  // The backend of host memory, which every communicator has.
+  [[nodiscard]] Backend& host() const { return *find(Device::Kind::host); }
+
+  // Calls Backend::abandon() of each.
+  void abandon() const {
+    for (const auto& backend : backends_) backend->abandon();
+  }
+
+ private:
+  std::vector<std::unique_ptr<Backend>> backends_;
+  std::array<Backend*, kDeviceKinds.size()> by_kind_ = {};
 };
 
 }  // namespace bp

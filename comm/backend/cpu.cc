@@ -40,37 +40,12 @@ SelectionKey key_of_leaders(const CpuSetup& setup) {
 
 }  // namespace
 
-void all_reduce_by(Algorithm algorithm,
-                   CollectiveCall& call,
-                   View data,
-                   ReduceOp op,
-                   const SegmentLimits& limits) {
-  switch (algorithm) {
-    case Algorithm::ring:
-      return ring_all_reduce(call, data, op, limits);
-    case Algorithm::recursive_doubling:
-      return doubling_all_reduce(call, data, op);
-    case Algorithm::halving_doubling:
-      return halving_all_reduce(call, data, op, limits);
-    case Algorithm::tree:
-      return tree_all_reduce(call, data, op, limits);
-    case Algorithm::double_tree:
-      return double_tree_all_reduce(call, data, op, limits);
-    case Algorithm::automatic:
-    case Algorithm::hierarchical:
-      break;
-  }
-  BP_CHECK(false, "this algorithm is made of others");
-}
-
 CpuBackend::CpuBackend(CpuSetup setup, std::unique_ptr<SharedBackend> inside)
     : setup_(std::move(setup)),
       name_(name_with_memory(setup_)),
       selection_(key_of(setup_), setup_.measured),
-      hierarchical_(setup_.local_sizes,
-                    std::move(inside),
-                    setup_.limits,
-                    Selection(key_of_leaders(setup_), setup_.measured)) {}
+      between_hosts_(key_of_leaders(setup_), setup_.measured),
+      inside_(std::move(inside)) {}
 
 Algorithm CpuBackend::all_reduce_algorithm(std::size_t bytes) const {
   return setup_.algorithm == Algorithm::automatic ? selection_.all_reduce(bytes) : setup_.algorithm;
@@ -109,7 +84,7 @@ void CpuBackend::run(const Operation& operation, CollectiveCall& call) {
       const Algorithm algorithm = all_reduce_algorithm(output.bytes());
       call.use(name_of(algorithm));
       if (algorithm == Algorithm::hierarchical) {
-        hierarchical_.all_reduce(call, output, operation.reduce);
+        hierarchical_all_reduce(call, output, operation.reduce);
       } else {
         all_reduce_by(algorithm, call, output, operation.reduce, setup_.limits);
       }

@@ -10,8 +10,8 @@
 
 #include "comm/backend/algorithm.h"
 #include "comm/backend/backend.h"
-#include "comm/backend/hierarchical.h"
 #include "comm/backend/selection.h"
+#include "comm/backend/shared.h"
 #include "comm/schedule/segments.h"
 
 namespace bp {
@@ -43,11 +43,13 @@ class CpuBackend : public Backend {
 
  private:
   [[nodiscard]] Algorithm all_reduce_algorithm(std::size_t bytes) const;
+  void hierarchical_all_reduce(CollectiveCall& call, View data, ReduceOp op);
 
   const CpuSetup setup_;
   const std::string name_;
   const Selection selection_;
-  Hierarchical hierarchical_;
+  const Selection between_hosts_;  // of each of which one rank takes part
+  const std::unique_ptr<SharedBackend> inside_;
 };
 
 }  // namespace bp

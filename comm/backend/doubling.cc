@@ -1,5 +1,4 @@
 #include "comm/backend/algorithms.h"
-#include "comm/backend/parts.h"
 #include "comm/reduce/reduce.h"
 #include "comm/schedule/recursive_doubling.h"
 

@@ -1,8 +1,13 @@
-#include "comm/backend/gloo_native.h"
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "comm/backend/algorithms.h"
-#include "comm/backend/exchange.h"
+#include "comm/backend/backends.h"
 #include "comm/reduce/reduce.h"
 
 namespace bp {
@@ -43,45 +48,83 @@ void check_reduce_scatter(const Operation& operation) {
               "gloo-native has reduce_scatter for sums of f32 only; use the backend gloo");
 }
 
+// Gloo's own collectives, to compare bp's with. `gloo-native` leaves Gloo's thread as Gloo starts
+// it; `gloo-native-batch` schedules it as bp does for its own collectives (gloo_plugin/context.cc).
+// Ranks that disagree learn it only when the collective's timeout has passed. reduce_scatter exists
+// for sums of f32 only, by the one algorithm that this version of Gloo has.
+class GlooNativeBackend : public Backend {
+ public:
+  GlooNativeBackend(std::string name, GlooTransport& transport)
+      : name_(std::move(name)), transport_(transport) {}
+
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] std::string_view algorithm_of(Operation::Kind kind, std::size_t) const override {
+    return kind == Operation::Kind::message ? "send_receive" : "native";
+  }
+
+  void run(const Operation& operation, CollectiveCall& call) override {
+    call.use("gloo");
+    if (moves_nothing(operation)) return Barrier(call).finish();
+    Operation op = operation;
+    NativeCall native = native_call(op, call);
+    switch (op.kind) {
+      case Operation::Kind::all_reduce:
+        native.kind = NativeCall::all_reduce;
+        native.reduce_self = &op;
+        native.reduce = reduce_with;
+        break;
+      case Operation::Kind::broadcast:
+        native.kind = NativeCall::broadcast;
+        break;
+      case Operation::Kind::all_gather:
+        native.kind = NativeCall::all_gather;
+        native.counts = op.counts.data();
+        break;
+      case Operation::Kind::barrier:
+        native.kind = NativeCall::barrier;
+        break;
+      case Operation::Kind::reduce_scatter:
+        check_reduce_scatter(op);
+        Barrier(call).finish();  // Gloo gives this one no tag, so the ranks agree first
+        native.kind = NativeCall::reduce_scatter_f32_sum;
+        native.counts = op.counts.data();
+        break;
+      default:
+        throw Error(
+            ErrorCode::unavailable,
+            concat(name_, " does not carry out ", name_of(op.kind),
+                   ": it is there to compare with Gloo's all_reduce, broadcast, all_gather, "
+                   "reduce_scatter and barrier; use the backend gloo"));
+    }
+    call.guard([&] { transport_.run_native(native); });
+    if (op.kind == Operation::Kind::all_reduce && op.reduce == ReduceOp::average) {
+      finish_average(op.output.type, op.output.data, op.output.count, call.size());
+    }
+  }
+
+ private:
+  std::string name_;
+  GlooTransport& transport_;  // of the job
+};
+
 }  // namespace
 
-void GlooNativeBackend::run(const Operation& operation, CollectiveCall& call) {
-  call.use("gloo");
-  if (moves_nothing(operation)) return Barrier(call).finish();
-  Operation op = operation;
-  NativeCall native = native_call(op, call);
-  switch (op.kind) {
-    case Operation::Kind::all_reduce:
-      native.kind = NativeCall::all_reduce;
-      native.reduce_self = &op;
-      native.reduce = reduce_with;
-      break;
-    case Operation::Kind::broadcast:
-      native.kind = NativeCall::broadcast;
-      break;
-    case Operation::Kind::all_gather:
-      native.kind = NativeCall::all_gather;
-      native.counts = op.counts.data();
-      break;
-    case Operation::Kind::barrier:
-      native.kind = NativeCall::barrier;
-      break;
-    case Operation::Kind::reduce_scatter:
-      check_reduce_scatter(op);
-      Barrier(call).finish();  // Gloo gives this one no tag, so the ranks agree first
-      native.kind = NativeCall::reduce_scatter_f32_sum;
-      native.counts = op.counts.data();
-      break;
-    default:
-      throw Error(ErrorCode::unavailable,
-                  concat(name_, " does not carry out ", name_of(op.kind),
-                         ": it is there to compare with Gloo's all_reduce, broadcast, all_gather, "
-                         "reduce_scatter and barrier; use the backend gloo"));
+std::unique_ptr<Backend> make_chosen_backend(const BackendEntry* chosen, GlooTransport& transport) {
+  if (chosen == nullptr) return nullptr;
+  switch (chosen->id) {
+    case BackendId::shm:
+    case BackendId::gloo:
+    case BackendId::nccl:
+      return nullptr;
+    case BackendId::gloo_native:
+    case BackendId::gloo_native_batch:
+      return std::make_unique<GlooNativeBackend>(std::string(chosen->name), transport);
   }
-  call.guard([&] { transport_.run_native(native); });
-  if (op.kind == Operation::Kind::all_reduce && op.reduce == ReduceOp::average) {
-    finish_average(op.output.type, op.output.data, op.output.count, call.size());
-  }
+  BP_CHECK(false, "a backend without a factory");
+}
+
+bool runs_gloo_as_packaged(const BackendEntry* chosen) {
+  return chosen != nullptr && chosen->id == BackendId::gloo_native;
 }
 
 }  // namespace bp

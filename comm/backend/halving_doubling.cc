@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "comm/backend/algorithms.h"
-#include "comm/backend/parts.h"
 #include "comm/reduce/reduce.h"
 
 namespace bp {

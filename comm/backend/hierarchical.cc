@@ -1,10 +1,12 @@
-#include "comm/backend/hierarchical.h"
-
+// The hierarchical all-reduce of one communicator (comm/schedule/hierarchy.h). Inside a host it
+// works in memory that the ranks share, or by messages if they share none; between hosts it works
+// by messages.
+#include <algorithm>
 #include <limits>
-#include <utility>
+#include <vector>
 
 #include "comm/backend/algorithms.h"
-#include "comm/backend/parts.h"
+#include "comm/backend/cpu.h"
 #include "comm/reduce/reduce.h"
 #include "comm/schedule/hierarchy.h"
 
@@ -25,55 +27,35 @@ std::vector<std::size_t> shares(const Hierarchy& hierarchy, std::size_t count) {
 
 }  // namespace
 
-Hierarchical::Hierarchical(std::vector<int> local_sizes,
-                           std::unique_ptr<SharedBackend> inside,
-                           const SegmentLimits& limits,
-                           Selection between)
-    : local_sizes_(std::move(local_sizes)),
-      inside_(std::move(inside)),
-      limits_(limits),
-      between_(std::move(between)) {}
-
 // No rank completes before all have entered: a rank's shares come over rails to which all hosts
 // belong, and each host begins after all its ranks have entered.
-void Hierarchical::all_reduce(CollectiveCall& call, View data, ReduceOp op) {
+void CpuBackend::hierarchical_all_reduce(CollectiveCall& call, View data, ReduceOp op) {
   const int most = data.bytes() < kSeveralRailsFrom ? 1 : std::numeric_limits<int>::max();
-  const Hierarchy hierarchy(call.rank(), local_sizes_, most);
+  const Hierarchy hierarchy(call.rank(), setup_.local_sizes, most);
   const std::vector<std::size_t> counts = shares(hierarchy, data.count);
   // The rank that carries a share divides it once, when it is complete.
   const ReduceOp step = op == ReduceOp::average ? ReduceOp::sum : op;
   const View own = part_of(data, gathered_block(counts, hierarchy.local_rank()));
   if (hierarchy.local_size() > 1) {
     const CollectiveCall::Team host(call, hierarchy.host_ranks());
-    reduce_inside(call, data, counts, step);
+    if (inside_ == nullptr) {
+      ring_reduce_scatter(call, data, own, counts, step, setup_.limits);
+    } else {
+      inside_->reduce_scatter(call, data, own, counts, step);
+    }
   }
   if (hierarchy.share() >= 0) {
     const CollectiveCall::Team rail(call, hierarchy.rail_ranks());
-    all_reduce_by(between_.all_reduce(own.bytes()), call, own, step, limits_);
+    all_reduce_by(between_hosts_.all_reduce(own.bytes()), call, own, step, setup_.limits);
   }
   if (hierarchy.share() >= 0 && op == ReduceOp::average) {
     finish_average(own.type, own.data, own.count, call.size());
   }
   if (hierarchy.local_size() > 1) {
     const CollectiveCall::Team host(call, hierarchy.host_ranks());
-    gather_inside(call, data, counts);
+    if (inside_ == nullptr) return ring_all_gather(call, data, counts, setup_.limits);
+    inside_->all_gather(call, data, counts);
   }
-}
-
-void Hierarchical::reduce_inside(CollectiveCall& call,
-                                 View data,
-                                 std::span<const std::size_t> counts,
-                                 ReduceOp op) {
-  const View own = part_of(data, gathered_block(counts, call.rank()));
-  if (inside_ == nullptr) return ring_reduce_scatter(call, data, own, counts, op, limits_);
-  inside_->reduce_scatter(call, data, own, counts, op);
-}
-
-void Hierarchical::gather_inside(CollectiveCall& call,
-                                 View data,
-                                 std::span<const std::size_t> counts) {
-  if (inside_ == nullptr) return ring_all_gather(call, data, counts, limits_);
-  inside_->all_gather(call, data, counts);
 }
 
 }  // namespace bp

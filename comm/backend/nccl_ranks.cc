@@ -6,12 +6,15 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <iterator>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "base/text.h"
 #include "comm/device/ask_until.h"
+#include "comm/device/cuda_runtime.h"
 #include "comm/device/current_cuda_device.h"
 #include "comm/device/device.h"
 #include "comm/reduce/halves.h"
@@ -24,47 +27,25 @@ namespace {
 // rank has given, and a rank that never ends must not hold this one.
 constexpr std::chrono::milliseconds kClose{1000};
 
-// Returns -1 for a type that NCCL does not have.
-int nccl_type(DataType type) {
-  switch (type) {
-    case DataType::u8:
-      return NcclApi::u8;
-    case DataType::i8:
-      return NcclApi::i8;
-    case DataType::i32:
-      return NcclApi::i32;
-    case DataType::i64:
-      return NcclApi::i64;
-    case DataType::f16:
-      return NcclApi::f16;
-    case DataType::bf16:
-      return NcclApi::bf16;
-    case DataType::f32:
-      return NcclApi::f32;
-    case DataType::f64:
-      return NcclApi::f64;
-    default:
-      return -1;
-  }
+constexpr std::pair<DataType, int> kTypes[] = {
+    {DataType::u8, NcclApi::u8},   {DataType::i8, NcclApi::i8},   {DataType::i32, NcclApi::i32},
+    {DataType::i64, NcclApi::i64}, {DataType::f16, NcclApi::f16}, {DataType::bf16, NcclApi::bf16},
+    {DataType::f32, NcclApi::f32}, {DataType::f64, NcclApi::f64}};
+constexpr std::pair<ReduceOp, int> kReductions[] = {{ReduceOp::sum, NcclApi::sum},
+                                                    {ReduceOp::average, NcclApi::average},
+                                                    {ReduceOp::min, NcclApi::min},
+                                                    {ReduceOp::max, NcclApi::max},
+                                                    {ReduceOp::product, NcclApi::product}};
+
+// Returns NCCL's number; -1 if NCCL does not have it.
+template <class Key>
+int number_in(std::span<const std::pair<Key, int>> table, Key key) {
+  const auto found = std::ranges::find(table, key, &std::pair<Key, int>::first);
+  return found == table.end() ? -1 : found->second;
 }
 
-// Returns -1 for a reduction that NCCL does not have.
-int nccl_reduction(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::sum:
-      return NcclApi::sum;
-    case ReduceOp::average:
-      return NcclApi::average;
-    case ReduceOp::min:
-      return NcclApi::min;
-    case ReduceOp::max:
-      return NcclApi::max;
-    case ReduceOp::product:
-      return NcclApi::product;
-    default:
-      return -1;
-  }
-}
+int nccl_type(DataType type) { return number_in<DataType>(kTypes, type); }
+int nccl_reduction(ReduceOp op) { return number_in<ReduceOp>(kReductions, op); }
 
 // Asks NCCL for errors before the device.
 class WatchedEnd final : public DeviceEvent {
@@ -289,6 +270,79 @@ void NcclRanks::begin(const Operation& operation) {
                        ? create_scaled_sum(operation)
                        : static_cast<NcclApi::Reduction>(nccl_reduction(operation.reduce));
   require(enqueue(operation, how), name_of(operation.kind).data());
+}
+
+std::shared_ptr<std::byte> NcclBuffers::allocate(std::size_t bytes, int device) {
+  const NcclApi& nccl = nccl_api();
+  if (nccl.allocate == nullptr) return nullptr;
+  const CurrentCudaDevice current(cuda_runtime(), device);
+  void* memory = nullptr;
+  bytes = std::max(bytes, std::size_t{1});
+  if (nccl.allocate(&memory, bytes) != NcclApi::kSuccess) return nullptr;
+  const std::lock_guard lock(mutex_);
+  buffers_[static_cast<std::byte*>(memory)] = {.bytes = bytes, .device = device};
+  return {static_cast<std::byte*>(memory),
+          [owner = shared_from_this()](std::byte* ended) { owner->end(ended); }};
+}
+
+void NcclBuffers::free(std::byte* memory, int device) const {
+  const CurrentCudaDevice current(cuda_runtime(), device);
+  static_cast<void>(nccl_api().free(memory));
+}
+
+void NcclBuffers::end(std::byte* memory) {
+  const std::lock_guard lock(mutex_);
+  const auto found = buffers_.find(memory);
+  if (found->second.handle != nullptr) {
+    found->second.has_ended = true;
+    return;
+  }
+  free(memory, found->second.device);
+  buffers_.erase(found);
+}
+
+NcclApi::Code NcclBuffers::update(NcclApi::Communicator ranks, int device, bool none_runs) {
+  const NcclApi& nccl = nccl_api();
+  const std::lock_guard lock(mutex_);
+  NcclApi::Code first = NcclApi::kSuccess;
+  const auto keep_first = [&](NcclApi::Code code) {
+    if (first == NcclApi::kSuccess) first = code;
+  };
+  for (auto at = buffers_.begin(); at != buffers_.end();) {
+    auto& [memory, buffer] = *at;
+    if (buffer.handle == nullptr && buffer.device == device) {
+      keep_first(nccl.add_buffer(ranks, memory, buffer.bytes, &buffer.handle));
+    }
+    if (!buffer.has_ended || !none_runs) {
+      ++at;
+      continue;
+    }
+    keep_first(nccl.remove_buffer(ranks, buffer.handle));
+    free(memory, buffer.device);
+    at = buffers_.erase(at);
+  }
+  return first;
+}
+
+void NcclBuffers::release(NcclApi::Communicator ranks) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [memory, buffer] : buffers_) {
+      if (buffer.handle == nullptr) continue;
+      static_cast<void>(nccl_api().remove_buffer(ranks, std::exchange(buffer.handle, nullptr)));
+    }
+  }
+  forget();
+}
+
+void NcclBuffers::forget() {
+  const std::lock_guard lock(mutex_);
+  for (auto at = buffers_.begin(); at != buffers_.end();) {
+    auto& [memory, buffer] = *at;
+    buffer.handle = nullptr;
+    if (buffer.has_ended) free(memory, buffer.device);
+    at = buffer.has_ended ? buffers_.erase(at) : std::next(at);
+  }
 }
 
 }  // namespace bp

@@ -1,7 +1,7 @@
 // The backends that CommunicatorOptions::backend can name. Everything that lists, checks or
 // explains backends reads this table. The table holds no factory: bprun reads it too, and must not
-// link the kernels, whose library takes 4 ms to load. comm/engine/backends.h makes each backend, by
-// a switch over BackendId that the compiler keeps complete.
+// link the kernels, whose library takes 4 ms to load. comm/backend/backends.h makes each backend,
+// by a switch over BackendId that the compiler keeps complete.
 #pragma once
 
 #include <cstdint>

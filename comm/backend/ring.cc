@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <numeric>
 
 #include "comm/backend/algorithms.h"
 #include "comm/reduce/reduce.h"
@@ -211,18 +210,6 @@ void ring_reduce_scatter(CollectiveCall& call,
           finish_average(input.type, into, to.count, call.size());
         }
       });
-}
-
-Block gathered_block(std::span<const std::size_t> counts, int r) {
-  const auto before = counts.first(static_cast<std::size_t>(r));
-  return {std::accumulate(before.begin(), before.end(), std::size_t{0}),
-          counts[static_cast<std::size_t>(r)]};
-}
-
-std::vector<std::size_t> even_counts(std::size_t count, int ranks) {
-  std::vector<std::size_t> counts;
-  for (int r = 0; r < ranks; ++r) counts.push_back(block_of(count, ranks, r).count);
-  return counts;
 }
 
 void ring_all_gather(CollectiveCall& call,

@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "comm/backend/algorithms.h"
 #include "comm/backend/exchange.h"
-#include "comm/backend/parts.h"
 #include "comm/backend/shared_algorithms.h"
 
 namespace bp {

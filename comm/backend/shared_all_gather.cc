@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "comm/backend/algorithms.h"
-#include "comm/backend/result_copies.h"
 #include "comm/backend/shared_algorithms.h"
 #include "comm/backend/shared_parts.h"
 #include "comm/reduce/copy.h"

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "comm/backend/result_copies.h"
 #include "comm/backend/shared_algorithms.h"
 #include "comm/backend/shared_parts.h"
 #include "comm/reduce/copy.h"

@@ -12,16 +12,18 @@
 #include <string_view>
 
 #include "comm/backend/backend.h"
-#include "comm/backend/piece_stage.h"
 #include "comm/device/scratch.h"
 
 namespace bp {
+
+class PieceStage;
 
 class StagedBackend : public Backend {
  public:
   // A piece has at most `piece` bytes; 0: operations are not cut. If they are, `host` must be a
   // PiecewiseBackend with pieces of the same size. `host` must outlive this object.
-  explicit StagedBackend(Backend& host, std::size_t piece = 0) : host_(host), piece_(piece) {}
+  explicit StagedBackend(Backend& host, std::size_t piece = 0);
+  ~StagedBackend() override;
 
   [[nodiscard]] std::string_view name() const override { return "staged"; }
   [[nodiscard]] std::string_view algorithm_of(Operation::Kind kind,

@@ -9,6 +9,8 @@
 namespace bp {
 namespace {
 
+using Kind = Operation::Kind;
+
 // Once two requests differ, the other ranks have this time to show theirs, so that the error names
 // all ranks.
 constexpr std::chrono::milliseconds kAllShown{700};
@@ -17,7 +19,6 @@ constexpr std::chrono::milliseconds kLookAgain{50};
 // Returns true if a collective cannot end on `rank` before `peer` has begun it, whatever its
 // algorithm. Parts that may be empty need nobody.
 bool needs(const Operation& operation, int rank, int peer) {
-  using Kind = Operation::Kind;
   switch (operation.kind) {
     case Kind::barrier:
     case Kind::join:

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
+#include <string_view>
 #include <utility>
 
-#include "base/denormals.h"
 #include "base/text.h"
+#include "bp/error.h"
 #include "comm/backend/registry.h"
-#include "comm/engine/device_choice.h"
+#include "comm/device/nccl_api.h"
 #include "comm/engine/impl.h"
 #include "comm/shared/connect_host.h"
 #include "comm/store/roll_call.h"
@@ -15,6 +17,24 @@
 
 namespace bp {
 namespace {
+
+// Returns what the calling thread's arithmetic does with denormal numbers, those below 1.2e-38
+// (f32): "keeps denormal numbers", or which of them it takes for zero. A new thread inherits this
+// from the thread that starts it. It tries it, and so reads no register of one kind of processor.
+// The compiler must not compute what is volatile.
+std::string_view denormals_text() {
+  const volatile float least_normal = std::numeric_limits<float>::min();
+  const volatile float denormal = std::numeric_limits<float>::denorm_min();
+  const volatile float large = 1e20F;
+  const volatile float half = least_normal * 0.5F;
+  const volatile float scaled = denormal * large;  // a normal number
+  const bool loses_results = half == 0.0F;
+  const bool loses_operands = scaled == 0.0F;
+  if (loses_results && loses_operands) return "takes all denormal numbers for zero";
+  if (loses_results) return "makes denormal results zero";
+  if (loses_operands) return "takes denormal operands for zero";
+  return "keeps denormal numbers";
+}
 
 Error stopped(const WorldPlan& plan, const char* doing, const JobFailure& failed) {
   const Error first = error_of(failed.cause, failed.text);
@@ -80,6 +100,21 @@ void check_denormals(const WorldPlan& plan, Store& store) {
                      "built with -ffast-math; do it on all ranks, or on none)"));
 }
 
+std::string nccl_key(const WorldPlan& plan) { return concat("comm/", plan.name, "/nccl."); }
+
+// Each rank that can use NCCL has said so before all have arrived. Throws `unavailable` if this
+// rank must use NCCL and another cannot.
+DeviceBackend agreed_devices(const WorldPlan& plan, DeviceBackend own, Store& store) {
+  if (own == DeviceBackend::staged) return own;
+  const std::string can = store.find(nccl_key(plan)).value_or("0");
+  if (can == concat(plan.topology.size())) return own;
+  if (own == DeviceBackend::nccl_or_staged) return DeviceBackend::staged;
+  throw Error(ErrorCode::unavailable,
+              concat("only ", can, " of ", plan.topology.size(),
+                     " ranks can use NCCL, or were asked to (give all of them the backend nccl to "
+                     "see why; the backend auto needs none)"));
+}
+
 // Returns null if ranks of one host share no memory.
 std::shared_ptr<SharedHost> share_memory(const WorldPlan& plan, Store& store) {
   const CommunicatorOptions& options = plan.options;
@@ -111,10 +146,11 @@ std::shared_ptr<SharedHost> share_memory(const WorldPlan& plan, Store& store) {
 Communicator connect_world(const WorldPlan& plan, std::shared_ptr<Store> store) {
   const CommunicatorOptions& options = plan.options;
   const BackendEntry* const chosen = find_backend(options.backend);
-  DeviceChoice device_choice(plan.name, options.backend, *store);
+  const DeviceBackend own_devices = own_device_choice(options.backend);
+  if (own_devices != DeviceBackend::staged) store->add(nccl_key(plan), 1);
   wait_for_all(plan, *store);
   const DeviceBackend devices =
-      report_failure(plan, *store, [&] { return device_choice.agreed(plan.topology.size()); });
+      report_failure(plan, *store, [&] { return agreed_devices(plan, own_devices, *store); });
   report_failure(plan, *store, [&] { check_denormals(plan, *store); });
   const auto for_gloo = prefix_store(*store, concat("comm/", plan.name, "/gloo/"));
   auto transport = report_failure(plan, *store, [&] {
@@ -141,6 +177,16 @@ Communicator connect_world(const WorldPlan& plan, std::shared_ptr<Store> store) 
                      .trace = plan.trace,
                      .name = plan.name,
                      .launcher_ranks = plan.launcher_ranks});
+}
+
+DeviceBackend own_device_choice(const std::string& backend) {
+  const BackendEntry* const entry = find_backend(backend);
+  const bool must = entry != nullptr && entry->id == BackendId::nccl;
+  if (!must && (backend != kAutomaticBackend || !is_nccl_at_hand())) return DeviceBackend::staged;
+  const std::string problem = find_nccl_problem();
+  if (problem.empty()) return must ? DeviceBackend::nccl : DeviceBackend::nccl_or_staged;
+  if (!must) return DeviceBackend::staged;
+  throw Error(ErrorCode::unavailable, concat("the backend nccl cannot be used here: ", problem));
 }
 
 }  // namespace bp

@@ -9,6 +9,7 @@
 #include "bp/environment.h"
 #include "bp/store.h"
 #include "bp/trace.h"
+#include "comm/backend/backends.h"
 #include "comm/backend/selection.h"
 #include "comm/peers/local_address.h"
 
@@ -28,5 +29,15 @@ struct WorldPlan {
 // Blocks until all ranks of the plan have called this. Throws `timeout`, naming the missing ranks,
 // and what else Communicator::create() throws.
 [[nodiscard]] Communicator connect_world(const WorldPlan& plan, std::shared_ptr<Store> store);
+
+// Which backend serves the memory of CUDA devices: what the options ask for, if all ranks can have
+// it.
+//
+// With "auto" a rank can use NCCL if its program has loaded NCCL already, as LibTorch with CUDA
+// does, or if BP_NCCL names it, and if there is a device. bp does not search for it: to open it
+// takes time and memory, which a program that uses host memory need not spend.
+//
+// Returns what this rank uses if it is alone. Throws `unavailable` if it must use NCCL and cannot.
+[[nodiscard]] DeviceBackend own_device_choice(const std::string& backend);
 
 }  // namespace bp

@@ -14,7 +14,6 @@
 #include "bp/store.h"
 #include "comm/backend/registry.h"
 #include "comm/engine/connect.h"
-#include "comm/engine/device_choice.h"
 #include "comm/engine/impl.h"
 #include "comm/engine/trace_file.h"
 #include "comm/rendezvous/engine_job.h"
@@ -108,7 +107,7 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   }
   // Steps that can fail on this rank alone come before it joins the other ranks.
   load_gloo_plugin();
-  static_cast<void>(can_use_nccl(chosen.backend));
+  static_cast<void>(own_device_choice(chosen.backend));
   const Deadline start(chosen.start_timeout);
   const ListenOn listen = listen_on(chosen.interface, *environment.store, start);
   StoreClientOptions client;

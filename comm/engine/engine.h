@@ -13,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -25,6 +26,7 @@
 
 #include "bp/communicator.h"
 #include "comm/backend/collective_call.h"
+#include "comm/backend/operation.h"
 #include "comm/engine/collective_supervisor.h"
 #include "comm/engine/engine_setup.h"
 #include "comm/engine/engine_state.h"
@@ -33,11 +35,26 @@
 #include "comm/engine/join_protocol.h"
 #include "comm/engine/message_supervisor.h"
 #include "comm/engine/messages.h"
-#include "comm/engine/running_operation.h"
 #include "comm/engine/wait_notes.h"
 #include "comm/engine/work_state.h"
 
 namespace bp {
+
+// An operation that runs on its device while later ones begin. It and those before it end in order.
+struct RunningOperation {
+  // The largest number that may run at a time, so that the device's queue of work stays short.
+  static constexpr std::size_t kMost = 32;
+
+  Operation operation;
+  std::shared_ptr<TaskState> state;
+  FlightRecorder::EntryId entry_id = 0;
+  CallRecord record = {};
+  std::uint64_t sequence = 0;
+  std::chrono::steady_clock::time_point started = {};  // when the program called
+  std::chrono::steady_clock::time_point begin = {};    // when the operation before it ended
+  // Its timeout begins to count when no operation before it runs.
+  Handover handover = {};
+};
 
 class Engine {
  public:

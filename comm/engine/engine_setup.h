@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/trace.h"
-#include "comm/backend/backend_set.h"
+#include "comm/backend/backend.h"
+#include "comm/backend/backends.h"
 #include "comm/backend/operation.h"
 #include "comm/backend/selection_table.h"
-#include "comm/engine/backends.h"
 #include "comm/engine/job.h"
 
 namespace bp {
@@ -43,10 +44,20 @@ struct EngineSetup {
   [[nodiscard]] int transport_rank(int member) const {
     return members[static_cast<std::size_t>(member)];
   }
+
   // Returns the number that the launcher has for a rank of the communicator.
-  [[nodiscard]] int launcher_rank(int member) const;
+  [[nodiscard]] int launcher_rank(int member) const {
+    const int in_world = transport_rank(member);
+    return job ? job->launcher_rank(in_world) : in_world;
+  }
+
   // "rank 2"; in a group "rank 1 of world.3.0 (world rank 2)"; "another rank" for -1.
-  [[nodiscard]] std::string rank_text(int member) const;
+  [[nodiscard]] std::string rank_text(int member) const {
+    if (member < 0) return "another rank";
+    if (group == "world") return concat("rank ", member);
+    return concat("rank ", member, " of ", group, " (world rank ", launcher_rank(member), ")");
+  }
+
   [[nodiscard]] std::string own_text() const { return rank_text(rank); }
   [[nodiscard]] std::chrono::milliseconds timeout_of(const Operation& operation) const {
     return operation.timeout.count() > 0 ? operation.timeout : timeout;

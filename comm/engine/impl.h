@@ -10,7 +10,7 @@
 
 #include "base/forked.h"
 #include "bp/communicator.h"
-#include "comm/engine/backends.h"
+#include "comm/backend/backends.h"
 #include "comm/engine/engine.h"
 #include "comm/rendezvous/store_host.h"
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,12 +14,37 @@
 #include "bp/store.h"
 #include "comm/engine/blocked_notes.h"
 #include "comm/engine/failure.h"
-#include "comm/engine/link_monitor.h"
 #include "comm/message/messenger.h"
 #include "comm/shared/host.h"
+#include "comm/transport/link_watch.h"
 #include "comm/transport/transport.h"
 
 namespace bp {
+
+// Says which of this process's connections carry nothing any more (comm/transport/link_watch.h).
+class LinkMonitor {
+ public:
+  // By rank in the transport: `ranks` are the launcher's numbers, `hosts` names, or empty.
+  LinkMonitor(Transport& transport, std::vector<int> ranks, std::vector<std::string> hosts);
+
+  struct Finding {
+    int peer = -1;     // the lowest rank that is concerned, in the transport
+    std::string text;  // empty: all is well
+  };
+  // Looks at all connections. Returns what is wrong if some have carried nothing for at least
+  // `least`.
+  [[nodiscard]] Finding look(std::chrono::milliseconds least);
+
+ private:
+  [[nodiscard]] std::string name_of(int peer) const;
+  [[nodiscard]] std::string text_of(int peer, const DeadLink& dead) const;
+
+  Transport& transport_;
+  const std::vector<int> ranks_;
+  const std::vector<std::string> hosts_;
+  std::mutex mutex_;
+  std::vector<LinkWatch> watches_;  // guarded by mutex_
+};
 
 class Job {
  public:

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/pausable_timeout.h"
+#include "comm/engine/message_work.h"
 #include "comm/engine/messages.h"
 
 namespace bp {
@@ -109,6 +110,25 @@ bool Messages::wait(MessageWork& work, std::optional<std::chrono::milliseconds> 
 void Messages::wake() {
   const Lock lock(core_->mutex);
   core_->changed.notify_all();
+}
+
+bool MessageWork::done() {
+  {
+    const std::lock_guard lock(core->mutex);
+    if (phase == Phase::done) return true;
+  }
+  return core->owner->is_done(*this);
+}
+
+bool MessageWork::wait(std::optional<std::chrono::milliseconds> timeout) {
+  {
+    const std::lock_guard lock(core->mutex);
+    if (phase == Phase::done) {
+      if (error) std::rethrow_exception(error);
+      return true;
+    }
+  }
+  return core->owner->wait(*this, timeout);
 }
 
 }  // namespace bp

@@ -10,7 +10,7 @@
 #include "comm/backend/registry.h"
 #include "comm/device/device.h"
 #include "comm/engine/impl.h"
-#include "comm/engine/join_record.h"
+#include "comm/engine/join_protocol.h"
 
 namespace bp {
 

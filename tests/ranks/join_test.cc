@@ -13,7 +13,7 @@
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "comm/engine/impl.h"
-#include "comm/engine/join_record.h"
+#include "comm/engine/join_protocol.h"
 #include "tests/support/run_ranks.h"
 
 namespace bp::test {

@@ -1,4 +1,3 @@
-#include "comm/engine/blocked_threads.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "bp/error.h"
-#include "comm/backend/cost_model.h"
 
 namespace bp {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/help_text.h"
+#include "base/options/help.h"
 #include "base/options/value_text.h"
 #include "bp/error.h"
 #include "launcher/protocol/hello.h"

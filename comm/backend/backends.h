@@ -10,7 +10,6 @@
 
 #include "bp/communicator.h"
 #include "comm/backend/backend.h"
-#include "comm/backend/backend_set.h"
 #include "comm/backend/cpu.h"
 #include "comm/backend/registry.h"
 #include "comm/backend/shared.h"
@@ -48,6 +47,11 @@ struct StagingPieces {
   std::size_t bytes = 0;            // of a piece; 0: operations go as a whole
   std::string_view algorithm = {};  // what the communicator was created with
 };
+
+// Returns the backend of device memory. `host` and `piece` are those of StagedBackend.
+[[nodiscard]] std::unique_ptr<Backend> make_device_backend(DeviceBackend chosen,
+                                                           Backend& host,
+                                                           std::size_t piece);
 
 // Adds `host`, the backend of host memory, and that of devices.
 void add_backends(BackendSet& backends,
