@@ -18,7 +18,6 @@
 #include <span>
 
 #include "base/check.h"
-#include "comm/torch/current_stream.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {

@@ -1,12 +1,18 @@
 #include "bp/torch/distributed_optimizer.h"
 
 #include <torch/optim/optimizer.h>
+#include <torch/serialize/archive.h>
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include <c10/core/Device.h>
+
+#include "bp/collective.h"
+#include "bp/error.h"
 #include "bp/trace.h"
 #include "comm/torch/closure_step.h"
 #include "comm/torch/failure_latch.h"
@@ -15,11 +21,63 @@
 #include "comm/torch/packed_tensors.h"
 #include "comm/torch/parameters.h"
 #include "comm/torch/refuse.h"
-#include "comm/torch/state_broadcast.h"
 #include "comm/torch/step_agreement.h"
+#include "comm/torch/tensor_view.h"
 
 namespace bp {
 namespace {
+
+std::string saved(const torch::optim::Optimizer& optimizer) {
+  torch::serialize::OutputArchive archive;
+  optimizer.save(archive);
+  std::string bytes;
+  archive.save_to([&bytes](const void* data, std::size_t size) {
+    bytes.append(static_cast<const char*>(data), size);
+    return size;
+  });
+  return bytes;
+}
+
+// The archive names the device of its writer, which may have another number there.
+void load(torch::optim::Optimizer& optimizer, const std::string& bytes, c10::Device device) {
+  torch::serialize::InputArchive archive;
+  if (device.is_cpu()) {
+    archive.load_from(bytes.data(), bytes.size());
+  } else {
+    archive.load_from(bytes.data(), bytes.size(), device);
+  }
+  optimizer.state().clear();
+  optimizer.load(archive);
+}
+
+// Copies one rank's tensors to all ranks, bit for bit.
+void broadcast_tensors(Communicator& comm, const std::vector<Parameter>& parameters, int root) {
+  for (const auto& [name, tensor] : parameters) {
+    // As bytes, so that any element type works, and dense, so that strides do not matter.
+    const View bytes = {.data = static_cast<std::byte*>(tensor.mutable_data_ptr()),
+                        .count = tensor.nbytes(),
+                        .type = DataType::u8,
+                        .device = device_of(tensor.device())};
+    broadcast(comm, bytes, after_work_on(tensor, {.root = root, .name = name}));
+  }
+}
+
+// Broadcasts everything that the optimizer saves: the state of each parameter (also that it has
+// none), step counters, learning rates and the other options of each group. `device` is that of the
+// parameters, to which the state is loaded.
+void broadcast_state(Communicator& comm,
+                     torch::optim::Optimizer& optimizer,
+                     c10::Device device,
+                     int root) {
+  std::string bytes;
+  if (comm.rank() == root) {
+    bytes = saved(optimizer);
+  }
+  broadcast_object(comm, bytes, {.root = root, .name = "optimizer state"});
+  if (comm.rank() != root) {
+    load(optimizer, bytes, device);
+  }
+}
 
 std::unique_ptr<torch::optim::Optimizer> required(
     std::unique_ptr<torch::optim::Optimizer> optimizer) {
@@ -37,22 +95,125 @@ class DistributedOptimizer::Impl {
   Impl(Communicator& comm,
        const NamedTensors& parameters,
        std::unique_ptr<torch::optim::Optimizer> optimizer,
-       const DistributedOptimizerOptions& options);
+       const DistributedOptimizerOptions& options)
+      : comm_(comm),
+        options_(checked(options)),
+        parameters_(sort_parameters(parameters)),
+        optimizer_(required(std::move(optimizer))),
+        agreement_(comm, parameters_.trained, options_.sparse_gradients, *optimizer_),
+        window_(comm, parameters_, options_, latch_, agreement_),
+        closure_step_(comm, parameters_, *optimizer_, window_) {
+    require_known(options_.sparse_gradients, parameters_);
+    agree_on_members();
+    std::vector<Parameter> buffers = check_buffers(options_.buffers);
+    if (comm.size() > 1 && !buffers.empty()) {
+      buffers_.emplace(comm, std::move(buffers));
+    }
+  }
 
-  void broadcast_parameters(int root);
-  void backward(const at::Tensor& loss, double weight, bool retain_graph);
-  void zero_grad() const;
-  bool step();
-  bool step(const std::function<void()>& closure);
-  State state() const;
-  void load_state(const State& state);
+  void broadcast_parameters(int root) {
+    latch_.require_usable();
+    if (root < 0 || root >= comm_.size()) {
+      refuse("broadcast_parameters from rank ", root, " of ", comm_.size());
+    }
+    window_.require_empty("broadcast_parameters");
+    if (comm_.size() == 1) {
+      return;
+    }
+    latch_.run([&] {
+      broadcast_tensors(comm_, parameters_.trained, root);
+      broadcast_tensors(comm_, parameters_.frozen, root);
+      broadcast_state(comm_, *optimizer_, parameters_.device(), root);
+      share_buffers(root);
+      closure_step_.state_was_broadcast();
+      agreement_.run_write([] {});
+      agreement_.confirmed();
+    });
+  }
+
+  void backward(const at::Tensor& loss, double weight, bool retain_graph) {
+    closure_step_.require_backward_possible();
+    window_.backward(loss, weight, retain_graph);
+  }
+
+  void zero_grad() const {
+    latch_.require_usable();
+    window_.require_empty("zero_grad");
+  }
+
+  bool step() {
+    latch_.require_usable();
+    closure_step_.require_step_possible();
+    window_.require_same_forms();
+    window_.reduce();
+    const bool steps = window_.can_step();
+    latch_.run([&] {
+      agree_on_members();
+      share_buffers(0);
+      window_.prepare_end();
+      if (steps) {  // the last that can fail because of another rank has been done
+        const TraceScope scope(comm_.trace(), kTraceRow, "step");
+        agreement_.run_write([&] { optimizer_->step(); });
+      }
+      window_.end();
+    });
+    return steps;
+  }
+
+  bool step(const std::function<void()>& closure) {
+    latch_.require_usable();
+    window_.require_empty("step(closure)");
+    closure_step_.require_possible(closure);
+    latch_.run([&] {
+      agree_on_members();
+      agreement_.suspend(true);
+      agreement_.run_write([&] { closure_step_.run(closure); });
+      agreement_.suspend(false);
+      share_buffers(0);
+      window_.prepare_end();
+      window_.end();
+    });
+    return true;
+  }
+
+  State state() const {
+    window_.require_empty("state");
+    return window_.state();
+  }
+
+  void load_state(const State& state) {
+    latch_.require_usable();
+    window_.require_empty("load_state");
+    require_plausible(state, parameters_.trained.size());
+    if (comm_.size() > 1) {
+      require_agreement(comm_, state);
+    }
+    window_.load_state(state);
+  }
 
   GradientWindow& window() { return window_; }
   torch::optim::Optimizer& optimizer() { return *optimizer_; }
 
  private:
-  void agree_on_members();
-  void share_buffers(int root);
+  // Runs again whenever the wrapped optimizer has got other parameters, because ranks that step
+  // different ones would drift apart.
+  void agree_on_members() {
+    Members now = members_of(*optimizer_);
+    if (now == members_) {
+      return;
+    }
+    require_all_named(*optimizer_, parameters_);
+    if (comm_.size() > 1) {
+      require_agreement(comm_, parameters_, *optimizer_, options_);
+    }
+    members_ = std::move(now);
+  }
+
+  void share_buffers(int root) {
+    if (buffers_) {
+      buffers_->broadcast(root, false, "buffers");
+    }
+  }
 
   Communicator& comm_;
   const DistributedOptimizerOptions options_;
@@ -65,127 +226,6 @@ class DistributedOptimizer::Impl {
   std::optional<Members> members_;        // of optimizer_, as all ranks have agreed
   std::optional<PackedTensors> buffers_;  // of options_.buffers, with several ranks
 };
-
-DistributedOptimizer::Impl::Impl(Communicator& comm,
-                                 const NamedTensors& parameters,
-                                 std::unique_ptr<torch::optim::Optimizer> optimizer,
-                                 const DistributedOptimizerOptions& options)
-    : comm_(comm),
-      options_(checked(options)),
-      parameters_(sort_parameters(parameters)),
-      optimizer_(required(std::move(optimizer))),
-      agreement_(comm, parameters_.trained, options_.sparse_gradients, *optimizer_),
-      window_(comm, parameters_, options_, latch_, agreement_),
-      closure_step_(comm, parameters_, *optimizer_, window_) {
-  require_known(options_.sparse_gradients, parameters_);
-  agree_on_members();
-  std::vector<Parameter> buffers = check_buffers(options_.buffers);
-  if (comm.size() > 1 && !buffers.empty()) {
-    buffers_.emplace(comm, std::move(buffers));
-  }
-}
-
-// Runs again whenever the wrapped optimizer has got other parameters, because ranks that step
-// different ones would drift apart.
-void DistributedOptimizer::Impl::agree_on_members() {
-  Members now = members_of(*optimizer_);
-  if (now == members_) {
-    return;
-  }
-  require_all_named(*optimizer_, parameters_);
-  if (comm_.size() > 1) {
-    require_agreement(comm_, parameters_, *optimizer_, options_);
-  }
-  members_ = std::move(now);
-}
-
-void DistributedOptimizer::Impl::share_buffers(int root) {
-  if (buffers_) {
-    buffers_->broadcast(root, false, "buffers");
-  }
-}
-
-void DistributedOptimizer::Impl::backward(const at::Tensor& loss,
-                                          double weight,
-                                          bool retain_graph) {
-  closure_step_.require_backward_possible();
-  window_.backward(loss, weight, retain_graph);
-}
-
-void DistributedOptimizer::Impl::zero_grad() const {
-  latch_.require_usable();
-  window_.require_empty("zero_grad");
-}
-
-void DistributedOptimizer::Impl::broadcast_parameters(int root) {
-  latch_.require_usable();
-  if (root < 0 || root >= comm_.size()) {
-    refuse("broadcast_parameters from rank ", root, " of ", comm_.size());
-  }
-  window_.require_empty("broadcast_parameters");
-  if (comm_.size() == 1) {
-    return;
-  }
-  latch_.run([&] {
-    broadcast_tensors(comm_, parameters_.trained, root);
-    broadcast_tensors(comm_, parameters_.frozen, root);
-    broadcast_state(comm_, *optimizer_, parameters_.device(), root);
-    share_buffers(root);
-    closure_step_.state_was_broadcast();
-    agreement_.run_write([] {});
-    agreement_.confirmed();
-  });
-}
-
-bool DistributedOptimizer::Impl::step() {
-  latch_.require_usable();
-  closure_step_.require_step_possible();
-  window_.require_same_forms();
-  window_.reduce();
-  const bool steps = window_.can_step();
-  latch_.run([&] {
-    agree_on_members();
-    share_buffers(0);
-    window_.prepare_end();
-    if (steps) {  // the last that can fail because of another rank has been done
-      const TraceScope scope(comm_.trace(), kTraceRow, "step");
-      agreement_.run_write([&] { optimizer_->step(); });
-    }
-    window_.end();
-  });
-  return steps;
-}
-
-bool DistributedOptimizer::Impl::step(const std::function<void()>& closure) {
-  latch_.require_usable();
-  window_.require_empty("step(closure)");
-  closure_step_.require_possible(closure);
-  latch_.run([&] {
-    agree_on_members();
-    agreement_.suspend(true);
-    agreement_.run_write([&] { closure_step_.run(closure); });
-    agreement_.suspend(false);
-    share_buffers(0);
-    window_.prepare_end();
-    window_.end();
-  });
-  return true;
-}
-
-DistributedOptimizer::State DistributedOptimizer::Impl::state() const {
-  window_.require_empty("state");
-  return window_.state();
-}
-
-void DistributedOptimizer::Impl::load_state(const State& state) {
-  latch_.require_usable();
-  window_.require_empty("load_state");
-  require_plausible(state, parameters_.trained.size());
-  if (comm_.size() > 1) {
-    require_agreement(comm_, state);
-  }
-  window_.load_state(state);
-}
 
 DistributedOptimizer::DistributedOptimizer(Communicator& comm,
                                            const NamedTensors& parameters,

@@ -15,7 +15,7 @@
 #include "bp/collective.h"
 #include "bp/log.h"
 #include "bp/trace.h"
-#include "comm/torch/loss_graph.h"
+#include "comm/torch/gradient_hooks.h"
 #include "comm/torch/refuse.h"
 #include "comm/torch/tensor_view.h"
 

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -50,5 +51,24 @@ using Members = std::vector<std::vector<const void*>>;
 // "weight f32 [2, 3]", "bias f32 [2] (group 1)".
 [[nodiscard]] std::vector<std::string> describe(const ParameterSet& parameters,
                                                 const Members& members);
+
+// Type, shape and device of parameters at one time. Buckets and the state of the wrapped optimizer
+// rely on those that the parameters had when the optimizer was made.
+class ParameterForms {
+ public:
+  // `parameters` must outlive this object.
+  explicit ParameterForms(const std::vector<Parameter>& parameters);
+  // Throws invalid_argument, naming the first parameter that has another form now.
+  void require_unchanged() const;
+
+ private:
+  struct Form {
+    at::ScalarType type;
+    std::vector<std::int64_t> shape;
+    c10::Device device;
+  };
+  const std::vector<Parameter>& parameters_;
+  std::vector<Form> forms_;
+};
 
 }  // namespace bp

@@ -1,16 +1,46 @@
 #include "comm/torch/tensor_view.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <utility>
+
+#include <c10/core/Stream.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "base/check.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/torch/collective.h"
-#include "comm/torch/current_stream.h"
 
 namespace bp {
 namespace {
+
+// Returns the handle by which the device's own library knows the stream. An older LibTorch does not
+// tell it: the host then waits for the stream, and work on any other stream may follow.
+template <class Stream>
+void* handle_of(const Stream& stream) {
+  if constexpr (requires { stream.native_handle(); }) {
+    return stream.native_handle();
+  } else {
+    stream.synchronize();
+    return nullptr;
+  }
+}
+
+using TypePair = std::pair<DataType, c10::ScalarType>;
+constexpr std::array<TypePair, kDataTypes.size()> kTypes = {
+    {{DataType::u8, c10::ScalarType::Byte},
+     {DataType::i8, c10::ScalarType::Char},
+     {DataType::i32, c10::ScalarType::Int},
+     {DataType::i64, c10::ScalarType::Long},
+     {DataType::f16, c10::ScalarType::Half},
+     {DataType::bf16, c10::ScalarType::BFloat16},
+     {DataType::f32, c10::ScalarType::Float},
+     {DataType::f64, c10::ScalarType::Double},
+     {DataType::u16, c10::ScalarType::UInt16},
+     {DataType::boolean, c10::ScalarType::Bool},
+     {DataType::c64, c10::ScalarType::ComplexFloat}}};
 
 // "u8 i8 i32 ..."
 std::string names_of_types() {
@@ -24,40 +54,14 @@ std::string names_of_types() {
 }  // namespace
 
 std::optional<DataType> data_type_of(c10::ScalarType type) {
-  const auto* const found =
-      std::ranges::find(kDataTypes, type, [](DataType known) { return scalar_type_of(known); });
-  if (found == kDataTypes.end()) {
-    return std::nullopt;
-  }
-  return *found;
+  const auto* const found = std::ranges::find(kTypes, type, &TypePair::second);
+  return found == kTypes.end() ? std::nullopt : std::optional(found->first);
 }
 
 c10::ScalarType scalar_type_of(DataType type) {
-  switch (type) {
-    case DataType::u8:
-      return c10::ScalarType::Byte;
-    case DataType::i8:
-      return c10::ScalarType::Char;
-    case DataType::i32:
-      return c10::ScalarType::Int;
-    case DataType::i64:
-      return c10::ScalarType::Long;
-    case DataType::f16:
-      return c10::ScalarType::Half;
-    case DataType::bf16:
-      return c10::ScalarType::BFloat16;
-    case DataType::f32:
-      return c10::ScalarType::Float;
-    case DataType::f64:
-      return c10::ScalarType::Double;
-    case DataType::u16:
-      return c10::ScalarType::UInt16;
-    case DataType::boolean:
-      return c10::ScalarType::Bool;
-    case DataType::c64:
-      return c10::ScalarType::ComplexFloat;
-  }
-  BP_CHECK(false, "a data type without a name");
+  const auto* const found = std::ranges::find(kTypes, type, &TypePair::first);
+  BP_CHECK(found != kTypes.end(), "a data type without a name");
+  return found->second;
 }
 
 Device device_of(c10::Device device) {
@@ -101,6 +105,18 @@ View view_of(const at::Tensor& tensor) {
   }
   return {static_cast<std::byte*>(tensor.mutable_data_ptr()),
           static_cast<std::size_t>(tensor.numel()), *type, device_of(tensor.device())};
+}
+
+void* current_stream(c10::Device device) {
+  if (device.is_cpu()) return nullptr;
+  const c10::impl::VirtualGuardImpl guard(device.type());
+  return handle_of(guard.getStream(device));
+}
+
+void finish_current_stream(c10::Device device) {
+  if (device.is_cpu()) return;
+  const c10::impl::VirtualGuardImpl guard(device.type());
+  guard.synchronizeStream(guard.getStream(device));
 }
 
 }  // namespace bp

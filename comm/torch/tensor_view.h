@@ -14,6 +14,14 @@
 
 namespace bp {
 
+// Returns LibTorch's current stream, on which the calling thread's tensor operations on the device
+// run in order, for CollectiveOptions::stream; null for the CPU and for a device's default stream.
+// Autograd's threads have the stream of the forward pass.
+[[nodiscard]] void* current_stream(c10::Device device);
+
+// Blocks until the work that the current stream has now is complete. Does nothing for the CPU.
+void finish_current_stream(c10::Device device);
+
 // Returns nothing if bp has no such type.
 [[nodiscard]] std::optional<DataType> data_type_of(c10::ScalarType type);
 [[nodiscard]] c10::ScalarType scalar_type_of(DataType type);

@@ -1,6 +1,7 @@
 // Buckets without LibTorch: the order in which they start, and gradients that are written into one
 // bucket while others are summed. Without LibTorch, ThreadSanitizer sees both sides of each
 // hand-over.
+
 #include "comm/torch/bucket.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +14,6 @@
 
 #include "base/text.h"
 #include "comm/device/device.h"
-#include "comm/torch/bucket_progress.h"
 #include "tests/support/run_ranks.h"
 
 namespace bp {
