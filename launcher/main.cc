@@ -5,9 +5,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -24,16 +26,37 @@
 #include "launcher/plan/dry_run.h"
 #include "launcher/plan/plan.h"
 #include "launcher/process/process_tree.h"
+#include "launcher/process/program.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/report/likely_cause.h"
 #include "launcher/serve/join_server.h"
 #include "launcher/supervise/restarts.h"
-#include "launcher/tools/sweep_program.h"
 #include "launcher/tools/tool.h"
 
 namespace bp::launcher {
 namespace {
+
+// `bprun sweep` is a program of its own beside bprun, bprun-sweep, so that bprun does not load the
+// libraries that it needs. Replaces this process by bprun-sweep if the first word is "sweep".
+// Otherwise returns nothing. Returns the exit code, after saying why, if the program cannot be run.
+std::optional<int> become_sweep(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front() != "sweep") {
+    return std::nullopt;
+  }
+  std::string file = std::filesystem::path(own_program()).parent_path() / "bprun-sweep";
+  std::vector<std::string> words = arguments;
+  std::vector<char*> argv{file.data()};
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    argv.push_back(words[i].data());
+  }
+  argv.push_back(nullptr);
+  ::execv(file.c_str(), argv.data());
+  const int error = errno;
+  std::fprintf(stderr, "bprun: cannot run %s: %s\n  hint: it belongs beside bprun\n",
+               printable(file).c_str(), exec_error_text(error).c_str());
+  return exit_code_of_exec_error(error);
+}
 
 // Opens standard streams that the caller closed, so that no pipe gets one of their numbers.
 void open_standard_streams() {

@@ -4,28 +4,143 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <functional>
+#include <string>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "base/fd.h"
+#include "base/quoted.h"
+#include "base/refusals.h"
 #include "base/text.h"
 #include "bp/error.h"
+#include "launcher/agent/join_handshake.h"
 #include "launcher/agent/join_key.h"
 #include "launcher/agent/listen.h"
 #include "launcher/failure/host_texts.h"
+#include "launcher/hosts/machine.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/protocol/hello.h"
 #include "launcher/protocol/timing.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/serve/say.h"
 
 namespace bp::launcher {
 namespace {
 
+// Prints "bprun: TEXT" on stderr before a job has an OutputHub. Escapes what would steer a
+// terminal.
+void say(const std::string& text) { std::fprintf(stderr, "bprun: %s\n", printable(text).c_str()); }
+
+constexpr std::size_t kMostUnauthenticated = 256;
+constexpr int kMostAtOnce = 64;  // so that each of them may send its hello before it is refused
+constexpr auto kRetryJoins = 100ms;
+
+Fd listen_for(const Options& options) {
+  const std::string address = options.interface.empty() ? "" : interface_address(options.interface);
+  try {
+    return listen_at(address, *options.serve_port);
+  } catch (const Error& error) {
+    throw Error(error.code(), concat("--serve ", *options.serve_port, ": ", error.what()));
+  }
+}
+
 constexpr auto kFarewell = 2s;  // for a machine that was refused to close its connection
 
 }  // namespace
+
+// Where machines connect to bprun --serve: accepts connections and has each of them prove that it
+// knows the key.
+class JoinListener {
+ public:
+  // Gets each connection that has proved that it knows the key, with the peer's numeric address.
+  using OnAdmitted = std::function<void(Channel::Ends ends, const std::string& address)>;
+
+  // Listens from here on, at the port of --serve. `loop` must outlive it. Throws invalid_argument
+  // if that port is taken or --interface names no interface.
+  JoinListener(EventLoop& loop, const Options& options, const JobKey& key, OnAdmitted on_admitted)
+      : loop_(loop), key_(key), on_admitted_(std::move(on_admitted)), socket_(listen_for(options)) {
+    loop_.watch(socket_.get(), POLLIN, [this](short) { accept_some(); });
+  }
+
+  ~JoinListener() {
+    loop_.forget(socket_.get());
+    loop_.cancel(pause_);
+  }
+
+  JoinListener(const JoinListener&) = delete;
+  JoinListener& operator=(const JoinListener&) = delete;
+
+  [[nodiscard]] int port() const { return port_of(socket_.get()); }
+  // How many connections were refused. Only the first of them has been printed.
+  [[nodiscard]] const Refusals& refusals() const { return refusals_; }
+
+ private:
+  struct Connection {
+    std::string address;
+    std::unique_ptr<JoinHandshake> handshake;
+  };
+
+  void accept_some() {
+    for (int i = 0; i < kMostAtOnce; ++i) {
+      Fd socket = accept_waiting(socket_.get());
+      if (!socket) {
+        if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) pause_accepting();
+        return;
+      }
+      if (unauthenticated_.size() >= kMostUnauthenticated) {
+        refuse(least_promising(),
+               "it did not prove that it knows the key before too many others connected");
+      }
+      const auto connection =
+          unauthenticated_.insert(unauthenticated_.end(), {peer_address_of(socket.get()), nullptr});
+      connection->handshake = std::make_unique<JoinHandshake>(
+          loop_, std::move(socket), key_,
+          JoinHandshake::Listener{
+              [this, connection](Channel::Ends ends) {
+                const Connection done = std::move(*connection);
+                unauthenticated_.erase(connection);
+                on_admitted_(std::move(ends), done.address);
+              },
+              [this, connection](const std::string& why) { refuse(connection, why); }});
+    }
+  }
+
+  // Returns the oldest of those that have said nothing yet, or else the oldest.
+  std::list<Connection>::iterator least_promising() {
+    const auto silent = std::ranges::find_if(
+        unauthenticated_, [](const Connection& each) { return !each.handshake->challenged(); });
+    return silent == unauthenticated_.end() ? unauthenticated_.begin() : silent;
+  }
+
+  // Most likely no descriptor is left. The descriptor of an unauthenticated connection may serve a
+  // machine.
+  void pause_accepting() {
+    if (!unauthenticated_.empty()) refuse(least_promising(), "no descriptor was left");
+    loop_.set_events(socket_.get(), 0);
+    pause_ = loop_.after(kRetryJoins, [this] { loop_.set_events(socket_.get(), POLLIN); });
+  }
+
+  // Prints the first refusal at once, as it may be of a machine with another key. Counts the
+  // others.
+  void refuse(std::list<Connection>::iterator connection, const std::string& why) {
+    const Connection done = std::move(*connection);
+    unauthenticated_.erase(connection);
+    refusals_.add(done.address, why);
+    if (refusals_.count() == 1) say(concat("refused ", done.address, ": ", why));
+  }
+
+  EventLoop& loop_;
+  const JobKey key_;
+  OnAdmitted on_admitted_;
+  Fd socket_;
+  std::list<Connection> unauthenticated_;  // oldest first
+  Refusals refusals_;
+  EventLoop::TimerId pause_ = 0;
+};
 
 JoinServer::JoinServer(const Options& options)
     : options_(options),
@@ -45,6 +160,8 @@ JoinServer::JoinServer(const Options& options)
   });
   beat();
 }
+
+JoinServer::~JoinServer() = default;
 
 std::variant<JoinResult, EarlyExit> JoinServer::run() {
   say(concat("serving on port ", listener_->port(), "; ", describe_offers({own_}, world_),

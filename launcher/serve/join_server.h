@@ -10,20 +10,23 @@
 #include <variant>
 #include <vector>
 
+#include "bp/environment.h"
+#include "launcher/agent/channel.h"
 #include "launcher/cli/options.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/signals.h"
-#include "launcher/serve/join_candidate.h"
-#include "launcher/serve/join_listener.h"
 #include "launcher/serve/joined_plan.h"
 
 namespace bp::launcher {
+
+class JoinListener;
 
 class JoinServer {
  public:
   // Listens from here on. `options` must outlive it. Throws invalid_argument if there is no key,
   // the port is taken, or this machine's own slots contradict -n.
   explicit JoinServer(const Options& options);
+  ~JoinServer();
   JoinServer(const JoinServer&) = delete;
   JoinServer& operator=(const JoinServer&) = delete;
 

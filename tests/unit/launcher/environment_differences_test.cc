@@ -1,7 +1,7 @@
-#include "launcher/plan/environment_differences.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "launcher/plan/dry_run.h"
 
 namespace bp::launcher {
 namespace {
