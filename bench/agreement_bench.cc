@@ -22,7 +22,7 @@
 #include "bench/repeat.h"
 #include "bp/collective.h"
 #include "bp/environment.h"
-#include "comm/engine/header.h"
+#include "comm/engine/observe/header.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "bench/repeat.h"
-#include "comm/engine/flight_recorder.h"
+#include "comm/engine/observe/flight_recorder.h"
 
 int main() {
   using Clock = bp::TickClock;

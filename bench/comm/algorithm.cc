@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "bench/comm/task.h"
-#include "comm/engine/impl.h"
+#include "comm/engine/api/impl.h"
 
 namespace bp::bench {
 namespace {

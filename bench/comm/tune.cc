@@ -8,7 +8,7 @@
 #include "bench/comm/algorithm.h"
 #include "bp/error.h"
 #include "comm/backend/registry.h"
-#include "comm/engine/impl.h"
+#include "comm/engine/api/impl.h"
 
 namespace bp::bench {
 namespace {

@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "comm/backend/collective_call.h"
-#include "comm/engine/agreement.h"
-#include "comm/engine/blocked_notes.h"
-#include "comm/engine/engine_state.h"
-#include "comm/engine/engine_trace.h"
-#include "comm/engine/header.h"
-#include "comm/engine/messages.h"
-#include "comm/engine/wait_notes.h"
+#include "comm/engine/messages/messages.h"
+#include "comm/engine/observe/agreement.h"
+#include "comm/engine/observe/blocked_notes.h"
+#include "comm/engine/observe/engine_state.h"
+#include "comm/engine/observe/engine_trace.h"
+#include "comm/engine/observe/header.h"
+#include "comm/engine/observe/wait_notes.h"
 
 namespace bp {
 

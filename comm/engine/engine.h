@@ -28,15 +28,15 @@
 #include "comm/backend/collective_call.h"
 #include "comm/backend/operation.h"
 #include "comm/engine/collective_supervisor.h"
-#include "comm/engine/engine_setup.h"
-#include "comm/engine/engine_state.h"
-#include "comm/engine/engine_trace.h"
-#include "comm/engine/flight_recorder.h"
 #include "comm/engine/join_protocol.h"
-#include "comm/engine/message_supervisor.h"
-#include "comm/engine/messages.h"
-#include "comm/engine/wait_notes.h"
-#include "comm/engine/work_state.h"
+#include "comm/engine/messages/message_supervisor.h"
+#include "comm/engine/messages/messages.h"
+#include "comm/engine/observe/engine_setup.h"
+#include "comm/engine/observe/engine_state.h"
+#include "comm/engine/observe/engine_trace.h"
+#include "comm/engine/observe/flight_recorder.h"
+#include "comm/engine/observe/wait_notes.h"
+#include "comm/engine/observe/work_state.h"
 
 namespace bp {
 

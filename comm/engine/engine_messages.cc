@@ -15,7 +15,7 @@
 #include "comm/device/ask_until.h"
 #include "comm/device/device.h"
 #include "comm/engine/engine.h"
-#include "comm/engine/work_state.h"
+#include "comm/engine/observe/work_state.h"
 
 namespace bp {
 namespace {

@@ -16,7 +16,7 @@
 #include "bp/types.h"
 #include "comm/backend/collective_call.h"
 #include "comm/backend/operation.h"
-#include "comm/engine/engine_state.h"
+#include "comm/engine/observe/engine_state.h"
 
 namespace bp {
 

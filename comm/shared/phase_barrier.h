@@ -33,7 +33,7 @@ class PhaseBarrier {
   static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 
   struct Announcement {
-    std::uint64_t header = 0;         // of the operation: comm/engine/header.h
+    std::uint64_t header = 0;         // of the operation: comm/engine/observe/header.h
     std::uint64_t offset = kNowhere;  // of the data in the rank's arena
     std::array<std::byte, kInlineBytes> bytes = {};
   };

@@ -6,8 +6,8 @@
 //
 // Messages of one (peer, slot) arrive in the order in which they were posted. Sender and receiver
 // must give the same number of bytes, which may be 0; ranks that might disagree must use different
-// slots (comm/engine/header.h makes these). There is no buffering: a send is complete when its
-// memory may be changed, and that needs a receive on the other side.
+// slots (comm/engine/observe/header.h makes these). There is no buffering: a send is complete when
+// its memory may be changed, and that needs a receive on the other side.
 //
 // Threads: any number may post and wait; one Transfer belongs to one thread. Any thread may call
 // wake(), except while it holds a lock that a waiter needs.

@@ -14,8 +14,8 @@
 #include "base/text.h"
 #include "bp/collective.h"
 #include "bp/trace.h"
-#include "comm/engine/flight_recorder.h"
-#include "comm/engine/trace_file.h"
+#include "comm/engine/observe/flight_recorder.h"
+#include "comm/engine/observe/trace_file.h"
 #include "tests/support/run_ranks.h"
 
 namespace bp::test {

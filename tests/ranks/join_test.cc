@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
-#include "comm/engine/impl.h"
+#include "comm/engine/api/impl.h"
 #include "comm/engine/join_protocol.h"
 #include "tests/support/run_ranks.h"
 

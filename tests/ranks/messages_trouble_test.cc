@@ -14,7 +14,7 @@
 #include "bp/error.h"
 #include "bp/log.h"
 #include "bp/store.h"
-#include "comm/engine/impl.h"
+#include "comm/engine/api/impl.h"
 #include "comm/message/circle.h"
 #include "tests/support/refusal.h"
 #include "trouble_fixture.h"

@@ -11,7 +11,7 @@
 #include <span>
 #include <thread>
 
-#include "comm/engine/impl.h"
+#include "comm/engine/api/impl.h"
 #include "comm/transport/gloo.h"
 #include "comm/transport/inproc.h"
 #include "tests/support/memory_store.h"

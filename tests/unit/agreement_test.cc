@@ -1,4 +1,4 @@
-#include "comm/engine/agreement.h"
+#include "comm/engine/observe/agreement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/engine/failure.h"
+#include "comm/engine/observe/failure.h"
 #include "comm/message/messenger.h"
 #include "tests/support/memory_store.h"
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "comm/engine/blocked_notes.h"
+#include "comm/engine/observe/blocked_notes.h"
 #include "tests/support/memory_store.h"
 
 namespace bp {

@@ -1,4 +1,4 @@
-#include "comm/engine/eager_window.h"
+#include "comm/engine/messages/eager_window.h"
 
 #include <gtest/gtest.h>
 

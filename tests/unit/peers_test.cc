@@ -20,7 +20,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/log.h"
-#include "comm/engine/failure.h"
+#include "comm/engine/observe/failure.h"
 #include "comm/peers/connect.h"
 #include "comm/peers/handshake.h"
 #include "comm/store/socket.h"
