@@ -1,5 +1,5 @@
 // The syntax that all notations of hosts share: the name of a host and its fields. All functions
-// throw invalid_argument with `where` before the text.
+// that have `where` throw invalid_argument with it before the text.
 #pragma once
 
 #include <string>
@@ -15,6 +15,10 @@ namespace bp::launcher {
 
 // Parses "[USER@]NAME[:SLOTS][:KEY=VALUE]...", as in "u@gpu[01-08]:4:port=2222:gpus=[0,2]".
 [[nodiscard]] Hosts parse_host_entry(const std::string& text, const std::string& where);
+
+// Parses the notation of -H, "a:3,gpu[01-08]:4,u@b:1:port=2222,[fe80::1]:2,c": a list of entries,
+// each in the form of parse_host_entry(). Throws invalid_argument naming the bad entry.
+[[nodiscard]] Hosts parse_host_list(const std::string& text);
 
 // Sets one field: slots, max_slots, gpus ("0,2-3", perhaps in brackets), iface, port or user.
 void set_host_field(Host& host,

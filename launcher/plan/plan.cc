@@ -10,7 +10,7 @@
 #include "bp/error.h"
 #include "launcher/agent/ssh_command.h"
 #include "launcher/hosts/allocation.h"
-#include "launcher/hosts/host_list.h"
+#include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/host_map.h"
 #include "launcher/hosts/hostfile.h"
 #include "launcher/hosts/machine.h"

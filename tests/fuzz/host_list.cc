@@ -1,7 +1,6 @@
 // The hosts of -H. Accepted hosts must get ranks, or an error that they are too few.
-#include "launcher/hosts/host_list.h"
-
 #include "fuzz.h"
+#include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/placement.h"
 
 FUZZ_TARGET(host_list) {

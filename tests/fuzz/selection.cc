@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "fuzz.h"
-#include "launcher/hosts/host_list.h"
+#include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/placement.h"
 
 FUZZ_TARGET(selection) {

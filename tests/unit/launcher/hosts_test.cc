@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/hosts/host_entry.h"
-#include "launcher/hosts/host_list.h"
 #include "launcher/hosts/host_map.h"
 #include "launcher/hosts/hostfile.h"
 #include "tests/support/refusal.h"

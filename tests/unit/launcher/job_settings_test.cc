@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "launcher/hosts/host_list.h"
+#include "launcher/hosts/host_entry.h"
 
 namespace bp::launcher {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "bp/error.h"
-#include "launcher/hosts/host_list.h"
+#include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/hostfile.h"
 #include "launcher/hosts/machine.h"
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "launcher/hosts/host_list.h"
+#include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/placement.h"
 
 namespace bp::launcher {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "launcher/hosts/host_list.h"
+#include "launcher/hosts/host_entry.h"
 
 namespace bp::launcher {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "launcher/failure/host_record.h"
-#include "launcher/hosts/host_list.h"
+#include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/placement.h"
 
 namespace bp::launcher {

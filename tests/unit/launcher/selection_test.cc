@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
-#include "launcher/hosts/host_list.h"
+#include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/rank_list.h"
 
 namespace bp::launcher {

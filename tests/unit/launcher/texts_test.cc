@@ -7,7 +7,7 @@
 #include "launcher/agent/ssh_command.h"
 #include "launcher/failure/host_texts.h"
 #include "launcher/failure/rank_texts.h"
-#include "launcher/hosts/host_list.h"
+#include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/rank_list.h"
 #include "launcher/plan/one_machine.h"
 #include "launcher/plan/rank_environment.h"
