@@ -1,6 +1,4 @@
 // When threads sleep sooner, and that they do.
-#include "trainer/train/busy_cores.h"
-
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -11,6 +9,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <thread>
+
+#include "trainer/train/machine_watch.h"
 
 namespace bp::trainer {
 namespace {

@@ -6,8 +6,6 @@
 #include <limits>
 #include <vector>
 
-#include "trainer/train/time_limit.h"
-
 namespace bp::trainer {
 namespace {
 
