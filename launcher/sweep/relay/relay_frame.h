@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
+#include "bp/error.h"
 #include "launcher/protocol/frame.h"
 
 namespace bp::launcher::sweep {
@@ -26,7 +28,24 @@ struct RelayFrame {
   std::string_view bytes;     // of a stream; the command, the build; for exited the code in digits
 };
 
-[[nodiscard]] std::string encode(const RelayFrame& frame);
-[[nodiscard]] RelayFrame decode_relay_frame(const Frame& frame);  // throws io
+[[nodiscard]] inline std::string encode(const RelayFrame& frame) {
+  FrameWriter writer(static_cast<std::uint8_t>(frame.type));
+  writer.content()(frame.command, frame.bytes);
+  return writer.take();
+}
+
+// Throws io.
+[[nodiscard]] inline RelayFrame decode_relay_frame(const Frame& frame) {
+  if (frame.type < static_cast<std::uint8_t>(RelayType::hello) ||
+      frame.type > static_cast<std::uint8_t>(RelayType::exited)) {
+    throw Error(ErrorCode::io, concat("a relay sent a frame of type ", int{frame.type}));
+  }
+  WireReader reader(frame.content);
+  RelayFrame decoded;
+  decoded.type = static_cast<RelayType>(frame.type);
+  reader(decoded.command, decoded.bytes);
+  reader.expect_end();
+  return decoded;
+}
 
 }  // namespace bp::launcher::sweep

@@ -1,10 +1,10 @@
-#include "launcher/sweep/report/live_table.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "launcher/sweep/commands/progress.h"
 
 namespace bp::launcher::sweep {
 namespace {
