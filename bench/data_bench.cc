@@ -20,10 +20,10 @@
 #include "base/permutation.h"
 #include "bench/build_info.h"
 #include "tests/support/classify_data.h"
-#include "trainer/data/json_lines_reader.h"
-#include "trainer/data/prepare.h"
-#include "trainer/data/sample_store.h"
-#include "trainer/data/table_reader.h"
+#include "trainer/input/json_lines_reader.h"
+#include "trainer/input/table_reader.h"
+#include "trainer/prepare/prepare.h"
+#include "trainer/store/sample_store.h"
 #include "trainer/text/vocabulary_training.h"
 
 namespace bp::trainer {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "bench/build_info.h"
-#include "trainer/data/table_reader.h"
+#include "trainer/input/table_reader.h"
 #include "trainer/text/tokenizer.h"
 
 namespace {

@@ -18,9 +18,9 @@
 #include "tests/support/places.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/checkpoint/manifest.h"
-#include "trainer/data/sample_store.h"
 #include "trainer/run/resume.h"
 #include "trainer/run/run_folder.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "input_file.h"
 #include "tests/support/compressed.h"
-#include "trainer/data/open_input.h"
+#include "trainer/input/open_input.h"
 
 namespace {
 

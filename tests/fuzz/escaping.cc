@@ -8,7 +8,7 @@
 #include "comm/store/quote.h"
 #include "fuzz.h"
 #include "input_file.h"
-#include "trainer/data/table_reader.h"
+#include "trainer/input/table_reader.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "fuzz.h"
 #include "input_file.h"
 #include "tests/support/classify_data.h"
-#include "trainer/data/json_lines_reader.h"
+#include "trainer/input/json_lines_reader.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // The file of a lease that another process holds.
-#include "trainer/data/lease.h"
+#include "trainer/prepare/lease.h"
 
 #include "fuzz.h"
 #include "input_file.h"

@@ -1,7 +1,7 @@
 // A changed store. Each three bytes of the input are an offset and the new byte at it; an offset
 // beyond the end truncates the file. The first byte selects a finished store or an unfinished one
 // that is resumed.
-#include "trainer/data/sample_store.h"
+#include "trainer/store/sample_store.h"
 
 #include <algorithm>
 #include <iterator>
@@ -9,7 +9,7 @@
 #include "fuzz.h"
 #include "input_file.h"
 #include "tests/support/classify_data.h"
-#include "trainer/data/store_writer.h"
+#include "trainer/store/store_writer.h"
 
 namespace {
 

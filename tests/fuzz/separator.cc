@@ -1,6 +1,6 @@
 // A first line such as "sep=;", and a separator as a user names it. An accepted separator must be
 // able to separate fields, and its name must give it again.
-#include "trainer/data/separator.h"
+#include "trainer/input/separator.h"
 
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
 // A CSV or TSV file: first its layout is detected, then every row is read. The first byte selects
 // the options.
-#include "trainer/data/table.h"
+#include "trainer/input/table.h"
 
 #include "base/utf8.h"
 #include "fuzz.h"

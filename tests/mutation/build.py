@@ -19,7 +19,7 @@ FLAGS = "-O0 -D_GLIBCXX_ASSERTIONS -DHWY_COMPILE_ONLY_STATIC"
 MEMORY = 8 << 20  # KiB of address space that a test program may use
 # The library that a file belongs to, by the first prefix of its path that is listed here.
 LIBRARIES = {"base/": "bp_comm", "comm/torch/": "bp_torch", "comm/": "bp_comm", "launcher/": "bp_launcher",
-             "trainer/data/": "bp_data", "trainer/": "bp_run"}
+             "trainer/common/": "bp_data", "trainer/batches/": "bp_data", "trainer/": "bp_run"}
 AS_USER_NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]  # a mutant may remove the wrong file
 
 

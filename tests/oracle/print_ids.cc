@@ -5,7 +5,7 @@
 #include <exception>
 #include <string>
 
-#include "trainer/data/table_reader.h"
+#include "trainer/input/table_reader.h"
 #include "trainer/text/tokenizer.h"
 
 int main(int argc, char** argv) {

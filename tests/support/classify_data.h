@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/options/option_set.h"
-#include "trainer/data/sample_store.h"
-#include "trainer/data/store_writer.h"
+#include "trainer/store/sample_store.h"
+#include "trainer/store/store_writer.h"
 #include "trainer/tasks/inputs.h"
 
 namespace bp::trainer {

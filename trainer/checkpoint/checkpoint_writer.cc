@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "bp/error.h"
-#include "trainer/data/numbers.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/numbers.h"
+#include "trainer/common/whole_file.h"
 
 namespace bp::trainer {
 namespace {

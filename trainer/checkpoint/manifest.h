@@ -3,14 +3,14 @@
 //
 //   {"format": 1, "hash": "XXH3-128", "files": {"state.json": {"size": 2113, "hash": "9f0c..."}}}
 //
-// The hash detects damage. It does not protect against forgery (trainer/data/hash.h).
+// The hash detects damage. It does not protect against forgery (trainer/common/hash.h).
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
 
-#include "trainer/data/hash.h"
+#include "trainer/common/hash.h"
 
 namespace bp::trainer {
 

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/log.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/whole_file.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/optim/optimizer.h"

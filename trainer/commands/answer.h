@@ -7,7 +7,7 @@
 
 #include "bp/trainer/run.h"
 #include "trainer/commands/command_line.h"
-#include "trainer/data/say.h"
+#include "trainer/common/say.h"
 
 namespace bp::trainer {
 

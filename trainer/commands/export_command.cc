@@ -7,7 +7,7 @@
 #include "trainer/commands/answer.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/model_source.h"
-#include "trainer/data/look_up.h"
+#include "trainer/common/look_up.h"
 #include "trainer/model/onnx_graph.h"
 #include "trainer/model/weights.h"
 #include "trainer/text/tokenizer.h"

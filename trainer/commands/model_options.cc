@@ -4,7 +4,7 @@
 #include "base/input_error.h"
 #include "base/text.h"
 #include "trainer/commands/parse_commands.h"
-#include "trainer/data/look_up.h"
+#include "trainer/common/look_up.h"
 #include "trainer/run/run_settings.h"
 
 namespace bp::trainer {

@@ -10,13 +10,13 @@
 
 #include "base/input_error.h"
 #include "bp/error.h"
-#include "trainer/data/sample_store.h"
-#include "trainer/data/say.h"
+#include "trainer/common/say.h"
 #include "trainer/model/bert.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/tokenizer_config.h"
 #include "trainer/options/options.h"
 #include "trainer/share/shared_data.h"
+#include "trainer/store/sample_store.h"
 #include "trainer/tasks/task.h"
 #include "trainer/tasks/task_input.h"
 

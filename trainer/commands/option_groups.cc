@@ -13,13 +13,13 @@
 #include "base/options/value_text.h"
 #include "base/text.h"
 #include "trainer/commands/parse_commands.h"
-#include "trainer/data/encoding.h"
-#include "trainer/data/numbers.h"
-#include "trainer/data/plan.h"
-#include "trainer/data/shown_names.h"
+#include "trainer/common/numbers.h"
+#include "trainer/input/encoding.h"
+#include "trainer/input/shown_names.h"
 #include "trainer/model/config.h"
 #include "trainer/optim/optimizer_options.h"
 #include "trainer/optim/schedule.h"
+#include "trainer/prepare/plan.h"
 #include "trainer/tasks/inputs.h"
 
 namespace bp::trainer {

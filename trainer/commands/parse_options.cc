@@ -2,10 +2,10 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/commands/parse_commands.h"
-#include "trainer/data/look_up.h"
-#include "trainer/data/plan.h"
+#include "trainer/common/look_up.h"
 #include "trainer/model/config.h"
 #include "trainer/options/config_file.h"
+#include "trainer/prepare/plan.h"
 #include "trainer/tasks/inputs.h"
 #include "trainer/tasks/label_config.h"
 

@@ -14,14 +14,14 @@
 
 #include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/byte_input.h"
-#include "trainer/data/data_files.h"
-#include "trainer/data/json_lines_reader.h"
-#include "trainer/data/line_reader.h"
-#include "trainer/data/row_reader.h"
-#include "trainer/data/row_source.h"
-#include "trainer/data/shown_names.h"
-#include "trainer/data/stop_signals.h"
+#include "trainer/common/stop_signals.h"
+#include "trainer/input/byte_input.h"
+#include "trainer/input/json_lines_reader.h"
+#include "trainer/input/line_reader.h"
+#include "trainer/input/row_reader.h"
+#include "trainer/input/row_source.h"
+#include "trainer/input/shown_names.h"
+#include "trainer/prepare/data_files.h"
 
 namespace bp::trainer {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "trainer/data/prepare.h"
-#include "trainer/data/row_reader.h"
+#include "trainer/input/row_reader.h"
+#include "trainer/prepare/prepare.h"
 
 namespace bp::trainer {
 

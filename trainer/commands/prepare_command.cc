@@ -3,12 +3,12 @@
 #include "base/text.h"
 #include "trainer/commands/answer.h"
 #include "trainer/commands/commands.h"
-#include "trainer/data/data_check.h"
-#include "trainer/data/numbers.h"
-#include "trainer/data/plan.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/common/numbers.h"
+#include "trainer/prepare/data_check.h"
+#include "trainer/prepare/plan.h"
 #include "trainer/report/data_report.h"
 #include "trainer/share/shared_data.h"
+#include "trainer/store/sample_store.h"
 #include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {

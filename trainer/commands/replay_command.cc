@@ -7,7 +7,7 @@
 #include "trainer/commands/model_source.h"
 #include "trainer/commands/results.h"
 #include "trainer/commands/teacher_source.h"
-#include "trainer/data/look_up.h"
+#include "trainer/common/look_up.h"
 #include "trainer/model/config.h"
 #include "trainer/model/lora.h"
 #include "trainer/report/shown_text.h"

@@ -11,7 +11,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "bp/log.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/whole_file.h"
 #include "trainer/report/lengths_section.h"
 #include "trainer/report/metrics.h"
 #include "trainer/report/report.h"

@@ -9,13 +9,13 @@
 
 #include "bp/topology.h"
 #include "trainer/commands/answer.h"
-#include "trainer/data/sample_store.h"
 #include "trainer/options/options.h"
 #include "trainer/report/host.h"
 #include "trainer/report/predictions.h"
 #include "trainer/report/summary.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/runs/run_record.h"
+#include "trainer/store/sample_store.h"
 #include "trainer/tasks/task.h"
 #include "trainer/train/loop.h"
 

@@ -24,7 +24,7 @@
 #include "trainer/commands/answer.h"
 #include "trainer/commands/command_line.h"
 #include "trainer/commands/commands.h"
-#include "trainer/data/stop_signals.h"
+#include "trainer/common/stop_signals.h"
 #include "trainer/gpu/use_gpu.h"
 #include "trainer/train/memory_advice.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bp/communicator.h"
-#include "trainer/data/say.h"
+#include "trainer/common/say.h"
 #include "trainer/model/precision.h"
 #include "trainer/options/options.h"
 #include "trainer/run/run_folder.h"

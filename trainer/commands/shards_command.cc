@@ -16,10 +16,10 @@
 #include "trainer/commands/answer.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/parse_commands.h"
-#include "trainer/data/look_up.h"
-#include "trainer/data/make_vocabulary.h"
-#include "trainer/data/numbers.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/look_up.h"
+#include "trainer/common/numbers.h"
+#include "trainer/common/whole_file.h"
+#include "trainer/prepare/make_vocabulary.h"
 #include "trainer/tasks/pretrain/make_shards.h"
 
 namespace bp::trainer {

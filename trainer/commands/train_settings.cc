@@ -9,9 +9,9 @@
 #include "base/input_error.h"
 #include "base/text.h"
 #include "trainer/commands/parse_commands.h"
-#include "trainer/data/plan.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
+#include "trainer/prepare/plan.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/train/sweep_metric.h"
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "trainer/data/sample_store.h"
 #include "trainer/model/config.h"
 #include "trainer/options/options.h"
 #include "trainer/report/evaluation_summary.h"
 #include "trainer/share/shared_data.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 

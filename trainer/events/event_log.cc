@@ -16,8 +16,8 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/log.h"
-#include "trainer/data/look_up.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/look_up.h"
+#include "trainer/common/whole_file.h"
 
 namespace bp::trainer {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/options/setting.h"
-#include "trainer/data/protobuf_message.h"
+#include "trainer/common/protobuf_message.h"
 #include "trainer/events/record_writer.h"
 #include "trainer/report/metrics.h"
 #include "trainer/report/pr_curve.h"

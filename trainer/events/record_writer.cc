@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/data/protobuf_message.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/protobuf_message.h"
+#include "trainer/common/whole_file.h"
 
 namespace bp::trainer {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <c10/core/Device.h>
 
-#include "trainer/data/batch.h"
+#include "trainer/batches/batch.h"
 #include "trainer/model/config.h"
 #include "trainer/model/encoder.h"
 #include "trainer/model/head.h"

@@ -15,7 +15,7 @@
 
 #include <c10/core/ScalarType.h>
 
-#include "trainer/data/batch.h"
+#include "trainer/batches/batch.h"
 #include "trainer/model/config.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/parameters.h"

@@ -10,7 +10,7 @@
 
 #include "bp/error.h"
 #include "bp/trainer/figure.h"
-#include "trainer/data/batch.h"
+#include "trainer/batches/batch.h"
 #include "trainer/model/config.h"
 #include "trainer/model/encoder.h"
 #include "trainer/model/parameters.h"

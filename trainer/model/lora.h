@@ -32,7 +32,8 @@ struct LoraConfig {
   std::vector<std::string> modules_to_save = {};
   std::string task_type = {};  // "SEQ_CLS", "TOKEN_CLS", or empty
   std::string base = {};       // the base model's folder
-  std::string base_hash = {};  // of the file with its weights (trainer/data/hash.h); empty: unknown
+  std::string base_hash =
+      {};  // of the file with its weights (trainer/common/hash.h); empty: unknown
   bool operator==(const LoraConfig&) const = default;
 
   [[nodiscard]] double scale() const { return alpha / rank; }

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/version.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/whole_file.h"
 
 namespace bp::trainer {
 namespace {

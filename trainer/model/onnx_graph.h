@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-#include "trainer/data/protobuf_message.h"
+#include "trainer/common/protobuf_message.h"
 #include "trainer/model/parameters.h"
 
 namespace bp::trainer {

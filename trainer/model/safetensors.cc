@@ -17,7 +17,7 @@
 #include "base/refuse.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/whole_file.h"
 
 namespace bp::trainer {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/whole_file.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/tokenizer_config.h"
 

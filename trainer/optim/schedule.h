@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "trainer/data/per_epoch.h"
-#include "trainer/data/sampler.h"
+#include "trainer/batches/per_epoch.h"
+#include "trainer/batches/sampler.h"
 #include "trainer/options/options.h"
 
 namespace bp::trainer {

@@ -13,11 +13,11 @@
 #include "base/options/setting.h"
 #include "bp/trainer/run.h"
 #include "bp/types.h"
-#include "trainer/data/per_epoch.h"
-#include "trainer/data/prepare.h"
+#include "trainer/batches/per_epoch.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/precision.h"
 #include "trainer/options/save_every.h"
+#include "trainer/prepare/prepare.h"
 
 namespace bp::trainer {
 

@@ -6,7 +6,7 @@
 
 #include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/numbers.h"
+#include "trainer/common/numbers.h"
 
 namespace bp::trainer {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "trainer/data/numbers.h"
+#include "trainer/common/numbers.h"
 #include "trainer/report/shown_text.h"
 
 namespace bp::trainer {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "trainer/data/data_check.h"
-#include "trainer/data/plan.h"
+#include "trainer/prepare/data_check.h"
+#include "trainer/prepare/plan.h"
 
 namespace bp::trainer {
 

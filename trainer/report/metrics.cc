@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/whole_file.h"
 #include "trainer/report/json_fields.h"
 
 namespace bp::trainer {

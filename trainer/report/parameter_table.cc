@@ -1,7 +1,7 @@
 #include "trainer/report/parameter_table.h"
 
 #include "base/text.h"
-#include "trainer/data/numbers.h"
+#include "trainer/common/numbers.h"
 #include "trainer/report/shown_text.h"
 
 namespace bp::trainer {

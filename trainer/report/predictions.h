@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/data/whole_file.h"
+#include "trainer/common/whole_file.h"
 
 namespace bp::trainer {
 

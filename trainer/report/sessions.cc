@@ -16,7 +16,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/whole_file.h"
 #include "trainer/report/json_fields.h"
 
 namespace bp::trainer {

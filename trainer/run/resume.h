@@ -9,7 +9,7 @@
 
 #include "bp/communicator.h"
 #include "trainer/checkpoint/checkpoint_state.h"
-#include "trainer/data/say.h"
+#include "trainer/common/say.h"
 #include "trainer/model/config.h"
 #include "trainer/options/options.h"
 #include "trainer/run/run_folder.h"

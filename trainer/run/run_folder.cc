@@ -13,9 +13,9 @@
 #include "base/shell_word.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/data/look_up.h"
-#include "trainer/data/open_input.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/look_up.h"
+#include "trainer/common/whole_file.h"
+#include "trainer/input/open_input.h"
 
 namespace bp::trainer {
 namespace {

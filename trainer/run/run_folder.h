@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/data/lease.h"
+#include "trainer/prepare/lease.h"
 
 namespace bp::trainer {
 

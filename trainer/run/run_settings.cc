@@ -13,8 +13,8 @@
 
 #include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/plan.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/whole_file.h"
+#include "trainer/prepare/plan.h"
 
 namespace bp::trainer {
 namespace {

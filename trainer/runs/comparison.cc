@@ -12,7 +12,7 @@
 
 #include "base/report/section.h"
 #include "base/text.h"
-#include "trainer/data/numbers.h"
+#include "trainer/common/numbers.h"
 #include "trainer/report/shown_text.h"
 
 namespace bp::trainer {

@@ -10,7 +10,7 @@
 
 #include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/look_up.h"
+#include "trainer/common/look_up.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_settings.h"
 

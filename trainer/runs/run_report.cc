@@ -11,12 +11,12 @@
 #include "base/options/setting.h"
 #include "base/report/table.h"
 #include "base/text.h"
-#include "trainer/data/look_up.h"
-#include "trainer/data/plan.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/common/look_up.h"
+#include "trainer/prepare/plan.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/run/run_settings.h"
 #include "trainer/runs/comparison.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

@@ -13,8 +13,8 @@
 #include "base/input_error.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/data/look_up.h"
-#include "trainer/data/numbers.h"
+#include "trainer/common/look_up.h"
+#include "trainer/common/numbers.h"
 #include "trainer/report/csv_rows.h"
 
 namespace bp::trainer {

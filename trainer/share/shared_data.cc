@@ -20,13 +20,13 @@
 #include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
-#include "trainer/data/hash.h"
-#include "trainer/data/look_up.h"
-#include "trainer/data/plan.h"
-#include "trainer/data/prepare.h"
-#include "trainer/data/sample_store.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/hash.h"
+#include "trainer/common/look_up.h"
+#include "trainer/common/whole_file.h"
+#include "trainer/prepare/plan.h"
+#include "trainer/prepare/prepare.h"
 #include "trainer/run/store_users.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

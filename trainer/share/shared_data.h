@@ -4,9 +4,9 @@
 #include <string>
 
 #include "bp/communicator.h"
-#include "trainer/data/sample_store.h"
-#include "trainer/data/say.h"
+#include "trainer/common/say.h"
 #include "trainer/options/options.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 

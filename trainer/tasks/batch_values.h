@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 
-#include "trainer/data/batch.h"
+#include "trainer/batches/batch.h"
 
 namespace bp::trainer {
 

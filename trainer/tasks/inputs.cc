@@ -5,7 +5,7 @@
 #include "base/input_error.h"
 #include "base/nearest.h"
 #include "base/text.h"
-#include "trainer/data/shown_names.h"
+#include "trainer/input/shown_names.h"
 #include "trainer/report/csv_rows.h"
 #include "trainer/tasks/scored_file.h"
 

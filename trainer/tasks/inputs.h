@@ -25,8 +25,6 @@ namespace bp::trainer {
 [[nodiscard]] std::shared_ptr<TaskInput> make_custom_input(
     const std::shared_ptr<const CustomTask>& task);
 
-// The score by which the evaluations of a run are compared.
-
 // Returns the one of `metrics` with this name; the first for an empty name. Throws InputError (2),
 // naming the task and all of `metrics`, if there is none.
 [[nodiscard]] MainScore choose_metric(const std::vector<MainScore>& metrics,

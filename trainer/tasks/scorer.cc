@@ -3,7 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "base/text.h"
-#include "trainer/data/numbers.h"
+#include "trainer/common/numbers.h"
 
 namespace bp::trainer {
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/report/section.h"
-#include "trainer/data/batch.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/batches/batch.h"
 #include "trainer/report/evaluation_summary.h"
 #include "trainer/report/pr_curve.h"
 #include "trainer/report/predictions.h"
+#include "trainer/store/sample_store.h"
 
 namespace at {
 class Tensor;

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "trainer/data/sample_store.h"
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
 #include "trainer/report/evaluation_summary.h"
 #include "trainer/report/report.h"
+#include "trainer/store/sample_store.h"
 #include "trainer/tasks/regularization.h"
 #include "trainer/tasks/scorer.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/options/option_set.h"
-#include "trainer/data/task_data.h"
 #include "trainer/model/config.h"
+#include "trainer/prepare/task_data.h"
 #include "trainer/tasks/scored_file.h"
 
 namespace bp::trainer {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/options/option_set.h"
-#include "trainer/data/sample_schema.h"
-#include "trainer/data/task_data.h"
-#include "trainer/data/token_windows.h"
+#include "trainer/prepare/task_data.h"
+#include "trainer/prepare/token_windows.h"
+#include "trainer/store/sample_schema.h"
 
 namespace bp::trainer {
 

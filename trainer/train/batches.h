@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "trainer/data/batch.h"
-#include "trainer/data/sampler.h"
-#include "trainer/data/task_data.h"
+#include "trainer/batches/batch.h"
+#include "trainer/batches/sampler.h"
+#include "trainer/prepare/task_data.h"
 
 namespace bp::trainer {
 

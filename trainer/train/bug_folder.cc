@@ -19,7 +19,7 @@
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "bp/log.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/whole_file.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"

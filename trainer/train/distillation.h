@@ -16,7 +16,7 @@
 #include <memory>
 #include <vector>
 
-#include "trainer/data/batch.h"
+#include "trainer/batches/batch.h"
 #include "trainer/model/bert.h"
 #include "trainer/options/options.h"
 

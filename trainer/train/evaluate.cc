@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bp/collective.h"
-#include "trainer/data/stop_signals.h"
+#include "trainer/common/stop_signals.h"
 #include "trainer/train/forward_blocks.h"
 
 namespace bp::trainer {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "bp/communicator.h"
-#include "trainer/data/batch.h"
-#include "trainer/data/sample_store.h"
-#include "trainer/data/task_data.h"
+#include "trainer/batches/batch.h"
 #include "trainer/model/bert.h"
+#include "trainer/prepare/task_data.h"
+#include "trainer/store/sample_store.h"
 #include "trainer/tasks/task.h"
 
 namespace bp::trainer {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/data/batch.h"
+#include "trainer/batches/batch.h"
 
 namespace bp::trainer {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "trainer/data/batch.h"
+#include "trainer/batches/batch.h"
 #include "trainer/model/bert.h"
 
 namespace bp::trainer {

@@ -8,7 +8,7 @@
 
 #include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/numbers.h"
+#include "trainer/common/numbers.h"
 #include "trainer/optim/model_parts.h"
 
 namespace bp::trainer {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/data/sampler.h"
+#include "trainer/batches/sampler.h"
 #include "trainer/model/bert.h"
 #include "trainer/options/options.h"
 #include "trainer/report/parameter_table.h"

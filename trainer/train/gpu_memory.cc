@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "bp/log.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/whole_file.h"
 #include "trainer/gpu/use_gpu.h"
 #include "trainer/report/json.h"
 #include "trainer/train/memory_advice.h"

@@ -10,7 +10,7 @@
 #include "base/input_error.h"
 #include "base/text.h"
 #include "bp/collective.h"
-#include "trainer/data/hash.h"
+#include "trainer/common/hash.h"
 
 namespace bp::trainer {
 namespace {

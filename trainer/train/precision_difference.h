@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/data/batch.h"
+#include "trainer/batches/batch.h"
 #include "trainer/model/bert.h"
 
 namespace bp::trainer {

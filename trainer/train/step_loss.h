@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/data/batch.h"
+#include "trainer/batches/batch.h"
 #include "trainer/model/bert.h"
 #include "trainer/options/options.h"
 #include "trainer/tasks/regularization.h"

@@ -1,11 +1,11 @@
-// A request to stop training early: a signal (trainer/data/stop_signals.h), a file in the run's
+// A request to stop training early: a signal (trainer/common/stop_signals.h), a file in the run's
 // folder, or a request in the job's store. All ranks then save and end after the same step.
 #pragma once
 
 #include <string>
 #include <utility>
 
-#include "trainer/data/stop_signals.h"
+#include "trainer/common/stop_signals.h"
 
 namespace bp {
 class Store;

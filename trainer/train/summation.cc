@@ -15,7 +15,7 @@
 #include "bp/torch/distributed_optimizer.h"
 #include "bp/version.h"
 #include "comm/torch/bucket_layout.h"
-#include "trainer/data/hash.h"
+#include "trainer/common/hash.h"
 
 namespace bp::trainer {
 namespace {

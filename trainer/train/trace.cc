@@ -10,8 +10,8 @@
 
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/data/hash.h"
-#include "trainer/data/look_up.h"
+#include "trainer/common/hash.h"
+#include "trainer/common/look_up.h"
 
 namespace bp::trainer {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "trainer/data/batch.h"
+#include "trainer/batches/batch.h"
 #include "trainer/model/bert.h"
 #include "trainer/model/layout.h"
 

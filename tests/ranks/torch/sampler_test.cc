@@ -19,7 +19,7 @@
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "tests/support/run_ranks.h"
-#include "trainer/data/sampler.h"
+#include "trainer/batches/sampler.h"
 
 namespace bp {
 namespace {

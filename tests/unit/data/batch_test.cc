@@ -1,4 +1,4 @@
-#include "trainer/data/batch.h"
+#include "trainer/batches/batch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The order of blocks, the memory that they take, and the errors of each stage.
-#include "trainer/data/block_pipeline.h"
+#include "trainer/prepare/block_pipeline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

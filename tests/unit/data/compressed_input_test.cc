@@ -10,9 +10,9 @@
 #include "tests/support/compressed.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
-#include "trainer/data/open_input.h"
-#include "trainer/data/table.h"
-#include "trainer/data/table_reader.h"
+#include "trainer/input/open_input.h"
+#include "trainer/input/table.h"
+#include "trainer/input/table_reader.h"
 
 namespace bp::trainer {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "tests/support/classify_data.h"
 #include "tests/unit/data/prepare_fixture.h"
-#include "trainer/data/row_set.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/prepare/row_set.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,5 +1,5 @@
 // Data files in other encodings than UTF-8.
-#include "trainer/data/encoding.h"
+#include "trainer/input/encoding.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 #include "tests/support/classify_data.h"
 #include "tests/support/compressed.h"
 #include "tests/unit/data/prepare_fixture.h"
-#include "trainer/data/open_input.h"
-#include "trainer/data/row_source.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/input/open_input.h"
+#include "trainer/input/row_source.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,5 +1,5 @@
 // The order of the rows in each epoch: shuffled, or the short ones first.
-#include "trainer/data/epoch_order.h"
+#include "trainer/batches/epoch_order.h"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 #include "tests/support/classify_data.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
-#include "trainer/data/hash.h"
-#include "trainer/data/table.h"
+#include "trainer/common/hash.h"
+#include "trainer/input/table.h"
 #include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {

@@ -10,8 +10,8 @@
 #include "tests/support/classify_data.h"
 #include "tests/support/compressed.h"
 #include "tests/unit/data/prepare_fixture.h"
-#include "trainer/data/row_source.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/input/row_source.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

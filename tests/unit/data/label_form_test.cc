@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "trainer/data/numbers.h"
+#include "trainer/common/numbers.h"
 #include "trainer/tasks/classify/label_naming.h"
 
 namespace bp::trainer {

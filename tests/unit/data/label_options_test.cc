@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "tests/unit/data/prepare_fixture.h"
-#include "trainer/data/data_check.h"
-#include "trainer/data/row_set.h"
-#include "trainer/data/sample_list.h"
-#include "trainer/data/sample_store.h"
 #include "trainer/model/config.h"
+#include "trainer/prepare/data_check.h"
+#include "trainer/prepare/row_set.h"
+#include "trainer/prepare/sample_list.h"
+#include "trainer/store/sample_store.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/text/tokenizer.h"
 

@@ -1,4 +1,4 @@
-#include "trainer/data/lease.h"
+#include "trainer/prepare/lease.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

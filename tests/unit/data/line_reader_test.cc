@@ -1,4 +1,4 @@
-#include "trainer/data/line_reader.h"
+#include "trainer/input/line_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Look-ups that the system does not answer are errors that a user understands.
-#include "trainer/data/look_up.h"
+#include "trainer/common/look_up.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

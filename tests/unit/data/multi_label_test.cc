@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "tests/unit/data/prepare_fixture.h"
-#include "trainer/data/data_check.h"
-#include "trainer/data/sample_store.h"
 #include "trainer/model/config.h"
+#include "trainer/prepare/data_check.h"
+#include "trainer/store/sample_store.h"
 #include "trainer/tasks/classify/class_config.h"
 
 namespace bp::trainer {

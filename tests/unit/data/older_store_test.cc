@@ -8,7 +8,7 @@
 #include "tests/support/classify_data.h"
 #include "tests/support/places.h"
 #include "tests/unit/data/prepare_fixture.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/data/parallel.h"
+#include "trainer/common/parallel.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -13,7 +13,7 @@
 #include "tests/support/classify_data.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
-#include "trainer/data/prepare.h"
+#include "trainer/prepare/prepare.h"
 
 namespace bp::trainer {
 

@@ -4,7 +4,7 @@
 
 #include "tests/support/classify_data.h"
 #include "tests/unit/data/prepare_fixture.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/store/sample_store.h"
 #include "trainer/tasks/classify/class_config.h"
 
 namespace bp::trainer {

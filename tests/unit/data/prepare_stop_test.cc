@@ -12,8 +12,8 @@
 
 #include "base/text.h"
 #include "tests/unit/data/prepare_fixture.h"
-#include "trainer/data/sample_store.h"
-#include "trainer/data/stop_signals.h"
+#include "trainer/common/stop_signals.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

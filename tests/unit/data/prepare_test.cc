@@ -1,4 +1,4 @@
-#include "trainer/data/prepare.h"
+#include "trainer/prepare/prepare.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@
 #include "tests/support/classify_data.h"
 #include "tests/support/compressed.h"
 #include "tests/unit/data/prepare_fixture.h"
-#include "trainer/data/plan.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/prepare/plan.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "tests/unit/data/prepare_fixture.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "tests/support/token_database.h"
 #include "tests/unit/data/prepare_fixture.h"
-#include "trainer/data/data_check.h"
-#include "trainer/data/plan.h"
-#include "trainer/data/sample_store.h"
-#include "trainer/data/survey.h"
+#include "trainer/prepare/data_check.h"
+#include "trainer/prepare/plan.h"
+#include "trainer/prepare/survey.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

@@ -17,8 +17,8 @@
 #include "base/deadline.h"
 #include "tests/support/as_nobody.h"
 #include "tests/unit/data/prepare_fixture.h"
-#include "trainer/data/leftover.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/prepare/leftover.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

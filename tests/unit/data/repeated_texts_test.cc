@@ -1,5 +1,5 @@
 // Counting texts that occur more than once, in memory that does not grow with their number.
-#include "trainer/data/repeated_texts.h"
+#include "trainer/prepare/repeated_texts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include "bp/error.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/full_disk.h"
-#include "trainer/data/sorted_digests.h"
+#include "trainer/prepare/sorted_digests.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,5 +1,5 @@
 // Reading the rows of a table of any format.
-#include "trainer/data/row_source.h"
+#include "trainer/input/row_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,8 +11,8 @@
 #include "tests/support/classify_data.h"
 #include "tests/support/places.h"
 #include "tests/support/scratch.h"
-#include "trainer/data/prepare.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/prepare/prepare.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

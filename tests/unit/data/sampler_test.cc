@@ -1,4 +1,4 @@
-#include "trainer/data/sampler.h"
+#include "trainer/batches/sampler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

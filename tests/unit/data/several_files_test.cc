@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "tests/unit/data/prepare_fixture.h"
-#include "trainer/data/data_check.h"
-#include "trainer/data/sample_store.h"
-#include "trainer/data/source_rows.h"
+#include "trainer/prepare/data_check.h"
+#include "trainer/prepare/source_rows.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

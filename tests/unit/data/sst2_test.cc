@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/unit/data/prepare_fixture.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

@@ -8,8 +8,8 @@
 #include "bp/error.h"
 #include "tests/support/classify_data.h"
 #include "tests/support/scratch.h"
-#include "trainer/data/sample_store.h"
-#include "trainer/data/store_writer.h"
+#include "trainer/store/sample_store.h"
+#include "trainer/store/store_writer.h"
 
 namespace bp::trainer {
 namespace {

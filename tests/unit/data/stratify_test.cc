@@ -6,9 +6,9 @@
 
 #include "tests/support/task_input.h"
 #include "tests/unit/data/prepare_fixture.h"
-#include "trainer/data/data_check.h"
-#include "trainer/data/sample_store.h"
-#include "trainer/data/split.h"
+#include "trainer/prepare/data_check.h"
+#include "trainer/prepare/split.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

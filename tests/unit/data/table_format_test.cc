@@ -1,5 +1,5 @@
 // find_table_format() alone decides whether a file is CSV or TSV and what separates its fields.
-#include "trainer/data/table_format.h"
+#include "trainer/input/table_format.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

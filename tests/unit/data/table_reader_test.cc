@@ -1,4 +1,4 @@
-#include "trainer/data/table_reader.h"
+#include "trainer/input/table_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "trainer/data/table.h"
+#include "trainer/input/table.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include "tests/support/classify_data.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
-#include "trainer/data/numbers.h"
-#include "trainer/data/separator.h"
+#include "trainer/common/numbers.h"
+#include "trainer/input/separator.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,5 +1,5 @@
 // Batches of a number of tokens: how many samples a step takes, and how ranks share them.
-#include "trainer/data/token_batches.h"
+#include "trainer/batches/token_batches.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "bp/error.h"
-#include "trainer/data/sampler.h"
+#include "trainer/batches/sampler.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/data/token_windows.h"
+#include "trainer/prepare/token_windows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 #include "tests/support/places.h"
-#include "trainer/data/token_windows.h"
+#include "trainer/prepare/token_windows.h"
 #include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {

@@ -17,7 +17,7 @@
 #include "tests/support/files/power_cut.h"
 #include "trainer/checkpoint/checkpoint_writer.h"
 #include "trainer/checkpoint/manifest.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/whole_file.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/run/resume.h"
 #include "trainer/run/run_folder.h"

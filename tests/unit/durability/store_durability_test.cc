@@ -15,8 +15,8 @@
 #include "tests/support/classify_data.h"
 #include "tests/support/files/file_record.h"
 #include "tests/support/files/power_cut.h"
-#include "trainer/data/prepare.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/prepare/prepare.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

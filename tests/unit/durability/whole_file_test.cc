@@ -1,5 +1,5 @@
 // Files that are complete or absent, and that stay, after a power cut too.
-#include "trainer/data/whole_file.h"
+#include "trainer/common/whole_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

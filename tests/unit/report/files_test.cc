@@ -13,7 +13,7 @@
 #include "base/report/table.h"
 #include "bp/error.h"
 #include "tests/support/labelled_rows.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/whole_file.h"
 #include "trainer/report/metrics.h"
 #include "trainer/report/predictions.h"
 #include "trainer/report/summary.h"

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/scratch.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/whole_file.h"
 #include "trainer/report/metrics.h"
 #include "trainer/report/predictions.h"
 

@@ -12,7 +12,7 @@
 
 #include "bp/error.h"
 #include "tests/support/scratch.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/whole_file.h"
 
 namespace bp::trainer {
 namespace {

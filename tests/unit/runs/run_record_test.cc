@@ -9,7 +9,7 @@
 
 #include "runs_fixture.h"
 #include "tests/unit/data/input_refusal.h"
-#include "trainer/data/lease.h"
+#include "trainer/prepare/lease.h"
 #include "trainer/runs/comparison.h"
 #include "trainer/runs/run_report.h"
 

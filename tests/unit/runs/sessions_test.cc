@@ -10,7 +10,7 @@
 
 #include "bp/error.h"
 #include "runs_fixture.h"
-#include "trainer/data/lease.h"
+#include "trainer/prepare/lease.h"
 
 namespace bp::trainer {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
-#include "trainer/data/data_check.h"
-#include "trainer/data/prepare.h"
+#include "trainer/prepare/data_check.h"
+#include "trainer/prepare/prepare.h"
 #include "trainer/tasks/inputs.h"
 
 namespace bp::trainer {

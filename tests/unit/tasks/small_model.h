@@ -1,7 +1,7 @@
 // A model of few weights, without dropout in its encoder, and a batch for it.
 #pragma once
 
-#include "trainer/data/batch.h"
+#include "trainer/batches/batch.h"
 #include "trainer/model/config.h"
 
 namespace bp::trainer {

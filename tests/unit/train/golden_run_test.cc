@@ -14,8 +14,8 @@
 #include "trainer/checkpoint/manifest.h"
 #include "trainer/checkpoint/snapshot.h"
 #include "trainer/commands/model_source.h"
-#include "trainer/data/sample_store.h"
 #include "trainer/optim/optimizer.h"
+#include "trainer/store/sample_store.h"
 #include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {

@@ -12,7 +12,7 @@
 #include "tests/support/run_ranks.h"
 #include "tests/support/scratch.h"
 #include "tests/support/token_database.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

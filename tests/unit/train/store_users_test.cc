@@ -7,8 +7,8 @@
 #include "tests/support/classify_data.h"
 #include "tests/unit/data/input_refusal.h"
 #include "tests/unit/train/checkpoint_fixture.h"
-#include "trainer/data/prepare.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/prepare/prepare.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "tests/support/classify_data.h"
-#include "trainer/data/prepare.h"
+#include "trainer/prepare/prepare.h"
 #include "trainer/tasks/classify/class_config.h"
 
 namespace bp::trainer::test {

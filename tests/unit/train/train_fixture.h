@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "trainer/data/batch.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/batches/batch.h"
 #include "trainer/model/config.h"
 #include "trainer/options/options.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer::test {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "trainer/data/numbers.h"
+#include "trainer/common/numbers.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/confusions.h"
 #include "trainer/tasks/classify/probability_scores.h"

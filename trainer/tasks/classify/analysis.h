@@ -13,7 +13,6 @@
 namespace bp::trainer {
 
 // How exactly a share is known from a sample.
-
 struct Interval {
   double low = 0;
   double high = 1;

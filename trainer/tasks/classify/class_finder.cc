@@ -10,9 +10,9 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
-#include "trainer/data/numbers.h"
-#include "trainer/data/plan.h"
-#include "trainer/data/source_rows.h"
+#include "trainer/common/numbers.h"
+#include "trainer/prepare/plan.h"
+#include "trainer/prepare/source_rows.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/label_naming.h"

@@ -4,8 +4,8 @@
 
 #include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/table_format.h"
-#include "trainer/data/table_reader.h"
+#include "trainer/input/table_format.h"
+#include "trainer/input/table_reader.h"
 #include "trainer/report/shown_text.h"
 
 namespace bp::trainer {

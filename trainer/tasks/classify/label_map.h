@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/data/hash.h"
+#include "trainer/common/hash.h"
 
 namespace bp::trainer {
 

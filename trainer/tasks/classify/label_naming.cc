@@ -8,7 +8,7 @@
 #include "base/input_error.h"
 #include "base/nearest.h"
 #include "base/text.h"
-#include "trainer/data/numbers.h"
+#include "trainer/common/numbers.h"
 #include "trainer/tasks/label_config.h"
 
 namespace bp::trainer {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "trainer/data/numbers.h"
+#include "trainer/common/numbers.h"
 
 namespace bp::trainer {
 namespace {

@@ -16,7 +16,6 @@
 namespace bp::trainer {
 
 // How well scores put the samples of a class before the others: the area under the ROC curve.
-
 struct RankedSample {
   float score = 0;        // the higher, the more likely it is of the class
   bool positive = false;  // it is of the class

@@ -10,7 +10,7 @@
 #include "base/input_error.h"
 #include "base/options/setting.h"
 #include "base/text.h"
-#include "trainer/data/numbers.h"
+#include "trainer/common/numbers.h"
 #include "trainer/report/csv_rows.h"
 #include "trainer/report/error_rows.h"
 #include "trainer/tasks/classify/class_input.h"

@@ -9,7 +9,7 @@
 
 #include "base/report/escape.h"
 #include "base/text.h"
-#include "trainer/data/numbers.h"
+#include "trainer/common/numbers.h"
 #include "trainer/tasks/classify/confusions.h"
 
 namespace bp::trainer {

@@ -10,7 +10,7 @@
 #include "base/report/escape.h"
 #include "base/report/table.h"
 #include "base/text.h"
-#include "trainer/data/numbers.h"
+#include "trainer/common/numbers.h"
 #include "trainer/tasks/classify/confusions.h"
 
 namespace bp::trainer {

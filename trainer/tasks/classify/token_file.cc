@@ -13,8 +13,8 @@
 
 #include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/immutable_database.h"
-#include "trainer/data/store_tables.h"
+#include "trainer/store/immutable_database.h"
+#include "trainer/store/store_tables.h"
 
 namespace bp::trainer {
 namespace {

@@ -9,7 +9,7 @@
 #include <functional>
 #include <string>
 
-#include "trainer/data/task_data.h"
+#include "trainer/prepare/task_data.h"
 
 namespace SQLite {
 class Database;
@@ -38,10 +38,9 @@ void read_token_table(const std::string& path,
                       const std::string& table,
                       const std::function<void()>& action);
 
-// The split that a token file has: its tables TrainQueue, ValidateQueue and TestQueue.
-
-// Returns the split of each sample, in the order of the ids; none, with the reason, unless the
-// tables exist and hold each sample once. Throws InputError (65) as TokenSamples does.
+// Returns the split of each sample, by the tables TrainQueue, ValidateQueue and TestQueue, in the
+// order of the ids; none, with the reason, unless the tables exist and hold each sample once.
+// Throws InputError (65) as TokenSamples does.
 [[nodiscard]] FileSplit split_of_token_file(const std::string& path);
 
 }  // namespace bp::trainer

@@ -12,9 +12,9 @@
 
 #include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/make_vocabulary.h"
-#include "trainer/data/prepare.h"
-#include "trainer/data/row_reader.h"
+#include "trainer/input/row_reader.h"
+#include "trainer/prepare/make_vocabulary.h"
+#include "trainer/prepare/prepare.h"
 #include "trainer/tasks/classify/token_samples.h"
 
 namespace bp::trainer {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bp/trainer/custom_task.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/store/sample_store.h"
 #include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {

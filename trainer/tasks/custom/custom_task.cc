@@ -22,7 +22,7 @@
 #include "base/input_error.h"
 #include "base/refuse.h"
 #include "base/text.h"
-#include "trainer/data/numbers.h"
+#include "trainer/common/numbers.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/custom/custom_head.h"
 #include "trainer/tasks/custom/custom_input.h"

@@ -21,8 +21,6 @@ struct GapHeadOptions {
 // fewer than four token types.
 [[nodiscard]] HeadMaker make_gap_head(const GapHeadOptions& options);
 
-// Initial weights of the head "segment" from a pretrained model.
-
 // A pretrained model has embeddings of two token types, and the head "segment" needs four, with
 // another meaning. Sets the embedding of type 0, that of tokens that are no mention, to the one in
 // the file of weights (model.safetensors or pytorch_model.bin), and leaves the others as they were

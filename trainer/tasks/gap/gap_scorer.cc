@@ -13,7 +13,7 @@
 
 #include "base/report/escape.h"
 #include "base/text.h"
-#include "trainer/data/numbers.h"
+#include "trainer/common/numbers.h"
 #include "trainer/report/error_rows.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/gap/gap_config.h"

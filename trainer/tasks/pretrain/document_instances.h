@@ -84,7 +84,6 @@ class DocumentInstances {
 };
 
 // Makes the instances of a block of documents.
-
 struct InstanceCounts {
   std::int64_t documents = 0;
   std::int64_t sentences = 0;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/data/line_reader.h"
+#include "trainer/input/line_reader.h"
 
 namespace bp::trainer {
 

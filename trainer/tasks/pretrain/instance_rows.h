@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/data/row_reader.h"
-#include "trainer/data/task_data.h"
+#include "trainer/input/row_reader.h"
+#include "trainer/prepare/task_data.h"
 #include "trainer/tasks/pretrain/document_instances.h"
 #include "trainer/tasks/pretrain/documents.h"
 #include "trainer/tasks/pretrain/instance.h"
@@ -71,8 +71,7 @@ class PairRows : public InstanceRows {
   std::size_t next_ = 0;  // in instances_
 };
 
-// Makes samples of rows that are instances (instance_rows.h).
-
+// Makes samples of these rows.
 class InstanceSamples : public SampleMaker {
  public:
   // What a sample holds besides its tokens and their types; see pretrain_input.h.

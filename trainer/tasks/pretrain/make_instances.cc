@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "trainer/data/block_pipeline.h"
+#include "trainer/prepare/block_pipeline.h"
 
 namespace bp::trainer {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/stop_signals.h"
+#include "trainer/common/stop_signals.h"
 #include "trainer/tasks/pretrain/shard_writer.h"
 #include "trainer/tasks/pretrain/shuffled_instances.h"
 

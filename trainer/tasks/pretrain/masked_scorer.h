@@ -11,8 +11,6 @@
 
 namespace bp::trainer {
 
-// Scores of a masked language model, and of the prediction of next sentences.
-
 // What was predicted.
 enum class Predicted : std::uint8_t { masked_tokens, next_sentences };
 

@@ -1,7 +1,7 @@
 #include "trainer/tasks/pretrain/passage_reader.h"
 
 #include "base/text.h"
-#include "trainer/data/numbers.h"
+#include "trainer/common/numbers.h"
 
 namespace bp::trainer {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "trainer/data/line_reader.h"
-#include "trainer/data/row_reader.h"
+#include "trainer/input/line_reader.h"
+#include "trainer/input/row_reader.h"
 
 namespace bp::trainer {
 

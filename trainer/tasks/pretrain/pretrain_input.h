@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "trainer/data/batch.h"
+#include "trainer/batches/batch.h"
 #include "trainer/tasks/pretrain/documents.h"
 #include "trainer/tasks/pretrain/masks.h"
 #include "trainer/tasks/task_input.h"

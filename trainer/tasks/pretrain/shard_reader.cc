@@ -15,7 +15,7 @@
 
 #include "base/input_error.h"
 #include "base/text.h"
-#include "trainer/data/byte_input.h"
+#include "trainer/input/byte_input.h"
 
 namespace bp::trainer {
 namespace {

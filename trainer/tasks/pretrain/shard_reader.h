@@ -59,8 +59,6 @@ class ShardReader {
   std::int32_t first_ = 0;
 };
 
-// Which files a path of shards stands for.
-
 // Returns whether the name is that of a shard: it ends with .hdf5 or .h5.
 [[nodiscard]] bool is_shard_name(const std::string& path);
 

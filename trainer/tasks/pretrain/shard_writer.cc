@@ -17,8 +17,8 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "bp/error.h"
-#include "trainer/data/parallel.h"
-#include "trainer/data/whole_file.h"
+#include "trainer/common/parallel.h"
+#include "trainer/common/whole_file.h"
 
 namespace bp::trainer {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/data/spill_file.h"
+#include "trainer/prepare/spill_file.h"
 #include "trainer/tasks/pretrain/draws.h"
 #include "trainer/tasks/pretrain/instance.h"
 

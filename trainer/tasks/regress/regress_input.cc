@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "base/text.h"
-#include "trainer/data/numbers.h"
-#include "trainer/data/plan.h"
-#include "trainer/data/prepare.h"
-#include "trainer/data/source_rows.h"
-#include "trainer/data/token_windows.h"
+#include "trainer/common/numbers.h"
+#include "trainer/prepare/plan.h"
+#include "trainer/prepare/prepare.h"
+#include "trainer/prepare/source_rows.h"
+#include "trainer/prepare/token_windows.h"
 #include "trainer/report/csv_rows.h"
 #include "trainer/report/error_rows.h"
 #include "trainer/report/shown_text.h"

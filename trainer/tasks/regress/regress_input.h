@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "trainer/data/sample_store.h"
+#include "trainer/store/sample_store.h"
 #include "trainer/tasks/text_columns.h"
 
 namespace bp::trainer {

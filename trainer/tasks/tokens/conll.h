@@ -69,9 +69,8 @@ class ConllReader {
 // Returns whether `tag` is "O", or a type after "B-", "I-", "E-", "S-", "L-" or "U-".
 [[nodiscard]] bool is_entity_tag(std::string_view tag);
 
-// A sentence's words, or their tags, as one text with blanks between them.
-
-// A blank inside of a word becomes a no-break space, which the tokenizer treats as a blank.
+// A sentence's words, or their tags, as one text with blanks between them. A blank inside of a word
+// becomes a no-break space, which the tokenizer treats as a blank.
 [[nodiscard]] std::string join_words(const std::vector<std::string>& words);
 
 // Cuts at spaces, tabs and line ends; none of the words is empty.

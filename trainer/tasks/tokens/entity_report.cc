@@ -8,7 +8,7 @@
 
 #include "base/report/escape.h"
 #include "base/text.h"
-#include "trainer/data/numbers.h"
+#include "trainer/common/numbers.h"
 
 namespace bp::trainer {
 namespace {

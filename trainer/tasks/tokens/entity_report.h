@@ -29,8 +29,6 @@ struct EntityScores {
 
 [[nodiscard]] EntityScores entity_scores(const EntityTally& tally);
 
-// The entities that a model finds: for the terminal, as a section of report.html and as a file.
-
 // Returns exactly what seqeval.metrics.classification_report(digits=digits, zero_division=0)
 // prints. Where seqeval fails because there is no entity, returns its table with averages of 0.
 [[nodiscard]] std::string entity_report(const EntityScores& scores, int digits = 2);

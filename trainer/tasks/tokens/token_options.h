@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "trainer/data/sample_schema.h"
-#include "trainer/data/task_data.h"
+#include "trainer/prepare/task_data.h"
+#include "trainer/store/sample_schema.h"
 #include "trainer/tasks/tokens/conll.h"
 #include "trainer/tasks/tokens/sentence_windows.h"
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/text.h"
-#include "trainer/data/line_reader.h"
-#include "trainer/data/open_input.h"
-#include "trainer/data/prepare.h"
-#include "trainer/data/row_reader.h"
+#include "trainer/input/line_reader.h"
+#include "trainer/input/open_input.h"
+#include "trainer/input/row_reader.h"
+#include "trainer/prepare/prepare.h"
 #include "trainer/tasks/inputs.h"
 #include "trainer/tasks/label_config.h"
 #include "trainer/tasks/task_input.h"

@@ -10,10 +10,10 @@
 #include "tests/support/scratch.h"
 #include "tests/support/task_input.h"
 #include "tests/unit/data/input_error_matcher.h"
-#include "trainer/data/data_check.h"
-#include "trainer/data/plan.h"
-#include "trainer/data/prepare.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/prepare/data_check.h"
+#include "trainer/prepare/plan.h"
+#include "trainer/prepare/prepare.h"
+#include "trainer/store/sample_store.h"
 #include "trainer/tasks/gap/gap_config.h"
 
 namespace bp::trainer {

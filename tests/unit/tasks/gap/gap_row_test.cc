@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tests/unit/data/input_refusal.h"
-#include "trainer/data/table_reader.h"
+#include "trainer/input/table_reader.h"
 
 namespace bp::trainer {
 namespace {

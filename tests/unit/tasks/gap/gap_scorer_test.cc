@@ -15,9 +15,9 @@
 #include "tests/support/scratch.h"
 #include "tests/support/task_input.h"
 #include "tests/unit/data/input_error_matcher.h"
-#include "trainer/data/batch.h"
-#include "trainer/data/prepare.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/batches/batch.h"
+#include "trainer/prepare/prepare.h"
+#include "trainer/store/sample_store.h"
 #include "trainer/tasks/gap/gap_config.h"
 #include "trainer/tasks/tasks.h"
 

@@ -16,7 +16,7 @@
 
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
-#include "trainer/data/row_reader.h"
+#include "trainer/input/row_reader.h"
 #include "trainer/tasks/pretrain/instance.h"
 #include "trainer/tasks/pretrain/shard_reader.h"
 #include "trainer/tasks/pretrain/shard_writer.h"

@@ -9,7 +9,7 @@
 
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
-#include "trainer/data/prepare.h"
+#include "trainer/prepare/prepare.h"
 #include "trainer/tasks/inputs.h"
 #include "trainer/tasks/pretrain/passage_reader.h"
 

@@ -14,9 +14,9 @@
 
 #include "tests/support/scratch.h"
 #include "tests/support/task_input.h"
-#include "trainer/data/batch.h"
-#include "trainer/data/prepare.h"
-#include "trainer/data/sample_store.h"
+#include "trainer/batches/batch.h"
+#include "trainer/prepare/prepare.h"
+#include "trainer/store/sample_store.h"
 #include "trainer/tasks/label_config.h"
 #include "trainer/tasks/tasks.h"
 
