@@ -370,7 +370,11 @@ void Engine::finish() {
     const std::lock_guard lock(state_.mutex());
     give_token_back(/*good=*/true);
   }
-  messages_.finish();
+  if (setup().is_world && setup().job) {
+    setup().job->messenger().finish();  // also those of groups that have not finished
+  } else {
+    messages_.finish();
+  }
   supervisor_.leave(sequence_);
   or_fail(last_, [this] { deliver_last(); });
   const std::lock_guard lock(state_.mutex());

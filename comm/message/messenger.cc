@@ -66,6 +66,18 @@ void Messenger::remove(std::uint64_t group) {
   listeners_[group] = nullptr;
 }
 
+// A listener waits for packets that come meanwhile.
+void Messenger::finish() {
+  std::map<std::uint64_t, PacketListener*> listeners;
+  {
+    const std::lock_guard lock(mutex_);
+    listeners = listeners_;
+  }
+  for (const auto& [group, listener] : listeners) {
+    if (listener != nullptr) listener->finish();
+  }
+}
+
 void Messenger::open(int peer) {
   if (peer == transport_.rank()) return;
   const std::lock_guard lock(opening_);

@@ -35,6 +35,8 @@ class PacketListener {
   virtual void on_packet(int peer, const Packet& packet) = 0;
   // The connection to the peer is lost. No packet of it follows.
   virtual void on_lost(int peer, const std::string& why) = 0;
+  // Waits until the peers have received what this listener has sent.
+  virtual void finish() {}
 };
 
 // A packet in flight. The object must exist until the packet has arrived.
@@ -55,6 +57,9 @@ class Messenger {
   void add(std::uint64_t group, PacketListener& listener);
   // Waits until no call of the listener is in progress. Later packets of the group are dropped.
   void remove(std::uint64_t group);
+
+  // Finishes all listeners, of which none may be removed meanwhile.
+  void finish();
 
   // From now on this rank takes packets from the peer. The peer may have sent some before.
   void open(int peer);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iostream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bp/collective.h"
@@ -89,6 +90,30 @@ TEST(MessageProcesses, CompleteInAnyOrderOverEveryBackend) {
       run_processes(body, {.ranks = 3, .environment = {std::string("BP_BACKEND=") + backend}});
     }
     run_processes(body, {.ranks = 3, .local_sizes = {2, 1}});
+  }
+}
+
+// The receiver uses no message of the group before the sender has left.
+RANK_BODY(leave_after_a_message_of_a_group) {
+  Communicator world = Communicator::create();
+  Communicator group = world.split(0);
+  std::vector<std::int32_t> data(8, 7);
+  if (world.rank() == 0) {
+    send(group, const_view(data), 1);
+  } else {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    data.assign(data.size(), 0);
+    receive(group, view(data), 0);
+    EXPECT_THAT(data, testing::Each(7));
+  }
+  world.finish();
+  return 0;
+}
+
+TEST(MessageProcesses, WorldsFinishWaitsForTheMessagesOfItsGroups) {
+  for (const char* backend : {"shm", "gloo"}) {
+    run_processes("leave_after_a_message_of_a_group",
+                  {.ranks = 2, .environment = {std::string("BP_BACKEND=") + backend}});
   }
 }
 

@@ -57,7 +57,7 @@ class Messages final : public PacketListener {
   // As Work::State::wait().
   [[nodiscard]] bool wait(MessageWork& work, std::optional<std::chrono::milliseconds> timeout);
   // Waits until all messages that this rank has started have been received.
-  void finish();
+  void finish() override;
 
   // Returns what this rank waits for, as other ranks read it in the store. `work` may be null.
   [[nodiscard]] WaitNote note(WaitNote::Kind kind, const MessageWork* work);
