@@ -7,6 +7,10 @@
 #include <mutex>
 #include <random>
 
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
+
 #include "base/text.h"
 #include "bp/collective.h"
 #include "tests/ranks/exact.h"
@@ -101,6 +105,35 @@ TEST(RoundingOfHalves, IsWithinTheBoundByEveryAlgorithm) {
         options);
   }
 }
+
+#ifdef __SSE__
+// A thread may change its mode after create(), and another one may compute the operation.
+TEST(Rounding, ModesThatThreadsSetLaterChangeNoSum) {
+  for (const Wire wire : {Wire::inproc, Wire::shm}) {
+    run_ranks(2,
+              [](Communicator& world) {
+                std::vector<float> warm_up(10);
+                all_reduce_async(world, view(warm_up)).wait();
+                const unsigned before = _mm_getcsr();
+                if (world.rank() == 1) _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);
+                if (world.rank() == 1) _MM_SET_ROUNDING_MODE(_MM_ROUND_UP);
+                Communicator group = world.split(0);
+                for (const std::size_t count : {1, 1000, 100'000}) {
+                  for (Communicator* comm : {&world, &group}) {
+                    std::vector<float> denormal(count, 1e-40F);
+                    all_reduce(*comm, view(denormal));
+                    std::vector<float> rounded(count, world.rank() == 0 ? 1.0F : 1e-9F);
+                    all_reduce_async(*comm, view(rounded)).wait();
+                    EXPECT_EQ(std::ranges::count(denormal, 1e-40F + 1e-40F), std::ssize(denormal));
+                    EXPECT_EQ(std::ranges::count(rounded, 1.0F), std::ssize(rounded));
+                  }
+                }
+                _mm_setcsr(before);
+              },
+              {.wire = wire});
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace bp::test

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/denormals.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/backend/registry.h"
@@ -17,24 +18,6 @@
 
 namespace bp {
 namespace {
-
-// Returns what the calling thread's arithmetic does with denormal numbers, those below 1.2e-38
-// (f32): "keeps denormal numbers", or which of them it takes for zero. A new thread inherits this
-// from the thread that starts it. It tries it, and so reads no register of one kind of processor.
-// The compiler must not compute what is volatile.
-std::string_view denormals_text() {
-  const volatile float least_normal = std::numeric_limits<float>::min();
-  const volatile float denormal = std::numeric_limits<float>::denorm_min();
-  const volatile float large = 1e20F;
-  const volatile float half = least_normal * 0.5F;
-  const volatile float scaled = denormal * large;  // a normal number
-  const bool loses_results = half == 0.0F;
-  const bool loses_operands = scaled == 0.0F;
-  if (loses_results && loses_operands) return "takes all denormal numbers for zero";
-  if (loses_results) return "makes denormal results zero";
-  if (loses_operands) return "takes denormal operands for zero";
-  return "keeps denormal numbers";
-}
 
 Error stopped(const WorldPlan& plan, const char* doing, const JobFailure& failed) {
   const Error first = error_of(failed.cause, failed.text);

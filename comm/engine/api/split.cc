@@ -66,6 +66,7 @@ Communicator split_with(Communicator& comm, int color, CommunicatorOptions optio
   EngineSetup setup = setup_of(options, parent.measured);
   setup.stall_after = parent.stall_after;
   setup.trace = parent.trace;
+  setup.arithmetic = parent.arithmetic;
   setup.transport_name = parent.transport_name;
   setup.rank = topology.rank;
   for (const int rank : members.ranks) {

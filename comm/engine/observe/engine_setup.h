@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/denormals.h"
 #include "base/text.h"
 #include "bp/trace.h"
 #include "comm/backend/backend.h"
@@ -39,6 +40,9 @@ struct EngineSetup {
   std::chrono::milliseconds stall_after = kStall;
   std::size_t max_in_flight = 0;  // 0: no limit
   bool joinable = false;
+  // That of the thread that made the world. Operations are computed in it on any thread, so that
+  // all ranks get the same bits.
+  ArithmeticMode arithmetic = ArithmeticMode::of_this_thread();
 
   [[nodiscard]] int size() const { return static_cast<int>(members.size()); }
   [[nodiscard]] int transport_rank(int member) const {
