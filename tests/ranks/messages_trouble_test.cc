@@ -57,6 +57,12 @@ TEST(MessageArguments, AreCheckedBeforeAnythingIsSent) {
                 HasSubstr("this rank has sent no such message to itself, and would wait for ever"));
     EXPECT_THAT(refusal_of([&] { send(comm, view(many), comm.rank()); }),
                 HasSubstr("this rank has posted no receive for this message to itself"));
+    const auto fill = [&] {
+      for (;;) send(comm, view(two), comm.rank());
+    };
+    EXPECT_THAT(refusal_of(fill),
+                HasSubstr("this rank has posted no receive for this message to itself"));
+    for (int i = 0; i < 32; ++i) receive(comm, view(two), comm.rank());
     barrier(comm);  // the communicator is still usable
   });
 }

@@ -163,10 +163,7 @@ void Messages::send_to_peer(MessageWork& work) {
 Messages::Disagreement Messages::send_to_self(const std::shared_ptr<MessageWork>& work) {
   const ConstView& data = work->operation.input;
   Arrived message{.from = work->peer, .header = header_of(*work)};
-  const auto waiting = std::ranges::count_if(
-      matching_.arrived(), [&](const Arrived& one) { return one.from == work->peer; });
-  if (data.bytes() <= kEagerBytes &&
-      waiting < static_cast<std::ptrdiff_t>(EagerWindow::kMessages)) {
+  if (copies_to_self(data.bytes())) {
     message.header.kind = PacketHeader::Kind::eager;
     message.payload = {data.data, data.bytes()};
     complete(*work);
@@ -176,9 +173,16 @@ Messages::Disagreement Messages::send_to_self(const std::shared_ptr<MessageWork>
   return arrive(std::move(message));
 }
 
+bool Messages::copies_to_self(std::size_t bytes) const {
+  const auto waiting = std::ranges::count_if(
+      matching_.arrived(), [this](const Arrived& one) { return one.from == setup_.rank; });
+  return bytes <= kEagerBytes && waiting < static_cast<std::ptrdiff_t>(EagerWindow::kMessages);
+}
+
 void Messages::refuse_endless_send(const Operation& operation) {
-  if (operation.receiver != setup_.rank || operation.input.bytes() <= kEagerBytes) return;
+  if (operation.receiver != setup_.rank) return;
   const Lock lock(core_->mutex);
+  if (copies_to_self(operation.input.bytes())) return;
   Arrived message{.from = setup_.rank};
   message.header.tag = operation.tag;
   if (matching_.has_receive_for(message)) return;

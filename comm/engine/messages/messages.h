@@ -102,6 +102,7 @@ class Messages final : public PacketListener {
   using Disagreement = std::optional<std::string>;
   [[nodiscard]] Disagreement send(const std::shared_ptr<MessageWork>& work);
   [[nodiscard]] Disagreement send_to_self(const std::shared_ptr<MessageWork>& work);
+  [[nodiscard]] bool copies_to_self(std::size_t bytes) const;  // a message that is sent now
   void send_to_peer(MessageWork& work);
   [[nodiscard]] Disagreement post(const std::shared_ptr<MessageWork>& work);
   [[nodiscard]] Disagreement arrive(Arrived message);
