@@ -125,6 +125,7 @@ class DistributedOptimizer::Impl {
       broadcast_tensors(comm_, parameters_.frozen, root);
       broadcast_state(comm_, *optimizer_, parameters_.device(), root);
       share_buffers(root);
+      window_.broadcast_scales(root);
       closure_step_.state_was_broadcast();
       agreement_.run_write([] {});
       agreement_.confirmed();
@@ -149,7 +150,7 @@ class DistributedOptimizer::Impl {
     const bool steps = window_.can_step();
     latch_.run([&] {
       agree_on_members();
-      share_buffers(0);
+      if (window_.is_from_all_ranks()) share_buffers(0);
       window_.prepare_end();
       if (steps) {  // the last that can fail because of another rank has been done
         const TraceScope scope(comm_.trace(), kTraceRow, "step");

@@ -4,6 +4,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -183,17 +184,18 @@ void GradientWindow::add_loss(const at::Tensor& loss, double weight) {
   mine_.loss_on_device.add_(loss.detach().reshape({}), weight);
 }
 
-// The first collective of the optimizer's life. The ranks may make it in different calls.
+// The first collective of the optimizer's life. The ranks may make it in different calls. A sum, so
+// that ranks may have joined: rank 0's number, and the one that counts if rank 0 has none.
 void GradientWindow::agree_on_nominal_weight(double first_weight) {
   if (nominal_weight_ > 0) {
     return;
   }
-  double nominal = first_weight > 0 ? first_weight * micro_batches_ * comm_.size() : 1;
+  const double all_alike = first_weight * micro_batches_ * comm_.size();
+  std::array<double, 2> sums = {comm_.rank() == 0 ? all_alike : 0, first_weight * micro_batches_};
   if (comm_.size() > 1) {
-    std::span one(&nominal, 1);
-    broadcast(comm_, view(one), {.name = "nominal weight"});
+    all_reduce(comm_, view(sums), {.name = "nominal weight"});
   }
-  nominal_weight_ = nominal;
+  nominal_weight_ = sums[0] > 0 ? sums[0] : sums[1] > 0 ? sums[1] : 1;
 }
 
 // Leaves of other optimizers get no gradient. Autograd need not even compute it, if every step of
@@ -243,9 +245,10 @@ void GradientWindow::finish_reduction() {
       const TraceScope scope(comm_.trace(), kTraceRow, "wait for gradients");
       return gradients_.finish();
     }();
-    if (all.fingerprints == Totals::Fingerprints::different) {
+    from_all_ranks_ = all.from_all_ranks;
+    if (all.fingerprints == Totals::Fingerprints::different && from_all_ranks_) {
       agreement_.refuse_difference();
-    } else if (all.fingerprints == Totals::Fingerprints::equal) {
+    } else if (all.fingerprints == Totals::Fingerprints::equal && from_all_ranks_) {
       agreement_.confirmed();
     }
     const bool empty = all.weight <= 0;
@@ -317,7 +320,7 @@ double GradientWindow::clip_grad_norm(double max_norm) {
 // once.
 void GradientWindow::prepare_end() {
   const bool is_agreed = comm_.size() == 1 || !gradients_.order().empty();
-  if (phase_ != Phase::reduced || result_->weight <= 0 || is_agreed) {
+  if (phase_ != Phase::reduced || result_->weight <= 0 || is_agreed || !from_all_ranks_) {
     return;
   }
   const std::vector<std::size_t> mine = gradients_.arrival_order();
@@ -370,6 +373,15 @@ void GradientWindow::load_state(const State& state) {
     gradients_.rearrange({state.bucket_order.begin(), state.bucket_order.end()});
   }
   gradients_.load_residuals(state.residuals);
+}
+
+void GradientWindow::broadcast_scales(int root) {
+  std::array<double, 3> scales = {nominal_weight_, loss_scale_.value(),
+                                  static_cast<double>(loss_scale_.good_windows())};
+  broadcast(comm_, view(scales), {.root = root, .name = "scales"});
+  gradients_.scale_residuals(scales[1] / loss_scale_.value());
+  nominal_weight_ = scales[0];
+  loss_scale_.restore(scales[1], static_cast<std::int64_t>(scales[2]));
 }
 
 }  // namespace bp

@@ -49,9 +49,13 @@ class GradientWindow {
   [[nodiscard]] double loss_scale() const { return loss_scale_.value(); }
   [[nodiscard]] State state() const;
   void load_state(const State& state);
+  // Gives all ranks root's nominal weight and loss scale, which a rank that has joined lacks.
+  void broadcast_scales(int root);
 
   // After reduce(): the window has a weight, and did not overflow.
   [[nodiscard]] bool can_step() const { return result_->weight > 0 && !result_->overflow; }
+  // After reduce(): no rank has joined, so any collective is possible.
+  [[nodiscard]] bool is_from_all_ranks() const { return from_all_ranks_; }
   // Whether a window can overflow with these options.
   [[nodiscard]] bool can_overflow() const { return can_overflow_; }
   // After reduce(): the ranks tell each other what end() needs. Collective. So a communicator that
@@ -100,6 +104,7 @@ class GradientWindow {
   double nominal_weight_;
   double pending_scale_ = 1;  // the factor that reduced gradients have yet to be multiplied by
   std::optional<Result> result_;
+  bool from_all_ranks_ = true;
   bool stop_requested_ = false;
   bool in_backward_ = false;
   bool has_warned_ = false;

@@ -52,7 +52,8 @@ struct Totals {
   // window while others do not.
   enum class Fingerprints : std::uint8_t { equal, different, incomparable };
   Fingerprints fingerprints = Fingerprints::equal;
-  bool finite = true;  // every sum is finite, or the options do not ask for the check
+  bool from_all_ranks = true;  // no rank has joined (join() of bp/collective.h)
+  bool finite = true;          // every sum is finite, or the options do not ask for the check
 };
 
 struct GradientsOptions {

@@ -191,6 +191,7 @@ Totals Gradients::totals_of(std::span<const double> sums) {
   for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i].is_unused = unused[i];
   const std::vector<RankTotals> ranks = totals_.of_ranks(sums);
   Totals all;
+  all.from_all_ranks = ranks.size() == static_cast<std::size_t>(comm_.size());
   some_rank_has_late_ones_ = false;
   for (const RankTotals& one : ranks) {
     all.weight += one.weight;

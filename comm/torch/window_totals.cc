@@ -25,6 +25,7 @@ Number read_parts(std::span<const double> from) {
 constexpr int kStops = 1;
 constexpr int kHasLateGradients = 2;
 constexpr int kIsFromBackward = 4;
+constexpr int kTakesPart = 8;
 
 }  // namespace
 
@@ -40,8 +41,8 @@ std::vector<float> WindowTotals::written(int rank,
   next = write_parts(totals.weight, next);
   next = write_parts(totals.weighted_loss, next);
   next = write_parts(totals.fingerprint, next);
-  *next = static_cast<float>((totals.stops ? kStops : 0) +
-                             (totals.has_late_gradients ? kHasLateGradients : 0) +
+  *next = static_cast<float>(kTakesPart | (totals.stops ? kStops : 0) |
+                             (totals.has_late_gradients ? kHasLateGradients : 0) |
                              (totals.is_from_backward ? kIsFromBackward : 0));
   return elements;
 }
@@ -51,6 +52,7 @@ std::vector<RankTotals> WindowTotals::of_ranks(std::span<const double> sums) con
   for (std::size_t rank = 0; rank < ranks_; ++rank) {
     const auto of_rank = sums.subspan(begin_of(static_cast<int>(rank)), kPartsOfARank);
     const int flags = static_cast<int>(of_rank.back());
+    if ((flags & kTakesPart) == 0) continue;
     all.push_back({.weight = read_parts<double>(of_rank),
                    .weighted_loss = read_parts<double>(of_rank.subspan(kPartsOfANumber)),
                    .fingerprint = read_parts<std::uint64_t>(of_rank.subspan(2 * kPartsOfANumber)),
@@ -62,10 +64,9 @@ std::vector<RankTotals> WindowTotals::of_ranks(std::span<const double> sums) con
 }
 
 std::vector<bool> WindowTotals::lacking_everywhere(std::span<const double> sums) const {
+  const auto all = static_cast<double>(of_ranks(sums).size());
   std::vector<bool> lacking;
-  for (const double ranks : sums.first(parameters_)) {
-    lacking.push_back(ranks == static_cast<double>(ranks_));
-  }
+  for (const double ranks : sums.first(parameters_)) lacking.push_back(ranks == all);
   return lacking;
 }
 

@@ -40,7 +40,8 @@ class WindowTotals {
                                            const RankTotals& totals,
                                            const std::vector<bool>& lacks) const;
   // What the sums of all ranks' elements say: the numbers of each rank, and whether all ranks lack
-  // the gradient of parameter i.
+  // the gradient of parameter i. Ranks that have written nothing, since they have joined (join() of
+  // bp/collective.h), are left out.
   [[nodiscard]] std::vector<RankTotals> of_ranks(std::span<const double> sums) const;
   [[nodiscard]] std::vector<bool> lacking_everywhere(std::span<const double> sums) const;
 

@@ -97,7 +97,8 @@ struct DistributedOptimizerOptions {
   // The weight of a usual window over all ranks. Weights are divided by it before they multiply a
   // gradient, which keeps the sums in range. Must be the same on all ranks. 0: rank 0's first
   // weight times micro_batches times the world size, for which each rank's first backward() or
-  // reduce() waits. A resumed run keeps the value of its first one: see State.
+  // reduce() waits. (If rank 0 has none, the sum of all ranks' first weights, times micro_batches.)
+  // A resumed run keeps the value of its first one: see State.
   double nominal_weight = 0;
   // The type in which f32 gradients travel: f32, f16 or bf16. They are rounded to nearest even,
   // added in f32, and each sum is rounded again.
@@ -115,8 +116,8 @@ struct DistributedOptimizerOptions {
   std::vector<std::string> sparse_gradients = {};
   // Tensors that are no parameters and that forward passes change, such as the running mean of a
   // BatchNorm: model->named_buffers().pairs(). They may lie on any device. At the end of each
-  // step() all ranks get those of rank 0, by one more collective. Without this option each rank
-  // keeps its own.
+  // step() all ranks get those of rank 0, by one more collective, unless a rank has joined
+  // (join()). Without this option each rank keeps its own.
   NamedTensors buffers = {};
 };
 
@@ -138,9 +139,9 @@ class DistributedOptimizer {
   DistributedOptimizer(const DistributedOptimizer&) = delete;
   DistributedOptimizer& operator=(const DistributedOptimizer&) = delete;
 
-  // Copies root's parameters (frozen ones too), options.buffers and the wrapped optimizer's state
-  // and options, such as learning rates, to all ranks, bit for bit. Collective; between windows
-  // only.
+  // Copies root's parameters (frozen ones too), options.buffers, the wrapped optimizer's state and
+  // options, such as learning rates, the nominal weight and the loss scale to all ranks, bit for
+  // bit. Collective; between windows only.
   void broadcast_parameters(int root = 0);
 
   // Runs backward from `loss`, a scalar that is the mean over the micro-batch, and adds the

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace bp {
 namespace {
@@ -55,6 +56,18 @@ TEST(WindowTotalsTest, EveryRankReadsTheNumbersOfAllBitForBit) {
     EXPECT_EQ(read[r].is_from_backward, r == 4 || r == 5);
   }
   EXPECT_THAT(totals.lacking_everywhere(sums), ElementsAre(false, false, true));
+}
+
+// A rank that has joined adds zeros to all elements.
+TEST(WindowTotalsTest, RanksThatHaveJoinedAreLeftOut) {
+  const WindowTotals totals(3, 2);
+  const std::vector<double> sums = sums_of({totals.written(0, {.weight = 2}, {true, true}),
+                                            std::vector<float>(totals.elements()),
+                                            totals.written(2, {.weight = 3}, {true, false})});
+  const std::vector<RankTotals> read = totals.of_ranks(sums);
+  ASSERT_EQ(read.size(), 2U);
+  EXPECT_EQ(read[1].weight, 3);
+  EXPECT_THAT(totals.lacking_everywhere(sums), ElementsAre(true, false));
 }
 
 TEST(WindowTotalsTest, NanIsReadAsNan) {
