@@ -247,7 +247,7 @@ void GradientWindow::finish_reduction() {
     }();
     from_all_ranks_ = all.from_all_ranks;
     if (all.fingerprints == Totals::Fingerprints::different && from_all_ranks_) {
-      agreement_.refuse_difference();
+      agreement_.settle_difference();
     } else if (all.fingerprints == Totals::Fingerprints::equal && from_all_ranks_) {
       agreement_.confirmed();
     }

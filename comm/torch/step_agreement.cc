@@ -110,23 +110,26 @@ StepAgreement::StepAgreement(Communicator& comm,
 }
 
 // LibTorch counts writes, but its own SGD steps behind the counter's back. So the last element
-// counts, too. One on a device could not be read without waiting for it.
+// counts, too.
 std::uint64_t StepAgreement::mark_of(std::size_t i) const {
-  const at::Tensor& tensor = parameters_[i].tensor;
   MixHash mark;
-  mark.add(static_cast<std::uint64_t>(tensor._version()));
-  if (tensor.is_cpu() && tensor.numel() > 0 && !is_sparse_[i]) {
-    const auto* const bytes = static_cast<const char*>(tensor.const_data_ptr());
-    mark.add(
-        std::string_view(bytes + tensor.nbytes() - tensor.element_size(), tensor.element_size()));
-  }
+  mark.add(static_cast<std::uint64_t>(parameters_[i].tensor._version()));
+  mark.add(last_element_of(i));
   return mark.value();
+}
+
+// One on a device could not be read without waiting for it.
+std::string_view StepAgreement::last_element_of(std::size_t i) const {
+  const at::Tensor& tensor = parameters_[i].tensor;
+  if (!tensor.is_cpu() || tensor.numel() == 0 || is_sparse_[i]) return {};
+  const std::string_view all(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
+  return all.substr(all.size() - static_cast<std::size_t>(tensor.element_size()));
 }
 
 void StepAgreement::notice_writes() {
   for (std::size_t i = 0; i < marks_.size(); ++i) {
     const std::uint64_t mark = mark_of(i);
-    if (!written_[i] && mark != marks_[i]) written_[i] = 0;
+    if (mark != marks_[i]) written_[i] = true;
     marks_[i] = mark;
   }
 }
@@ -139,6 +142,7 @@ std::uint64_t StepAgreement::fingerprint() {
     hash.add(std::bit_cast<std::uint64_t>(value));
   });
   notice_writes();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) hash.add(last_element_of(i));
   std::vector<at::Tensor> sums;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (written_[i]) sums.push_back(sum_of_bits(parameters_[i].tensor));
@@ -148,26 +152,28 @@ std::uint64_t StepAgreement::fingerprint() {
   const auto* next = host.const_data_ptr<std::int64_t>();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (!written_[i]) continue;
-    written_[i] = static_cast<std::uint64_t>(*next++);
     hash.add(i);
-    hash.add(*written_[i]);
+    hash.add(static_cast<std::uint64_t>(*next++));
   }
   return hash.value();
 }
 
-void StepAgreement::refuse_difference() {
+void StepAgreement::settle_difference() {
   std::vector<std::string> lines;
   options_.for_each([&](std::size_t group, std::string_view name, double value) {
     lines.push_back(concat("group ", group, " ", name, " ", text_of(value)));
   });
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    lines.push_back(parameters_[i].name);
-    if (written_[i]) lines.back() += concat(" written outside of step(), bits ", *written_[i]);
+    if (is_sparse_[i] && !written_[i]) continue;
+    lines.push_back(concat(parameters_[i].name, " with bits ",
+                           sum_of_bits(parameters_[i].tensor).item<std::int64_t>()));
   }
   require_same_lines(comm_, lines, "DistributedOptimizer::step",
-                     "give the wrapped optimizer the same options on every rank, write parameters "
-                     "only with the same values on every rank, and call step() of the "
-                     "DistributedOptimizer, not of optimizer()");
+                     "begin with broadcast_parameters(), give the wrapped optimizer the same "
+                     "options and state on every rank, write parameters, and gradients after "
+                     "reduce(), only with the same values on every rank, clip by clip_grad_norm(), "
+                     "and call step() of the DistributedOptimizer, not of optimizer()");
+  confirmed();
 }
 
 void WrappedOptions::for_each(const Visit& visit) {

@@ -1,6 +1,7 @@
-// What must be the same on all ranks for their parameters to stay equal, beside the gradients: the
-// options of the wrapped optimizer, and what the program itself has done to the parameters. Each
-// window carries a fingerprint of it. Only if fingerprints differ do the ranks exchange the texts.
+// What must be the same on all ranks beside the gradients: the options of the wrapped optimizer,
+// and the parameters. Each window carries a fingerprint of the options, of one element of each
+// parameter, since what makes ranks drift apart seldom spares it, and of all parameters that the
+// program itself has written. Only if fingerprints differ do the ranks compare all parameters.
 //
 // Threads: one at a time.
 #pragma once
@@ -44,11 +45,11 @@ class StepAgreement {
                 const std::vector<std::string>& sparse,
                 const torch::optim::Optimizer& optimizer);
 
-  // Returns the fingerprint of the options, and of the parameters that the program has written
-  // since the last confirmed(). It reads only those.
+  // Returns the fingerprint. It reads all elements of those parameters only that the program has
+  // written since the last confirmed().
   [[nodiscard]] std::uint64_t fingerprint();
   // The last fingerprint was the same on all ranks, or all ranks have the same parameters again.
-  void confirmed() { written_.assign(written_.size(), std::nullopt); }
+  void confirmed() { written_.assign(written_.size(), false); }
   // Runs `write`, which writes the parameters on all ranks alike.
   template <class Write>
   void run_write(const Write& write) {
@@ -61,21 +62,22 @@ class StepAgreement {
   void suspend(bool on) { suspended_ = on; }
 
   // The fingerprints of the ranks differ. Throws a mismatch on all ranks which names the first
-  // difference. Collective.
-  void refuse_difference();
+  // difference. There is none if only some ranks have written what they had. Collective.
+  void settle_difference();
 
  private:
   void notice_writes();
   // Returns a number that most writes to parameter i change, at little cost.
   [[nodiscard]] std::uint64_t mark_of(std::size_t i) const;
+  // Returns its bytes, or none where they cannot be compared at little cost.
+  [[nodiscard]] std::string_view last_element_of(std::size_t i) const;
 
   Communicator& comm_;
   const std::vector<Parameter>& parameters_;
   WrappedOptions options_;
   std::vector<bool> is_sparse_;       // by parameter
   std::vector<std::uint64_t> marks_;  // of the parameters when they were last looked at
-  // Those that the program has written, each with a number made of its bits.
-  std::vector<std::optional<std::uint64_t>> written_;
+  std::vector<bool> written_;         // by the program
   bool suspended_ = false;
 };
 

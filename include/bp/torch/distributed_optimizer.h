@@ -25,11 +25,13 @@
 // checkpoint): one collective for each such parameter, and one.
 //
 // All ranks' parameters stay equal bit for bit, also with a narrow `wire`, if all ranks begin with
-// the same ones, and the program changes parameters and the wrapped optimizer's options only alike
-// on all ranks. A difference is a `mismatch` of the reduce() or step() of the next window that all
-// ranks or none have filled, and names the option or the parameter. (It is not found for options
-// other than the learning rate of an optimizer that is not LibTorch's own, and for parameters that
-// are written behind LibTorch's back.)
+// the same ones, and the program changes parameters, reduced gradients and the wrapped optimizer's
+// options and state only alike on all ranks. (A rank may write a parameter and put the old values
+// back.) A difference is a `mismatch` of the reduce() or step() of the next window that all ranks
+// or none have filled, and names the option or the parameter. (On a device it is found for options
+// and for parameters that the program has written. On the CPU it is not found if it spares the last
+// element of every parameter and was made behind LibTorch's back. Of the options of an optimizer
+// that is not LibTorch's own, only the learning rate is compared.)
 //
 // Devices: all parameters must lie on the CPU, or all on one device of LibTorch, such as cuda:0. A
 // mix throws invalid_argument. The kind of device must be the same on all ranks, because a CPU and

@@ -51,8 +51,10 @@ struct Training {
 };
 
 constexpr const char* kAdvice =
-    "give the wrapped optimizer the same options on every rank, write parameters only with the "
-    "same values on every rank, and call step() of the DistributedOptimizer, not of optimizer()";
+    "begin with broadcast_parameters(), give the wrapped optimizer the same options and state on "
+    "every rank, write parameters, and gradients after reduce(), only with the same values on "
+    "every rank, clip by clip_grad_norm(), and call step() of the DistributedOptimizer, not of "
+    "optimizer()";
 
 TEST(StepAgreement, LearningRateThatDiffersOnOneRankIsNamedBeforeTheStep) {
   for (const std::string& kind : test::optimizer_kinds()) {
@@ -102,7 +104,7 @@ TEST(StepAgreement, StepOfTheWrappedOptimizerByHandIsNamedAtTheNextStep) {
     }
   });
   EXPECT_THAT(ends, Each(AllOf(StartsWith("mismatch: DistributedOptimizer::step: rank 1 has "
-                                          "\"layer0.weight written outside of step(), bits "),
+                                          "\"layer0.weight with bits "),
                                HasSubstr(kAdvice))));
 }
 
@@ -115,8 +117,8 @@ TEST(StepAgreement, ParameterThatOneRankWritesIsNamed) {
     const at::AutoGradMode on(true);
     run.step();
   });
-  EXPECT_THAT(ends, Each(AllOf(HasSubstr("rank 1 has \"layer1.bias\" where rank 0 has "
-                                         "\"layer1.bias written outside of step(), bits "))));
+  EXPECT_THAT(ends, Each(AllOf(HasSubstr("rank 1 has \"layer1.bias with bits "),
+                               HasSubstr("where rank 0 has \"layer1.bias with bits "))));
 }
 
 TEST(StepAgreement, WhatAllRanksWriteAlikeIsFine) {
@@ -133,6 +135,67 @@ TEST(StepAgreement, WhatAllRanksWriteAlikeIsFine) {
     }
     test::expect_equal_on_all_ranks(world, test::bits(run.model.parameters()));
   });
+}
+
+// Rank 0 evaluates a mean of its parameters, say, and then puts its own back.
+TEST(StepAgreement, WhatOneRankWritesAndTakesBackIsFine) {
+  test::run_ranks(3, [](Communicator& world) {
+    Training run(world, "adamw");
+    for (int i = 0; i < 3; ++i) {
+      run.step();
+      if (world.rank() > 0) continue;
+      const at::NoGradGuard no_grad;
+      for (at::Tensor& parameter : run.model.parameters()) {
+        const at::Tensor own = parameter.clone();
+        parameter.zero_();
+        parameter.copy_(own);
+      }
+    }
+    test::expect_equal_on_all_ranks(world, test::bits(run.model.parameters()));
+  });
+}
+
+// Nothing of it is seen by itself, but the parameters differ after the step.
+TEST(StepAgreement, DriftIsNamedInTheNextWindow) {
+  struct Drift {
+    const char* name;
+    void (*begin)(Training& run);
+    void (*end)(Training& run);
+  };
+  const Drift drifts[] = {
+      {"a reduced gradient that one rank scales",
+       [](Training& run) { run.model.parameter(5).mutable_grad().data().mul_(0.5); },
+       [](Training&) {}},
+      {"a rate that differs for one step", [](Training& run) { run.options().set_lr(0.05); },
+       [](Training& run) { run.options().set_lr(0.1); }},
+      {"a state that one rank loses",
+       [](Training& run) { run.optimizer.optimizer().state().clear(); }, [](Training&) {}}};
+  for (const Drift& drift : drifts) {
+    const auto ends = test::try_ranks(2, [&](Communicator& world) {
+      Training run(world, "adamw");
+      run.step();
+      run.backward();
+      run.optimizer.reduce();
+      if (world.rank() == 1) drift.begin(run);
+      EXPECT_TRUE(run.optimizer.step());
+      drift.end(run);
+      run.step();
+    });
+    EXPECT_THAT(ends, Each(AllOf(StartsWith("mismatch: DistributedOptimizer::step: rank 1 has "),
+                                 HasSubstr(" with bits "), HasSubstr(kAdvice))))
+        << drift.name;
+  }
+}
+
+TEST(StepAgreement, ParametersThatDifferFromTheStartAreNamed) {
+  const auto ends = test::try_ranks(2, [](Communicator& world) {
+    const Mlp model(static_cast<std::uint64_t>(world.rank()));
+    DistributedOptimizer optimizer(world, model.named_parameters(),
+                                   test::make_optimizer("sgd", model.parameters(), 0.1));
+    optimizer.backward(model.loss(make_rows(4, 1)), 4);
+    optimizer.step();
+  });
+  EXPECT_THAT(ends, Each(HasSubstr("rank 1 has \"layer0.weight with bits ")));
 }
 
 // Rank 0 fills its windows, and its totals leave before the program changes the rate. The totals of
@@ -169,7 +232,7 @@ TEST(StepAgreement, WhatWasWrittenInAnUnevenWindowIsNamedInTheNextEvenOne) {
       EXPECT_EQ(i, 0);
     }
   });
-  EXPECT_THAT(ends, Each(HasSubstr("where rank 0 has \"layer0.bias written outside of step()")));
+  EXPECT_THAT(ends, Each(HasSubstr("where rank 0 has \"layer0.bias with bits ")));
 }
 
 // The reduced gradient has been used by no step, so a program can recover and go on.
