@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/process_limit.h"
 #include "base/signals_blocked.h"
 #include "base/text.h"
 #include "bp/error.h"
@@ -20,7 +21,7 @@ std::thread start_thread(const std::string& name, std::function<void()> body) {
     });
   } catch (const std::system_error& error) {
     throw Error(ErrorCode::io, concat("the thread ", name, " cannot be started: ",
-                                      error.code().message(), " (ulimit -u is the limit)"));
+                                      error.code().message(), kProcessLimits));
   }
 }
 

@@ -8,11 +8,13 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/process_limit.h"
 #include "base/text.h"
 
 namespace bp::launcher {
 namespace {
 
+constexpr int kCannotStart = 70;
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
 
@@ -81,7 +83,10 @@ Program find_program(const std::string& name, const ProgramSearch& search) {
   return {"", kNotFound, concat("it is neither on PATH nor in ", search.beside)};
 }
 
-int exit_code_of_exec_error(int error) { return error == ENOENT ? kNotFound : kNotExecutable; }
+int exit_code_of_exec_error(int error) {
+  if (error == EAGAIN || error == ENOMEM) return kCannotStart;  // the program is not to blame
+  return error == ENOENT ? kNotFound : kNotExecutable;
+}
 
 std::string exec_error_text(int error) {
   switch (error) {
@@ -91,6 +96,8 @@ std::string exec_error_text(int error) {
       return "not a program for this machine, and no script with a #! line";
     case E2BIG:
       return "its arguments and environment are too large for the kernel";
+    case EAGAIN:
+      return error_text(error) + kProcessLimits;
     default:
       return error_text(error);
   }

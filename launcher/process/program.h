@@ -22,8 +22,8 @@ struct Program {
 // the problem's text says so.
 [[nodiscard]] Program find_program(const std::string& name, const ProgramSearch& search);
 
-// Both take the errno of a failed execve(): the exit code that a shell would return, and the
-// reason.
+// Both take the errno of a failed fork() or execve(): the exit code that a shell would return, or
+// 70 if the machine allows no more processes, and the reason.
 [[nodiscard]] int exit_code_of_exec_error(int error);
 [[nodiscard]] std::string exec_error_text(int error);
 

@@ -15,6 +15,7 @@
 #include "base/signals_blocked.h"
 #include "base/text.h"
 #include "bp/error.h"
+#include "launcher/process/program.h"
 
 namespace bp::launcher {
 namespace {
@@ -177,7 +178,7 @@ SpawnResult spawn(const SpawnRequest& request) {
 pid_t fork_copy(const Streams& streams, const std::function<int()>& run) {
   const pid_t pid = ::fork();
   if (pid < 0) {
-    throw Error(ErrorCode::io, concat("cannot start a process: ", error_text(errno)));
+    throw Error(ErrorCode::io, concat("cannot start a process: ", exec_error_text(errno)));
   }
   if (pid > 0) {
     return pid;

@@ -205,6 +205,9 @@ TEST(Program, IsLookedForInOrder) {
   EXPECT_EQ(find_program(first.path() + "/data", search).exit_code, 126);
   EXPECT_EQ(find_program(first.path(), search).problem, first.path() + " is a folder");
   EXPECT_EQ(find_program("/none", search).exit_code, 127);
+  EXPECT_EQ(exit_code_of_exec_error(ENOEXEC), 126);
+  EXPECT_EQ(exit_code_of_exec_error(EAGAIN), 70) << "the program is not to blame";
+  EXPECT_THAT(exec_error_text(EAGAIN), testing::HasSubstr("ulimit -u, ulimit -v, and pids.max"));
 }
 
 TEST(Signals, HaveNames) {
