@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/loopback_check.h"
 #include "base/text.h"
 #include "base/usable_cores.h"
 #include "bp/features.h"
@@ -17,6 +18,8 @@ namespace bp::launcher {
 namespace {
 
 using SystemClock = std::chrono::system_clock;
+
+constexpr std::chrono::milliseconds kLoopbackLimit{1'000};
 
 double seconds_of(SystemClock::duration time) {
   return std::chrono::duration<double>(time).count();
@@ -39,6 +42,11 @@ SpaceFacts look_at_space(const std::string& path) {
   }
   facts.free = std::uint64_t{status.f_bavail} * status.f_frsize;
   facts.total = std::uint64_t{status.f_blocks} * status.f_frsize;
+  if (::access(path.c_str(), W_OK) != 0) {
+    facts.problem = error_text(errno);
+  } else if (status.f_files > 0 && status.f_favail == 0) {
+    facts.problem = "no room for another file, whatever its size (df -i)";
+  }
   return facts;
 }
 
@@ -83,6 +91,7 @@ HostFacts find_facts(const Question& question) {
   facts.open_files = value_of(limit_of(RLIMIT_NOFILE).rlim_max);
   facts.locked_memory = value_of(limit_of(RLIMIT_MEMLOCK).rlim_cur);
   facts.infiniband = has_infiniband();
+  facts.loopback_problem = loopback_problem(kLoopbackLimit);
   facts.directory_problem = problem_of_directory(question.directory);
   for (const char* path : {"/dev/shm", "/tmp"}) {
     facts.spaces.push_back(look_at_space(path));

@@ -44,6 +44,7 @@ struct HostFacts {
   std::uint64_t open_files = 0;  // the hard limit, the largest that a rank can get
   std::uint64_t locked_memory = 0;
   bool infiniband = false;
+  std::string loopback_problem;   // why its processes cannot reach each other; empty if they can
   std::string directory_problem;  // why ranks cannot run in the job's directory; empty if they can
   std::vector<SpaceFacts> spaces;
   std::vector<PathFacts> paths;

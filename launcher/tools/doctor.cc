@@ -51,7 +51,7 @@ void check_facts(const HostAnswer& answer, const PlacedHost& placed, std::vector
   const HostFacts& facts = *answer.facts;
   checks.insert(checks.end(),
                 {check_clock(answer), check_cores(*answer.hello, facts, placed.ranks),
-                 check_open_files(facts), check_locked_memory(facts),
+                 check_open_files(facts), check_locked_memory(facts), check_loopback(facts),
                  check_gpus(facts.gpus, placed.host.gpus.value_or(std::vector<int>{}))});
   if (!facts.libraries.empty()) {
     checks.push_back(check_libraries(facts.libraries));

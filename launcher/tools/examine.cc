@@ -108,13 +108,26 @@ Check check_locked_memory(const HostFacts& facts) {
   return check;
 }
 
+Check check_loopback(const HostFacts& facts) {
+  if (facts.loopback_problem.empty()) {
+    return {.topic = "loopback", .text = "processes of this host reach each other"};
+  }
+  return {
+      .topic = "loopback",
+      .grade = Grade::fail,
+      .text = concat("processes of this host do not reach each other at ", facts.loopback_problem),
+      .fix = "ip link set dev lo up, or let the firewall pass what comes from lo"};
+}
+
 Check check_space(const SpaceFacts& space) {
   const bool shared = space.path == "/dev/shm";
   Check check{.topic = shared ? "shm" : "disk"};
   if (!space.problem.empty()) {
     check.grade = Grade::warn;
     check.text = concat(space.path, ": ", space.problem);
-    check.fix = shared ? "mount a tmpfs there: NCCL and PyTorch need it" : "create it";
+    check.fix = shared
+                    ? "mount a tmpfs there: NCCL and PyTorch need it"
+                    : "let this user write there, or name other folders: TMPDIR, --run, --output";
     return check;
   }
   check.text = concat(space.path, ": ", size_text(space.free), " free of ", size_text(space.total));

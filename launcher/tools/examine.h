@@ -14,6 +14,7 @@ namespace bp::launcher {
 [[nodiscard]] Check check_cores(const Hello& hello, const HostFacts& facts, int ranks);
 [[nodiscard]] Check check_open_files(const HostFacts& facts);
 [[nodiscard]] Check check_locked_memory(const HostFacts& facts);
+[[nodiscard]] Check check_loopback(const HostFacts& facts);
 [[nodiscard]] Check check_space(const SpaceFacts& space);
 [[nodiscard]] Check check_directory(const HostFacts& facts);
 // Compares with `first`, the facts of the first host that can read the path; null if this host is

@@ -51,6 +51,25 @@ TEST(Doctor, FailsForMissingDataAndSuggestsAFix) {
   EXPECT_THAT(bprun.out(), HasSubstr(" 1 fail\n"));
 }
 
+// A network namespace begins with its loopback interface down.
+TEST(Doctor, SaysWhatWouldFailOnAHostWithoutRoomOrLoopback) {
+  const Scratch folder;
+  constexpr const char* kBadHost =
+      "mkdir $0/few && mount -t tmpfs -o nr_inodes=1 none $0/few && "
+      "mount -t tmpfs -o ro none /dev/shm && cd $0/few && exec \"$@\"";
+  BprunProcess bprun(
+      {.arguments = {"doctor"},
+       .before = {"/usr/bin/env", "unshare", "-rmn", "sh", "-c", kBadHost, folder.path()}});
+  const int code = bprun.finish();
+  if (bprun.out().empty()) GTEST_SKIP() << "this machine permits no namespaces: " << bprun.err();
+  EXPECT_EQ(code, 1) << bprun.out();
+  EXPECT_THAT(bprun.out(),
+              AllOf(HasSubstr("  warn  shm      /dev/shm: Read-only file system\n"),
+                    HasSubstr("/few: no room for another file, whatever its size (df -i)\n"),
+                    ContainsRegex("  fail  loopback processes of this host do not reach each other "
+                                  "at 127\\.0\\.0\\.1: [^\n]+\n +fix: ip link set dev lo up")));
+}
+
 TEST(Doctor, NamesAnUnreachableHostAndContinues) {
   BprunProcess bprun(
       {{"doctor", "-H", "localhost,far", "--ssh", "sh -c 'echo no way >&2; exit 9'", "--json"}});
