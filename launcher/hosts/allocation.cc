@@ -5,6 +5,7 @@
 #include <sstream>
 #include <vector>
 
+#include "base/regular_file.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/topology/engine.h"
@@ -16,6 +17,8 @@ namespace bp::launcher {
 namespace {
 
 std::string text_of_file(const Variables& variables, const std::string& variable) {
+  const OpenedFile opened = open_regular_file(variables.text(variable));
+  if (!opened.fd) variables.refuse(variable, opened.problem);
   FileText file = read_file(variables.text(variable));
   if (file.error != 0) variables.refuse(variable, error_text(file.error));
   return std::move(file.text);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "bp/error.h"
 #include "launcher/agent/ssh_command.h"
@@ -162,6 +163,10 @@ TEST_F(AllocationTest, ThatCannotBeReadNamesItsVariable) {
   };
   EXPECT_THAT(error({{"PBS_NODEFILE", "/no/file"}}),
               AllOf(StartsWith("PBS_NODEFILE=/no/file: "), HasSubstr("No such file")));
+  ASSERT_EQ(::mkfifo(folder_.path("fifo").c_str(), 0600), 0);
+  EXPECT_THAT(error({{"PBS_NODEFILE", folder_.path("fifo")}}),
+              HasSubstr("it is a pipe, not a regular file"))
+      << "without waiting for its writer";
   EXPECT_THAT(error({{"PE_HOSTFILE", file("")}}), HasSubstr("names no host"));
   EXPECT_EQ(error({{"LSB_MCPU_HOSTS", "h1"}}),
             "LSB_MCPU_HOSTS: the slots of h1 must be a number from 1 to 4096, not ''");
