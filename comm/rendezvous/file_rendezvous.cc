@@ -30,6 +30,8 @@ namespace fs = std::filesystem;
   throw Error(ErrorCode::io, concat("rendezvous at ", path, ": ", why));
 }
 
+constexpr const char* kElsewhere = "; set TMPDIR to a folder in which you can write";
+
 // Returns a file name that differs between jobs that use the same folder at the same time.
 std::string file_name(const EngineRank& rank) {
   std::string name = concat("bp-", rank.engine, "-", rank.job, "-", rank.master_port);
@@ -47,7 +49,7 @@ std::string own_folder() {
   struct stat status = {};
   if ((::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) ||
       ::lstat(path.c_str(), &status) != 0) {
-    fail(path, error_text(errno));
+    fail(path, error_text(errno) + kElsewhere);
   }
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::getuid() || (status.st_mode & 077) != 0) {
     fail(path, status.st_uid == ::getuid()
@@ -65,7 +67,9 @@ bool is_held(int fd) { return ::flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EW
 
 class FileRendezvous final : public StoreRendezvous {
  public:
-  explicit FileRendezvous(std::string path) : path_(std::move(path)) {}
+  // `way_out` follows the reason why the file cannot be written.
+  FileRendezvous(std::string path, std::string way_out)
+      : path_(std::move(path)), way_out_(std::move(way_out)) {}
 
   void publish(const StoreEndpoint& endpoint, const Deadline& /*deadline*/) override {
     if (const Fd other(::open(path_.c_str(), kOpen)); other && is_held(other.get())) {
@@ -80,7 +84,7 @@ class FileRendezvous final : public StoreRendezvous {
         ::rename(draft.c_str(), path_.c_str()) != 0) {
       const int error = errno;
       ::unlink(draft.c_str());
-      fail(path_, error_text(error));
+      fail(path_, error_text(error) + way_out_);
     }
   }
 
@@ -112,6 +116,7 @@ class FileRendezvous final : public StoreRendezvous {
   }
 
   const std::string path_;
+  const std::string way_out_;
   Fd held_;  // on rank 0: the file, locked
 };
 
@@ -120,7 +125,8 @@ class FileRendezvous final : public StoreRendezvous {
 std::unique_ptr<StoreRendezvous> rendezvous_in_folder(const std::string& folder,
                                                       const EngineRank& rank) {
   const fs::path parent = folder.empty() ? own_folder() : folder;
-  return std::make_unique<FileRendezvous>((parent / file_name(rank)).string());
+  return std::make_unique<FileRendezvous>((parent / file_name(rank)).string(),
+                                          folder.empty() ? kElsewhere : "");
 }
 
 }  // namespace bp

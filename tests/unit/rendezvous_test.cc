@@ -158,6 +158,12 @@ TEST_F(StoreRendezvousTest, FolderThatOtherUsersCanWriteIsRefused) {
 TEST_F(StoreRendezvousTest, MissingTemporaryFolderIsNamed) {
   EngineRank here = rank_;
   here.one_host = true;
+  {
+    const TemporaryFolderVariable fixed("/proc");
+    EXPECT_EQ(test::error_of([&] { (void)choose_rendezvous(here, Variables(Map{})); }),
+              concat("io: rendezvous at /proc/bp-", ::getuid(),
+                     ": No such file or directory; set TMPDIR to a folder in which you can write"));
+  }
   const TemporaryFolderVariable place(folder_.path("no"));
   EXPECT_THAT(test::error_of([&] { (void)choose_rendezvous(here, Variables(Map{})); }),
               AllOf(StartsWith("io: rendezvous at TMPDIR: names no folder ("),
