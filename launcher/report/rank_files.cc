@@ -15,11 +15,12 @@
 namespace bp::launcher {
 
 RankFiles::File RankFiles::open_file(const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  std::error_code no_folder;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), no_folder);
   File file{.fd = Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666))};
   if (!file.fd) {
-    throw Error(ErrorCode::io, concat("--output: cannot write ", path, ": ", error_text(errno)));
+    throw Error(ErrorCode::io, concat("--output: cannot write ", path, ": ",
+                                      no_folder ? no_folder.message() : error_text(errno)));
   }
   struct stat status = {};
   if (::fstat(file.fd.get(), &status) == 0) {

@@ -236,6 +236,11 @@ TEST(TraceFiles, ErrorNamesAFolderThatCannotBeCreated) {
     EXPECT_STREQ(error.what(),
                  "cannot create the trace /proc/nowhere/rank-1.json: No such file or directory");
   }
+  const std::string link = scratch_folder() + "-link";
+  std::filesystem::create_symlink("nowhere", link);
+  EXPECT_THAT([&] { const TraceFile trace(link, second_of_three()); },
+              testing::ThrowsMessage<Error>(testing::Not(testing::HasSubstr("No such file"))));
+  std::filesystem::remove(link);
 }
 
 TEST(TraceFiles, HoldEverySpanOnItsRowByRankZerosClock) {

@@ -52,15 +52,18 @@ void cut(const std::string& path, std::int64_t last_step) {
 
 Trace::Trace(const std::string& folder, const Rank& rank, std::int64_t resumed_step) {
   if (folder.empty()) return;
-  std::error_code ignored;  // opening the file will tell
-  fs::create_directories(folder, ignored);
+  std::error_code no_folder;
+  fs::create_directories(folder, no_folder);
   path_ = path_of(folder, rank.rank);
   cut(path_, resumed_step);
   for (int other = rank.size; rank.rank == 0 && path_exists(path_of(folder, other)); ++other) {
     cut(path_of(folder, other), resumed_step);
   }
   out_.open(path_, std::ios::app);
-  if (!out_) throw Error(ErrorCode::io, concat("cannot create the trace ", path_));
+  if (!out_) {
+    throw Error(ErrorCode::io, concat("cannot create the trace ", path_, ": ",
+                                      no_folder ? no_folder.message() : error_text(errno)));
+  }
 }
 
 void Trace::write(const StepBatches& step, double loss, const Bert& model) {

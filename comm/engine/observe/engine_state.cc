@@ -83,11 +83,14 @@ void write_record(const std::string& folder,
   namespace fs = std::filesystem;
   const std::string own = concat(folder, "/rank.", owner.world_rank);
   const std::string path = concat(own, "/collectives.", owner.group, ".txt");
-  std::error_code ignored;  // opening the file reports it
-  fs::create_directories(own, ignored);
+  std::error_code no_folder;
+  fs::create_directories(own, no_folder);
   std::ofstream file(path, std::ios::binary);
   file << format_record(owner, operations) << std::flush;
-  if (!file) log(LogLevel::warn, concat("cannot write ", path, ": ", error_text(errno)));
+  if (!file) {
+    log(LogLevel::warn,
+        concat("cannot write ", path, ": ", no_folder ? no_folder.message() : error_text(errno)));
+  }
 }
 
 constexpr int kSilentStalls = 5;

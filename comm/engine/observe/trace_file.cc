@@ -58,11 +58,12 @@ std::string path_of(const std::string& folder, int rank) {
 }
 
 Fd create(const std::string& folder, const std::string& path) {
-  std::error_code ignored;  // opening the file reports it
-  std::filesystem::create_directories(folder, ignored);
+  std::error_code no_folder;
+  std::filesystem::create_directories(folder, no_folder);
   Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file) {
-    throw Error(ErrorCode::io, concat("cannot create the trace ", path, ": ", error_text(errno)));
+    throw Error(ErrorCode::io, concat("cannot create the trace ", path, ": ",
+                                      no_folder ? no_folder.message() : error_text(errno)));
   }
   return file;
 }

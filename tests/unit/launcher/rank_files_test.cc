@@ -9,6 +9,7 @@
 #include <iterator>
 #include <utility>
 
+#include "bp/error.h"
 #include "tests/support/scratch.h"
 
 namespace bp::launcher {
@@ -50,6 +51,13 @@ TEST(RankFiles, CountWhatAnEarlierGenerationWrote) {
   files.write(line("after\n"));
   EXPECT_EQ(content(folder.path("rank.0/stdout.1")), "before\n");
   EXPECT_EQ(content(folder.path("rank.0/stdout")), "after\n");
+}
+
+TEST(RankFiles, SayWhyTheirFolderCannotBeMade) {
+  const Scratch folder;
+  std::filesystem::create_symlink("nowhere", folder.path("rank.0"));
+  EXPECT_THAT([&] { RankFiles(folder.path(), 1, 0); },
+              testing::ThrowsMessage<Error>(testing::Not(testing::HasSubstr("No such file"))));
 }
 
 TEST(RankFiles, GrowWithoutALimit) {
