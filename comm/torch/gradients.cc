@@ -10,6 +10,8 @@
 #include <memory>
 #include <utility>
 
+#include <c10/core/InferenceMode.h>
+
 #include "comm/torch/device_arithmetic.h"
 #include "comm/torch/refuse.h"
 #include "comm/torch/sum_of_squares.h"
@@ -82,6 +84,7 @@ void Gradients::lay_out(const std::vector<std::size_t>& order) {
   if (comm_.size() == 1) {
     return;
   }
+  const c10::InferenceMode off(false);  // autograd writes the slots later
   std::vector<GradientSize> sizes;
   for (const Entry& entry : entries_) {
     const at::Tensor& tensor = entry.parameter.tensor;

@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include <c10/core/InferenceMode.h>
+
 #include "bp/torch/collective.h"
 #include "bp/torch/distributed_optimizer.h"
 #include "tests/support/run_ranks.h"
@@ -349,6 +351,15 @@ constexpr Idiom kIdioms[] = {
          for (int i = 0; i <= step; ++i) y = n.checkpointed(1, y);
          return mean_of(y);
        });
+     }},
+    {"steps in inference mode",
+     [](Net& n, Communicator* world) {
+       Trainer trainer(world, n.named(), {});
+       for (int step = 0; step < kSteps; ++step) {
+         trainer.backward(mean_of(n.layer(1, n.layer(0, trainer.rows(step)))));
+         const c10::InferenceMode evaluating;
+         trainer.step();
+       }
      }},
     {"a schedule of the learning rate",
      [](Net& n, Communicator* world) {
