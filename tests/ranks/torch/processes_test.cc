@@ -1,5 +1,6 @@
 // The layouts again with ranks that are processes: over Gloo, beside LibTorch's own Gloo, and in
 // shared memory.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -37,6 +38,22 @@ RANK_BODY(train_with_halves_on_the_wire) {
 TEST(TorchProcesses, HalvesOnTheWire) {
   run_processes("train_with_halves_on_the_wire",
                 {.ranks = 4, .local_sizes = {3, 1}, .environment = {"OMP_NUM_THREADS=1"}});
+}
+
+RANK_BODY(another_kind_of_processor) {
+  Communicator world = Communicator::create();
+  if (world.rank() == 1) setenv("ATEN_CPU_CAPABILITY", "default", 1);
+  static_cast<void>(train_share(world, 1));
+  return 0;
+}
+
+TEST(TorchProcesses, ProcessorsWhoseStepsRoundOtherwiseAreNamed) {
+  const auto ends = try_processes("another_kind_of_processor", {.ranks = 2});
+  for (const auto& end : ends) {
+    EXPECT_THAT(end.output,
+                testing::HasSubstr("rank 1 has \"steps without AVX2 (ATEN_CPU_CAPABILITY)\" where "
+                                   "rank 0 has \"steps with AVX2 (ATEN_CPU_CAPABILITY)\""));
+  }
 }
 
 TEST(TorchProcesses, TwoRanksThatAccumulate) {
