@@ -75,10 +75,6 @@ void require_agreement(Communicator& comm,
       concat("loss_scaling ", scaling.initial, ", growth ", scaling.growth, ", backoff ",
              scaling.backoff, ", interval ", scaling.interval),
   };
-  if (parameters.device().is_cpu()) {  // AVX512 rounds as AVX2 does
-    const bool is_old = at::get_cpu_capability() == "DEFAULT";
-    lines.push_back(concat("steps ", is_old ? "without" : "with", " AVX2 (ATEN_CPU_CAPABILITY)"));
-  }
   for (const std::string& name : options.sparse_gradients) {
     lines.push_back(concat("sparse_gradients ", name));
   }
@@ -86,6 +82,10 @@ void require_agreement(Communicator& comm,
     lines.push_back(concat("buffer ", describe(buffer)));
   }
   std::ranges::copy(describe(parameters, members_of(optimizer)), std::back_inserter(lines));
+  if (parameters.device().is_cpu()) {  // AVX512 rounds as AVX2 does
+    const bool is_old = at::get_cpu_capability() == "DEFAULT";
+    lines.push_back(concat("steps ", is_old ? "without" : "with", " AVX2 (ATEN_CPU_CAPABILITY)"));
+  }
   require_same_lines(comm, lines, "DistributedOptimizer");
 }
 

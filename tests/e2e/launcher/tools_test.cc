@@ -61,7 +61,8 @@ TEST(Doctor, SaysWhatWouldFailOnAHostWithoutRoomOrLoopback) {
       {.arguments = {"doctor"},
        .before = {"/usr/bin/env", "unshare", "-rmn", "sh", "-c", kBadHost, folder.path()}});
   const int code = bprun.finish();
-  if (bprun.out().empty()) GTEST_SKIP() << "this machine permits no namespaces: " << bprun.err();
+  if (bprun.out().empty())
+    GTEST_SKIP() << "this machine permits no mount namespaces: " << bprun.err();
   EXPECT_EQ(code, 1) << bprun.out();
   EXPECT_THAT(bprun.out(),
               AllOf(HasSubstr("  warn  shm      /dev/shm: Read-only file system\n"),
