@@ -85,7 +85,8 @@ void FdSink::write_some() {
     const ssize_t written = ::write(fd_.get(), pending_.data() + done, pending_.size() - done);
     if (written < 0 && errno == EAGAIN) break;
     broken = written < 0 && errno != EINTR;  // no process reads it any more
-    done = broken ? pending_.size() : done + static_cast<std::size_t>(std::max<ssize_t>(written, 0));
+    done =
+        broken ? pending_.size() : done + static_cast<std::size_t>(std::max<ssize_t>(written, 0));
   }
   pending_.erase(0, done);
   if (broken || (pending_.empty() && closing_)) {

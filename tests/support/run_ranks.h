@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bp/communicator.h"
-#include "comm/backend/selection_table.h"
 #include "comm/backend/backends.h"
+#include "comm/backend/selection_table.h"
 #include "comm/schedule/segments.h"
 #include "comm/transport/faulty.h"
 

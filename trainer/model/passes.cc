@@ -88,85 +88,83 @@ WordsOfBatch words_of_batch(std::span<const std::int64_t> ids) {
 }
 
 // The numbers of a layout in the memory of `x`.
-  struct Places {
-    Places(const Layout& layout, const Tensor& x)
-        : host(layout), device(x.is_cpu() ? nullptr : layout.on_device.get()) {}
-    [[nodiscard]] const std::int64_t* of(const std::vector<std::int64_t> Layout::*on_host,
-                                         const Tensor DeviceLayout::*on_device) const {
-      return device == nullptr ? (host.*on_host).data() : data<std::int64_t>(device->*on_device);
-    }
-    [[nodiscard]] const std::int64_t* samples() const {
-      return of(&Layout::samples, &DeviceLayout::samples);
-    }
-    [[nodiscard]] const std::int64_t* lengths() const {
-      return of(&Layout::lengths, &DeviceLayout::lengths);
-    }
-    [[nodiscard]] const std::int64_t* firsts() const {
-      return of(&Layout::offsets, &DeviceLayout::firsts);
-    }
-    [[nodiscard]] const std::int64_t* place_of_token() const {
-      return of(&Layout::place_of_token, &DeviceLayout::place_of_token);
-    }
-    const Layout& host;
-    const DeviceLayout* device;
-  };
-
-  device::Drop without_rows(const Dropout& dropout, const Layout& layout) {
-    const kernels::DropoutRow row = DropoutRows(dropout, layout).of_no_row();
-    device::Drop drop;
-    drop.key[0] = row.key[0];
-    drop.key[1] = row.key[1];
-    drop.site = row.site;
-    drop.threshold = row.threshold;
-    drop.scale = row.scale;
-    return drop;
+struct Places {
+  Places(const Layout& layout, const Tensor& x)
+      : host(layout), device(x.is_cpu() ? nullptr : layout.on_device.get()) {}
+  [[nodiscard]] const std::int64_t* of(const std::vector<std::int64_t> Layout::*on_host,
+                                       const Tensor DeviceLayout::*on_device) const {
+    return device == nullptr ? (host.*on_host).data() : data<std::int64_t>(device->*on_device);
   }
-
-  // For rows of tokens.
-  device::Drop token_drop(const Dropout& dropout, const Layout& layout, const Tensor& x) {
-    const Places places(layout, x);
-    device::Drop drop = without_rows(dropout, layout);
-    drop.samples = places.of(&Layout::sample_of_token, &DeviceLayout::sample_of_token);
-    drop.places = places.place_of_token();
-    drop.known_samples = layout.tokens;
-    return drop;
+  [[nodiscard]] const std::int64_t* samples() const {
+    return of(&Layout::samples, &DeviceLayout::samples);
   }
-
-  device::Heads heads_of(const Layout& layout,
-                         const Heads& heads,
-                         const Parts& parts,
-                         const Tensor& rows) {
-    BP_CHECK(parts.lengths.size() <= device::kMostParts,
-             "more parts than queries, keys and values");
-    const Places places(layout, rows);
-    device::Heads result;
-    result.number = number_of(rows);
-    result.samples = layout.rows;
-    result.tokens = layout.offsets.back();
-    result.longest = layout.longest;
-    result.parts = static_cast<int>(parts.lengths.size());
-    result.heads = heads.count;
-    result.head_size = heads.size;
-    for (std::size_t p = 0; p < parts.lengths.size(); ++p) {
-      result.length[p] = parts.lengths[p];
-      result.matrices[p] = parts.matrices[p].data_ptr();
-    }
-    result.rows = rows.data_ptr();
-    result.first_only = rows.size(0) == layout.rows && parts.lengths[0] == 1;
-    result.firsts = places.firsts();
-    result.lengths = places.lengths();
-    result.padded = places.of(&Layout::padded_of_token, &DeviceLayout::padded_of_token);
-    return result;
+  [[nodiscard]] const std::int64_t* lengths() const {
+    return of(&Layout::lengths, &DeviceLayout::lengths);
   }
+  [[nodiscard]] const std::int64_t* firsts() const {
+    return of(&Layout::offsets, &DeviceLayout::firsts);
+  }
+  [[nodiscard]] const std::int64_t* place_of_token() const {
+    return of(&Layout::place_of_token, &DeviceLayout::place_of_token);
+  }
+  const Layout& host;
+  const DeviceLayout* device;
+};
+
+device::Drop without_rows(const Dropout& dropout, const Layout& layout) {
+  const kernels::DropoutRow row = DropoutRows(dropout, layout).of_no_row();
+  device::Drop drop;
+  drop.key[0] = row.key[0];
+  drop.key[1] = row.key[1];
+  drop.site = row.site;
+  drop.threshold = row.threshold;
+  drop.scale = row.scale;
+  return drop;
+}
+
+// For rows of tokens.
+device::Drop token_drop(const Dropout& dropout, const Layout& layout, const Tensor& x) {
+  const Places places(layout, x);
+  device::Drop drop = without_rows(dropout, layout);
+  drop.samples = places.of(&Layout::sample_of_token, &DeviceLayout::sample_of_token);
+  drop.places = places.place_of_token();
+  drop.known_samples = layout.tokens;
+  return drop;
+}
+
+device::Heads heads_of(const Layout& layout,
+                       const Heads& heads,
+                       const Parts& parts,
+                       const Tensor& rows) {
+  BP_CHECK(parts.lengths.size() <= device::kMostParts, "more parts than queries, keys and values");
+  const Places places(layout, rows);
+  device::Heads result;
+  result.number = number_of(rows);
+  result.samples = layout.rows;
+  result.tokens = layout.offsets.back();
+  result.longest = layout.longest;
+  result.parts = static_cast<int>(parts.lengths.size());
+  result.heads = heads.count;
+  result.head_size = heads.size;
+  for (std::size_t p = 0; p < parts.lengths.size(); ++p) {
+    result.length[p] = parts.lengths[p];
+    result.matrices[p] = parts.matrices[p].data_ptr();
+  }
+  result.rows = rows.data_ptr();
+  result.first_only = rows.size(0) == layout.rows && parts.lengths[0] == 1;
+  result.firsts = places.firsts();
+  result.lengths = places.lengths();
+  result.padded = places.of(&Layout::padded_of_token, &DeviceLayout::padded_of_token);
+  return result;
+}
 
 }  // namespace
 
-Tensor
-embed(const Layout& layout,
-      const Tensor& token_ids,
-      const Tensor& token_types,
-      const EmbedTables& tables,
-      at::ScalarType number) {
+Tensor embed(const Layout& layout,
+             const Tensor& token_ids,
+             const Tensor& token_types,
+             const EmbedTables& tables,
+             at::ScalarType number) {
   const std::int64_t width = tables.word.size(1);
   Tensor out = at::empty({layout.tokens, width}, tables.word.options().dtype(number));
   device::Embed e;
