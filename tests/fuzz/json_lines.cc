@@ -9,6 +9,7 @@
 #include "input_file.h"
 #include "tests/support/classify_data.h"
 #include "trainer/input/json_lines_reader.h"
+#include "trainer/input/table.h"
 
 namespace {
 
