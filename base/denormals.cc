@@ -26,11 +26,7 @@ ArithmeticMode ArithmeticMode::of_this_thread() {
   return mode;
 }
 
-ArithmeticMode ArithmeticMode::apply() const {
-  const ArithmeticMode before = of_this_thread();
-  if (before.bits_ != bits_) write_mode(bits_);  // which costs more than to read
-  return before;
-}
+void ArithmeticMode::set_for_this_thread() const { write_mode(bits_); }
 
 // Tries it, so that it needs no register of one kind of processor. The compiler must not compute
 // what is volatile.

@@ -14,23 +14,30 @@ namespace bp {
 class ArithmeticMode {
  public:
   [[nodiscard]] static ArithmeticMode of_this_thread();
-  // Applies it to the calling thread. Returns the mode that the thread had.
-  ArithmeticMode apply() const;  // NOLINT(modernize-use-nodiscard)
+  void set_for_this_thread() const;
+  bool operator==(const ArithmeticMode&) const = default;
 
  private:
   unsigned bits_ = 0;
 };
 
-// While it exists, the calling thread computes in `mode`.
+// While it exists, the calling thread computes in `mode`. Each operation of a communicator makes
+// one, so the register is read once, and written only if the thread has another mode.
 class ScopedArithmeticMode {
  public:
-  explicit ScopedArithmeticMode(const ArithmeticMode& mode) : before_(mode.apply()) {}
-  ~ScopedArithmeticMode() { before_.apply(); }
+  explicit ScopedArithmeticMode(const ArithmeticMode& mode)
+      : before_(ArithmeticMode::of_this_thread()), differs_(before_ != mode) {
+    if (differs_) mode.set_for_this_thread();
+  }
+  ~ScopedArithmeticMode() {
+    if (differs_) before_.set_for_this_thread();
+  }
   ScopedArithmeticMode(const ScopedArithmeticMode&) = delete;
   ScopedArithmeticMode& operator=(const ScopedArithmeticMode&) = delete;
 
  private:
-  ArithmeticMode before_;
+  const ArithmeticMode before_;
+  const bool differs_;
 };
 
 }  // namespace bp
