@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "comm/torch/agreement.h"
 #include "comm/torch/refuse.h"
+#include "comm/torch/tensor_view.h"
 
 namespace bp {
 namespace {
@@ -25,6 +26,15 @@ std::vector<std::string> describe(const DistributedOptimizer::State& state) {
   }
   return {concat("nominal_weight ", state.nominal_weight), concat("loss_scale ", state.loss_scale),
           concat("good_windows ", state.good_windows), order};
+}
+
+// Says what rounds the steps. Ranks whose steps round otherwise drift apart.
+std::string steps_of(const at::Device& device) {
+  if (!device.is_cpu()) {
+    return concat("steps on ", name_of(device_of(device).kind));
+  }
+  const bool is_old = at::get_cpu_capability() == "DEFAULT";  // AVX512 rounds as AVX2 does
+  return concat("steps ", is_old ? "without" : "with", " AVX2 (ATEN_CPU_CAPABILITY)");
 }
 
 }  // namespace
@@ -74,6 +84,7 @@ void require_agreement(Communicator& comm,
       concat("wire ", name_of(options.wire), options.error_feedback ? " with error_feedback" : ""),
       concat("loss_scaling ", scaling.initial, ", growth ", scaling.growth, ", backoff ",
              scaling.backoff, ", interval ", scaling.interval),
+      steps_of(parameters.device()),
   };
   for (const std::string& name : options.sparse_gradients) {
     lines.push_back(concat("sparse_gradients ", name));
@@ -82,10 +93,6 @@ void require_agreement(Communicator& comm,
     lines.push_back(concat("buffer ", describe(buffer)));
   }
   std::ranges::copy(describe(parameters, members_of(optimizer)), std::back_inserter(lines));
-  if (parameters.device().is_cpu()) {  // AVX512 rounds as AVX2 does
-    const bool is_old = at::get_cpu_capability() == "DEFAULT";
-    lines.push_back(concat("steps ", is_old ? "without" : "with", " AVX2 (ATEN_CPU_CAPABILITY)"));
-  }
   require_same_lines(comm, lines, "DistributedOptimizer");
 }
 
