@@ -8,8 +8,8 @@
 #include "base/options/value_text.h"
 #include "base/text.h"
 #include "bench/comm/task.h"
-#include "comm/backend/algorithm.h"
-#include "comm/backend/registry.h"
+#include "comm/backend/common/algorithm.h"
+#include "comm/backend/common/registry.h"
 
 namespace bp::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "bench/comm/algorithm.h"
 #include "bp/error.h"
-#include "comm/backend/registry.h"
+#include "comm/backend/common/registry.h"
 #include "comm/engine/api/impl.h"
 
 namespace bp::bench {

@@ -5,7 +5,7 @@
 
 #include "bench/comm/options.h"
 #include "bp/communicator.h"
-#include "comm/backend/selection_table.h"
+#include "comm/backend/common/selection_table.h"
 
 namespace bp::bench {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "comm/backend/backend.h"
-#include "comm/backend/pieces.h"
+#include "comm/backend/common/backend.h"
+#include "comm/backend/common/pieces.h"
 #include "comm/device/device.h"
 
 namespace bp {

@@ -2,17 +2,17 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bp/communicator.h"
-#include "comm/backend/backend.h"
+#include "comm/backend/common/backend.h"
+#include "comm/backend/common/registry.h"
 #include "comm/backend/cpu.h"
-#include "comm/backend/registry.h"
-#include "comm/backend/shared.h"
+#include "comm/backend/device/nccl.h"
+#include "comm/backend/shared/shared.h"
 #include "comm/transport/gloo.h"
 
 namespace bp {
@@ -35,23 +35,11 @@ struct BackendParts {
 [[nodiscard]] std::unique_ptr<Backend> make_chosen_backend(const BackendEntry* chosen,
                                                            GlooTransport& transport);
 
-// What serves the memory of CUDA devices.
-enum class DeviceBackend : std::uint8_t {
-  staged,
-  nccl_or_staged,  // NCCL where each rank uses a device of its own
-  nccl,
-};
-
 // The pieces in which device memory is staged, and host memory goes too.
 struct StagingPieces {
   std::size_t bytes = 0;            // of a piece; 0: operations go as a whole
   std::string_view algorithm = {};  // what the communicator was created with
 };
-
-// Returns the backend of device memory. `host` and `piece` are those of StagedBackend.
-[[nodiscard]] std::unique_ptr<Backend> make_device_backend(DeviceBackend chosen,
-                                                           Backend& host,
-                                                           std::size_t piece);
 
 // Adds `host`, the backend of host memory, and that of devices.
 void add_backends(BackendSet& backends,

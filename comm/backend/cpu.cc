@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "comm/backend/algorithms.h"
-#include "comm/backend/exchange.h"
+#include "comm/backend/network/algorithms.h"
+#include "comm/backend/network/exchange.h"
 
 namespace bp {
 namespace {

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/backend/algorithm.h"
-#include "comm/backend/backend.h"
-#include "comm/backend/selection.h"
-#include "comm/backend/shared.h"
+#include "comm/backend/common/algorithm.h"
+#include "comm/backend/common/backend.h"
+#include "comm/backend/common/selection.h"
+#include "comm/backend/shared/shared.h"
 #include "comm/schedule/segments.h"
 
 namespace bp {

@@ -6,8 +6,8 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "comm/backend/algorithms.h"
 #include "comm/backend/backends.h"
+#include "comm/backend/network/algorithms.h"
 #include "comm/reduce/reduce.h"
 
 namespace bp {

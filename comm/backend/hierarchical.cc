@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "comm/backend/algorithms.h"
 #include "comm/backend/cpu.h"
+#include "comm/backend/network/algorithms.h"
 #include "comm/reduce/reduce.h"
 #include "comm/schedule/hierarchy.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "comm/backend/backend.h"
+#include "comm/backend/common/backend.h"
 
 namespace bp {
 

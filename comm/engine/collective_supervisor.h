@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/backend/collective_call.h"
+#include "comm/backend/common/collective_call.h"
 #include "comm/engine/messages/messages.h"
 #include "comm/engine/observe/agreement.h"
 #include "comm/engine/observe/blocked_notes.h"

@@ -25,8 +25,8 @@
 #include <vector>
 
 #include "bp/communicator.h"
-#include "comm/backend/collective_call.h"
-#include "comm/backend/operation.h"
+#include "comm/backend/common/collective_call.h"
+#include "comm/backend/common/operation.h"
 #include "comm/engine/collective_supervisor.h"
 #include "comm/engine/join_protocol.h"
 #include "comm/engine/messages/message_supervisor.h"

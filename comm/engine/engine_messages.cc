@@ -11,7 +11,7 @@
 #include "base/deadline.h"
 #include "base/text.h"
 #include "bp/collective.h"
-#include "comm/backend/operation.h"
+#include "comm/backend/common/operation.h"
 #include "comm/device/ask_until.h"
 #include "comm/device/device.h"
 #include "comm/engine/engine.h"

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "bp/types.h"
-#include "comm/backend/collective_call.h"
-#include "comm/backend/operation.h"
+#include "comm/backend/common/collective_call.h"
+#include "comm/backend/common/operation.h"
 #include "comm/engine/observe/engine_state.h"
 
 namespace bp {

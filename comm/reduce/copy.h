@@ -20,7 +20,7 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
 // first take back each line that the other has read, only to overwrite it: 30 to 40 ns a line, one
 // after the other. Measured with two cores, an all-reduce of 1 MiB in any memory takes 800 us
 // through two caches and 150 past them, but 65 through one cache that both share and 180 past it.
-// And it is for results that no cache can hold (comm/backend/shared_parts.h).
+// And it is for results that no cache can hold (comm/backend/shared/shared_parts.h).
 void stream(std::byte* to, const std::byte* from, std::size_t bytes);
 void finish_streams();
 

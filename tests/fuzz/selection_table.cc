@@ -1,6 +1,6 @@
 // The file by which ranks choose algorithms (comm_bench --tune). An accepted file must be the same
 // after it is written and read again.
-#include "comm/backend/selection_table.h"
+#include "comm/backend/common/selection_table.h"
 
 #include <cstdlib>
 #include <sstream>

@@ -9,7 +9,7 @@
 
 #include "bp/collective.h"
 #include "bp/error.h"
-#include "comm/backend/backend.h"
+#include "comm/backend/common/backend.h"
 #include "tests/support/refusal.h"
 #include "tests/support/run_ranks.h"
 

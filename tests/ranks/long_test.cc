@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "bp/collective.h"
-#include "comm/backend/shared.h"
+#include "comm/backend/shared/shared.h"
 #include "comm/reduce/reduce.h"
 #include "tests/support/long_memory.h"
 #include "tests/support/run_ranks.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bp/collective.h"
-#include "comm/backend/shared.h"
+#include "comm/backend/shared/shared.h"
 #include "comm/shared/caches.h"
 #include "tests/support/open_memory.h"
 #include "tests/support/run_ranks.h"

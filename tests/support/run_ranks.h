@@ -9,7 +9,7 @@
 
 #include "bp/communicator.h"
 #include "comm/backend/backends.h"
-#include "comm/backend/selection_table.h"
+#include "comm/backend/common/selection_table.h"
 #include "comm/schedule/segments.h"
 #include "comm/transport/faulty.h"
 

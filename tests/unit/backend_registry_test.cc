@@ -7,7 +7,7 @@
 #include <string>
 
 #include "bp/features.h"
-#include "comm/backend/registry.h"
+#include "comm/backend/common/registry.h"
 #include "comm/device/nccl_api.h"
 
 namespace bp {

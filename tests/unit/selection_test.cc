@@ -1,5 +1,5 @@
 // Tests which algorithm is chosen, and at which sizes the cost model changes its choice.
-#include "comm/backend/selection.h"
+#include "comm/backend/common/selection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -28,8 +28,8 @@
 #include "trainer/share/shared_data.h"
 #include "trainer/share/temporary_folder.h"
 #include "trainer/tasks/inputs.h"
-#include "trainer/train/freeze.h"
-#include "trainer/train/loop.h"
+#include "trainer/train/loop/loop.h"
+#include "trainer/train/methods/freeze.h"
 
 namespace bp::trainer {
 namespace {

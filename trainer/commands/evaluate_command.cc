@@ -16,8 +16,8 @@
 #include "trainer/share/temporary_folder.h"
 #include "trainer/store/sample_store.h"
 #include "trainer/tasks/scorer.h"
-#include "trainer/train/evaluate.h"
-#include "trainer/train/precision_difference.h"
+#include "trainer/train/loop/evaluate.h"
+#include "trainer/train/loop/precision_difference.h"
 
 namespace bp::trainer {
 namespace {

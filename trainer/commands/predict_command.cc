@@ -32,7 +32,7 @@
 #include "trainer/report/predictions.h"
 #include "trainer/text/tokenizer.h"
 #include "trainer/train/forward_blocks.h"
-#include "trainer/train/precision_difference.h"
+#include "trainer/train/loop/precision_difference.h"
 
 namespace bp::trainer {
 namespace {

@@ -13,8 +13,8 @@
 #include "trainer/report/shown_text.h"
 #include "trainer/run/run_settings.h"
 #include "trainer/tasks/tasks.h"
-#include "trainer/train/bug_folder.h"
-#include "trainer/train/distillation.h"
+#include "trainer/train/methods/distillation.h"
+#include "trainer/train/watch/bug_folder.h"
 
 namespace bp::trainer {
 namespace {

@@ -17,7 +17,7 @@
 #include "trainer/runs/run_record.h"
 #include "trainer/store/sample_store.h"
 #include "trainer/tasks/task.h"
-#include "trainer/train/loop.h"
+#include "trainer/train/loop/loop.h"
 
 namespace bp::trainer {
 

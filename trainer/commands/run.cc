@@ -26,7 +26,7 @@
 #include "trainer/commands/commands.h"
 #include "trainer/common/stop_signals.h"
 #include "trainer/gpu/use_gpu.h"
-#include "trainer/train/memory_advice.h"
+#include "trainer/train/watch/memory_advice.h"
 
 namespace bp::trainer {
 namespace {

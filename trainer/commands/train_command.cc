@@ -41,13 +41,13 @@
 #include "trainer/share/shared_data.h"
 #include "trainer/share/temporary_folder.h"
 #include "trainer/tasks/inputs.h"
-#include "trainer/train/distillation.h"
-#include "trainer/train/evaluate.h"
 #include "trainer/train/forward_blocks.h"
-#include "trainer/train/freeze.h"
-#include "trainer/train/loop.h"
-#include "trainer/train/summation.h"
-#include "trainer/train/take_weights.h"
+#include "trainer/train/loop/evaluate.h"
+#include "trainer/train/loop/loop.h"
+#include "trainer/train/loop/summation.h"
+#include "trainer/train/methods/distillation.h"
+#include "trainer/train/methods/freeze.h"
+#include "trainer/train/methods/take_weights.h"
 
 namespace bp::trainer {
 namespace {

@@ -13,7 +13,7 @@
 #include "trainer/optim/schedule.h"
 #include "trainer/prepare/plan.h"
 #include "trainer/run/run_folder.h"
-#include "trainer/train/sweep_metric.h"
+#include "trainer/train/loop/sweep_metric.h"
 
 namespace bp::trainer {
 namespace {

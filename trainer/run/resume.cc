@@ -19,7 +19,7 @@
 #include "trainer/common/numbers.h"
 #include "trainer/optim/optimizer_options.h"
 #include "trainer/optim/schedule.h"
-#include "trainer/train/early_stop.h"
+#include "trainer/train/loop/early_stop.h"
 
 namespace bp::trainer {
 namespace {

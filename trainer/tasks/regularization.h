@@ -1,5 +1,5 @@
 // What training may add to a head's loss, so that predictions depend less on chance:
-// trainer/train/step_loss.h has the formulas.
+// trainer/train/methods/step_loss.h has the formulas.
 #pragma once
 
 #include "base/options/option_set.h"

@@ -27,7 +27,7 @@ class Task {
   // What training adds to the head's loss. See trainer/train/step_loss.h.
   [[nodiscard]] virtual Regularization regularization() const { return {}; }
   // Returns whether its heads define Head::divergence(), with which a model learns the outputs of
-  // another one (trainer/train/distillation.h).
+  // another one (trainer/train/methods/distillation.h).
   [[nodiscard]] virtual bool compares_predictions() const { return false; }
   // The scores of Scorer::summary() by which models can be ranked. The first ranks them unless the
   // user names another.

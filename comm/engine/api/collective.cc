@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "comm/backend/algorithms.h"
+#include "comm/backend/network/algorithms.h"
 #include "comm/engine/api/request.h"
 
 namespace bp {

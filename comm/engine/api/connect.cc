@@ -8,7 +8,7 @@
 #include "base/denormals.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "comm/backend/registry.h"
+#include "comm/backend/common/registry.h"
 #include "comm/device/nccl_api.h"
 #include "comm/engine/api/impl.h"
 #include "comm/shared/connect_host.h"

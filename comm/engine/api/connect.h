@@ -10,7 +10,7 @@
 #include "bp/store.h"
 #include "bp/trace.h"
 #include "comm/backend/backends.h"
-#include "comm/backend/selection.h"
+#include "comm/backend/common/selection.h"
 #include "comm/peers/local_address.h"
 
 namespace bp {

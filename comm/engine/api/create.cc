@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "bp/environment.h"
 #include "bp/store.h"
-#include "comm/backend/registry.h"
+#include "comm/backend/common/registry.h"
 #include "comm/engine/api/connect.h"
 #include "comm/engine/api/impl.h"
 #include "comm/engine/observe/trace_file.h"

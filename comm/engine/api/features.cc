@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
-#include "comm/backend/registry.h"
+#include "comm/backend/common/registry.h"
 #include "comm/device/cuda_runtime.h"
 #include "comm/device/nccl_api.h"
 #include "comm/device/open_cuda_kernels.h"

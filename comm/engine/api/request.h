@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bp/collective.h"
-#include "comm/backend/operation.h"
+#include "comm/backend/common/operation.h"
 
 namespace bp {
 

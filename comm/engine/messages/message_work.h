@@ -12,7 +12,7 @@
 #include <string>
 
 #include "bp/collective.h"
-#include "comm/backend/operation.h"
+#include "comm/backend/common/operation.h"
 #include "comm/engine/observe/flight_recorder.h"
 #include "comm/engine/observe/work_state.h"
 #include "comm/message/messenger.h"

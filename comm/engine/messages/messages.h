@@ -30,7 +30,7 @@
 
 #include "bp/collective.h"
 #include "bp/error.h"
-#include "comm/backend/operation.h"
+#include "comm/backend/common/operation.h"
 #include "comm/engine/messages/eager_window.h"
 #include "comm/engine/messages/message_supervisor.h"
 #include "comm/engine/messages/message_work.h"

@@ -10,10 +10,10 @@
 #include "base/denormals.h"
 #include "base/text.h"
 #include "bp/trace.h"
-#include "comm/backend/backend.h"
 #include "comm/backend/backends.h"
-#include "comm/backend/operation.h"
-#include "comm/backend/selection_table.h"
+#include "comm/backend/common/backend.h"
+#include "comm/backend/common/operation.h"
+#include "comm/backend/common/selection_table.h"
 #include "comm/engine/observe/job.h"
 
 namespace bp {

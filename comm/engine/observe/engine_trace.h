@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "comm/backend/collective_call.h"
+#include "comm/backend/common/collective_call.h"
 #include "comm/engine/observe/engine_setup.h"
 
 namespace bp {

@@ -12,8 +12,8 @@
 
 #include "base/tick_clock.h"
 #include "bp/activity.h"
-#include "comm/backend/collective_call.h"
-#include "comm/backend/operation.h"
+#include "comm/backend/common/collective_call.h"
+#include "comm/backend/common/operation.h"
 
 namespace bp {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "comm/backend/operation.h"
+#include "comm/backend/common/operation.h"
 
 namespace bp {
 

@@ -1,4 +1,4 @@
-#include "comm/backend/stage_ring.h"
+#include "comm/backend/shared/stage_ring.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

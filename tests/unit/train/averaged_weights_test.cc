@@ -1,5 +1,5 @@
 // The moving average of the weights: its formula, and a run that has one.
-#include "trainer/train/averaged_weights.h"
+#include "trainer/train/methods/averaged_weights.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>

@@ -1,5 +1,5 @@
 // Steps that failed, and that are computed again.
-#include "trainer/train/bug_folder.h"
+#include "trainer/train/watch/bug_folder.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@
 #include "tests/unit/tasks/small_model.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/classifier_head.h"
-#include "trainer/train/step_loss.h"
+#include "trainer/train/methods/step_loss.h"
 
 namespace bp::trainer {
 namespace {

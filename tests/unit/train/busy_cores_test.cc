@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "trainer/train/machine_watch.h"
+#include "trainer/train/watch/machine_watch.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,5 +1,5 @@
 // Distillation: its formulas, and the numbers of PyTorch (tests/golden/distill).
-#include "trainer/train/distillation.h"
+#include "trainer/train/methods/distillation.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 #include "trainer/model/weights.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/classifier_head.h"
-#include "trainer/train/step_loss.h"
+#include "trainer/train/methods/step_loss.h"
 
 namespace bp::trainer {
 namespace {

@@ -19,9 +19,9 @@
 #include "trainer/model/weights.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/tasks/classify/classifier_head.h"
-#include "trainer/train/freeze.h"
-#include "trainer/train/loop.h"
-#include "trainer/train/take_weights.h"
+#include "trainer/train/loop/loop.h"
+#include "trainer/train/methods/freeze.h"
+#include "trainer/train/methods/take_weights.h"
 
 namespace bp::trainer {
 namespace {

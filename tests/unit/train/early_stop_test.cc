@@ -1,5 +1,5 @@
 // When a run ends early, by its evaluations and by its time.
-#include "trainer/train/early_stop.h"
+#include "trainer/train/loop/early_stop.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Evaluation is exact, and gives the same result for any number of ranks and threads.
-#include "trainer/train/evaluate.h"
+#include "trainer/train/loop/evaluate.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
@@ -22,7 +22,7 @@
 #include "trainer/tasks/label_config.h"
 #include "trainer/tasks/tasks.h"
 #include "trainer/train/forward_blocks.h"
-#include "trainer/train/precision_difference.h"
+#include "trainer/train/loop/precision_difference.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,5 +1,5 @@
 // RUN/bug/step-N/step.json.
-#include "trainer/train/failed_step.h"
+#include "trainer/train/watch/failed_step.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

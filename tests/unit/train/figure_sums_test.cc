@@ -1,5 +1,5 @@
 // What training steps report beside their loss: sums over micro-batches, ranks and steps.
-#include "trainer/train/figure_sums.h"
+#include "trainer/train/loop/figure_sums.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What finds a fault of a step: the comparison of all ranks, and anomaly mode.
-#include "trainer/train/gradient_check.h"
+#include "trainer/train/watch/gradient_check.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -9,8 +9,8 @@
 #include "tests/support/run_ranks.h"
 #include "train_fixture.h"
 #include "trainer/tasks/classify/classifier_head.h"
-#include "trainer/train/anomaly.h"
-#include "trainer/train/loop.h"
+#include "trainer/train/loop/loop.h"
+#include "trainer/train/watch/anomaly.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,6 +1,6 @@
 // The training loop: it gives the same model for every layout of ranks and micro-batches, uses each
 // row once per epoch, and stops when it must.
-#include "trainer/train/loop.h"
+#include "trainer/train/loop/loop.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>

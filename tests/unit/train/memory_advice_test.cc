@@ -1,4 +1,4 @@
-#include "trainer/train/memory_advice.h"
+#include "trainer/train/watch/memory_advice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // When a run warns about its memory.
-#include "trainer/train/memory_watch.h"
+#include "trainer/train/watch/memory_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

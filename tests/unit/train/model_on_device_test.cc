@@ -21,12 +21,12 @@
 #include "trainer/optim/adamw.h"
 #include "trainer/optim/optimizer_state.h"
 #include "trainer/tasks/classify/classifier_head.h"
-#include "trainer/train/averaged_weights.h"
-#include "trainer/train/gradient_check.h"
-#include "trainer/train/summation.h"
-#include "trainer/train/take_weights.h"
-#include "trainer/train/trace.h"
-#include "trainer/train/weight_histograms.h"
+#include "trainer/train/loop/summation.h"
+#include "trainer/train/methods/averaged_weights.h"
+#include "trainer/train/methods/take_weights.h"
+#include "trainer/train/watch/gradient_check.h"
+#include "trainer/train/watch/trace.h"
+#include "trainer/train/watch/weight_histograms.h"
 
 namespace bp::trainer {
 namespace {

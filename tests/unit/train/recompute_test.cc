@@ -15,8 +15,8 @@
 #include "tests/support/torch_model.h"
 #include "train_fixture.h"
 #include "trainer/tasks/classify/classifier_head.h"
-#include "trainer/train/loop.h"
-#include "trainer/train/step_loss.h"
+#include "trainer/train/loop/loop.h"
+#include "trainer/train/methods/step_loss.h"
 
 namespace bp::trainer {
 namespace {

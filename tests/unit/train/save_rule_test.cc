@@ -1,5 +1,5 @@
 // When a checkpoint is due, and how a user says so.
-#include "trainer/train/save_rule.h"
+#include "trainer/train/loop/save_rule.h"
 
 #include <gmock/gmock.h>
 

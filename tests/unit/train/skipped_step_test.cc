@@ -21,7 +21,7 @@
 #include "trainer/optim/optimizer.h"
 #include "trainer/report/metrics.h"
 #include "trainer/tasks/classify/classifier_head.h"
-#include "trainer/train/loop.h"
+#include "trainer/train/loop/loop.h"
 
 namespace bp::trainer {
 namespace {

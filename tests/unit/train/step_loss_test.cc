@@ -1,5 +1,5 @@
 // What a training step minimises, with and without regularization.
-#include "trainer/train/step_loss.h"
+#include "trainer/train/methods/step_loss.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>

@@ -19,11 +19,11 @@
 #include "tests/unit/tasks/small_model.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/classifier_head.h"
-#include "trainer/train/anomaly.h"
-#include "trainer/train/bug_folder.h"
-#include "trainer/train/distillation.h"
 #include "trainer/train/forward_blocks.h"
-#include "trainer/train/step_loss.h"
+#include "trainer/train/methods/distillation.h"
+#include "trainer/train/methods/step_loss.h"
+#include "trainer/train/watch/anomaly.h"
+#include "trainer/train/watch/bug_folder.h"
 
 namespace bp::trainer {
 namespace {

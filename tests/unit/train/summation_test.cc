@@ -1,5 +1,5 @@
 // The settings that decide the order of summation, as checkpoints record them.
-#include "trainer/train/summation.h"
+#include "trainer/train/loop/summation.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "trainer/train/sweep_metric.h"
+#include "trainer/train/loop/sweep_metric.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Virtual adversarial training, compared with transformers and PyTorch (tests/golden/vat).
-#include "trainer/train/vat.h"
+#include "trainer/train/methods/vat.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>

@@ -1,0 +1,79 @@
+#include "comm/backend/shared/shared.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "comm/backend/network/algorithms.h"
+#include "comm/backend/network/exchange.h"
+#include "comm/backend/shared/shared_algorithms.h"
+
+namespace bp {
+
+SharedBackend::SharedBackend(std::shared_ptr<SharedHost> host,
+                             std::vector<PhaseBarrier::Location> channels,
+                             int rank,
+                             std::size_t chunk)
+    : vectors_(std::move(host), std::move(channels), rank, chunk) {}
+
+void SharedBackend::reduce_scatter(CollectiveCall& call,
+                                   ConstView input,
+                                   View output,
+                                   std::span<const std::size_t> counts,
+                                   ReduceOp op) {
+  shared_reduce_scatter(vectors_, call, input, output, counts, op);
+}
+
+void SharedBackend::all_gather(CollectiveCall& call,
+                               View data,
+                               std::span<const std::size_t> counts) {
+  const View own = part_of(data, gathered_block(counts, vectors_.rank()));
+  shared_all_gather(vectors_, call, own, data, counts);
+}
+
+void SharedBackend::exchange(const Operation& operation,
+                             CollectiveCall& call,
+                             const CountTable& table) {
+  exchange_.fill(operation, vectors_.rank(), vectors_.size(), table);
+  shared_exchange(vectors_, call, exchange_, operation.input.bytes());
+}
+
+void SharedBackend::run(const Operation& operation, CollectiveCall& call) {
+  const View& output = operation.output;
+  switch (operation.kind) {
+    case Operation::Kind::all_reduce:
+      shared_all_reduce(vectors_, call, output, operation.reduce);
+      return;
+    case Operation::Kind::broadcast:
+      shared_broadcast(vectors_, call, output, operation.root);
+      return;
+    case Operation::Kind::reduce_scatter:
+      reduce_scatter(call, operation.input, output, operation.counts, operation.reduce);
+      return;
+    case Operation::Kind::all_gather:
+      shared_all_gather(vectors_, call, operation.input, output, operation.counts);
+      return;
+    case Operation::Kind::barrier:
+      call.use("flags");
+      vectors_.pass_barrier(call);
+      return;
+    case Operation::Kind::reduce:
+      shared_reduce(vectors_, call, output, operation.reduce, operation.root);
+      return;
+    case Operation::Kind::gather:
+    case Operation::Kind::scatter:
+    case Operation::Kind::all_to_all:
+      exchange(operation, call, {});
+      return;
+    case Operation::Kind::all_to_all_v:
+      exchange(operation, call, agree_on_counts(operation, call, [&](const Operation& counts) {
+                 all_gather(call, counts.output, counts.counts);
+               }));
+      return;
+    case Operation::Kind::all_reduce_grouped:  // perform() turns a group into other operations
+    case Operation::Kind::join:
+    case Operation::Kind::message:  // needs no backend
+      BP_CHECK(false, "no backend is given groups or messages");
+  }
+}
+
+}  // namespace bp

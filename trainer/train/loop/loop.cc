@@ -1,0 +1,379 @@
+#include "trainer/train/loop/loop.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/zeros.h>
+#include <torch/optim/optimizer.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "bp/collective.h"
+#include "bp/log.h"
+#include "bp/torch/distributed_optimizer.h"
+#include "bp/trace.h"
+#include "trainer/checkpoint/snapshot.h"
+#include "trainer/optim/optimizer.h"
+#include "trainer/optim/optimizer_state.h"
+#include "trainer/optim/rates.h"
+#include "trainer/tasks/task_input.h"
+#include "trainer/train/batches.h"
+#include "trainer/train/loop/early_stop.h"
+#include "trainer/train/loop/figure_sums.h"
+#include "trainer/train/loop/save_rule.h"
+#include "trainer/train/loop/stop.h"
+#include "trainer/train/methods/averaged_weights.h"
+#include "trainer/train/methods/freeze.h"
+#include "trainer/train/methods/step_loss.h"
+#include "trainer/train/watch/anomaly.h"
+#include "trainer/train/watch/bug_folder.h"
+#include "trainer/train/watch/gpu_memory.h"
+#include "trainer/train/watch/machine_watch.h"
+#include "trainer/train/watch/memory_advice.h"
+#include "trainer/train/watch/trace.h"
+#include "trainer/train/watch/weight_histograms.h"
+
+namespace bp::trainer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The row of the timeline that the DistributedOptimizer uses for backward and step, too.
+constexpr std::string_view kTraceRow = "compute";
+
+double epochs_done(const CheckpointState& state) {
+  const EpochPosition& at = state.position;
+  return static_cast<double>(at.epoch * state.rows + at.used) / static_cast<double>(state.rows);
+}
+
+// One run of training on this rank: its parts, and how far it is.
+class Loop {
+ public:
+  Loop(Communicator& world, const RunSettings& settings, const TrainJob& job, Bert& model)
+      : world_(world),
+        settings_(settings),
+        job_(job),
+        model_(model),
+        sampler_(sampling(settings, job.rows, world.size(), job.lengths)),
+        steps_(total_steps(settings, sampler_, job.start.step, job.start.position)),
+        rates_(settings, sampler_, job.lr, {job.start.schedule_step, job.start.schedule_position}),
+        now_(job.start),
+        save_rule_(settings.save_every, job.rows, job.start.position, job.now),
+        early_stop_(settings.early_stop, job.main_score, job.start.improvement),
+        time_(settings.early_stop.max_time, job.start.elapsed, job.now),
+        averages_(settings),
+        data_({job.store, sampling(settings, job.rows, world.size(), job.lengths), world.rank(),
+               now_.step, now_.position, steps_ - now_.step, settings.task}),
+        optimizer_(world,
+                   model.parameters(),
+                   make_optimizer(model.parameters(), settings),
+                   {.micro_batches = settings.accumulate.most(),
+                    .wire = settings.wire,
+                    .error_feedback = settings.error_feedback,
+                    .loss_scaling = {.initial = settings.loss_scale},
+                    .sparse_gradients = model.sparse_gradients()}),
+        unfreezing_(model, settings.unfreeze_every, job.rows),
+        log_(job.metrics, steps_, now_.step, now_.totals, world.counters(), job.events),
+        figures_(step_figures(model, job.regularization, job.distillation)),
+        gpu_memory_(world, settings),
+        trace_(settings.trace, {world.rank(), world.size()}, now_.step),
+        stop_(job.stop_file) {
+    now_.rows = job.rows;
+  }
+
+  TrainResult run() {
+    start();
+    if (settings_.eval_first && now_.step == 0) evaluate_first();
+    if (!stopped_ && now_.evaluation_due) evaluate();
+    if (!stopped_ && now_.step > 0) ended_ = early_stop_.reason(now_.elapsed);
+    while (now_.step < steps_ && !stopped_ && !ended_) {
+      gpu_memory_.watch(now_.step, [this] { make_step(); });
+    }
+    if (job_.checkpoints != nullptr) job_.checkpoints->finish();
+    updates().catch_up();
+    if (averages_.get() != nullptr) averages_.get()->exchange(model_);
+    log_.finish();
+    TrainResult result;
+    result.end = now_;
+    result.end.totals = log_.totals();
+    result.epochs = epochs_done(now_);
+    result.stopped = stopped_;
+    result.ended = ended_.value_or(RunEnd::steps);
+    result.ended_text = early_stop_.explain(result.ended);
+    result.summary = log_.summary();
+    return result;
+  }
+
+ private:
+  // Gives all ranks the weights and moments of rank 0, which may come from a checkpoint.
+  void start() {
+    std::vector<at::Tensor> averages;
+    if (!job_.resumed.empty()) {
+      restore(job_.resumed, model_, now_.optimizer_state ? &optimizer_.optimizer() : nullptr,
+              &averages);
+    }
+    optimizer_.broadcast_parameters();
+    updates().defer_rows(may_defer_rows());
+    averages_.start(model_, now_.optimizer_state ? now_.averaged : 0, averages, world_);
+    optimizer_.load_state(
+        {.nominal_weight = now_.nominal_weight,
+         .loss_scale = now_.loss_scale > 0 ? now_.loss_scale : optimizer_.loss_scale(),
+         .good_windows = now_.good_windows,
+         .bucket_order = now_.bucket_order});
+    model_.parameters_changed();
+  }
+
+  // The training step. This rank computes the gradient of its own rows, reduce() averages the
+  // gradients of all ranks, and every rank makes the same update.
+  void make_step() {
+    const auto begin = Clock::now();
+    const StepBatches batches = next_batches();
+    const auto fed = Clock::now();
+    gpu_memory_.computes(batches);
+
+    const bool requested = stop_.requested(world_.store());
+    const bool late = world_.rank() == 0 && time_.passed();
+    if (requested || late) optimizer_.request_stop();
+    const double lr = rates_.at({now_.step, now_.position});
+    set_learning_rate(optimizer_.optimizer(), lr);
+    for (const Batch& batch : batches.micro_batches) updates().catch_up(batch.token_ids);
+    unfreezing_.apply(now_.step, now_.position);
+    const AnomalyWatch watch(settings_.detect_anomaly);
+    TrainingStep drawn = drawn_step(settings_, model_, now_.step);
+    watch.observe(drawn);
+    const std::uint64_t bytes = world_.counters().bytes;
+    advise_on_memory(batches, settings_, [&] { compute_gradient(batches, drawn); });
+
+    const auto computed = Clock::now();
+    optimizer_.reduce();
+    figures_.add(read_figures(std::exchange(unread_, {})));  // reduce() has waited for the device
+    const auto reduced = Clock::now();
+    examine_step(world_, settings_, watch,
+                 {settings_.run, "", model_, batches, drawn, optimizer_.loss_scale(),
+                  optimizer_.nominal_weight()});
+    const auto gradient_bytes = static_cast<std::int64_t>(world_.counters().bytes - bytes);
+
+    const DistributedOptimizer::Window window = optimizer_.window();
+    const double norm = clip_gradient(batches, drawn, lr);
+    const double loss_scale = optimizer_.loss_scale();
+    if (optimizer_.step()) {
+      model_.parameters_changed();
+      if (averages_.are_made()) averages_.update(model_, rates_.done({now_.step, now_.position}));
+    }
+
+    ++now_.step;
+    now_.skipped_in_a_row = window.overflow ? now_.skipped_in_a_row + 1 : 0;
+    now_.position = sampler_.after(now_.position);
+    if (window.stop) settle_stop(requested);
+    finish_step(batches,
+                {batches.world_rows, batches.world_tokens, epochs_done(now_), window.loss, lr, norm,
+                 window.overflow, scales_loss() ? loss_scale : 0, fed - begin, reduced - computed,
+                 Clock::now() - begin, gradient_bytes, world_.counters()});
+  }
+
+  [[nodiscard]] StepBatches next_batches() {
+    const TraceScope scope(world_.trace(), kTraceRow, "wait for data");
+    return data_.next();
+  }
+
+  [[nodiscard]] bool scales_loss() const { return settings_.loss_scale > 0; }
+  [[nodiscard]] OptimizerState& updates() { return state_of(optimizer_.optimizer()); }
+
+  // Whether only forward passes read the weights from a step to the next one.
+  [[nodiscard]] bool may_defer_rows() const {
+    return !averages_.are_made() && settings_.trace.empty() && !settings_.detect_anomaly &&
+           settings_.check_gradients == 0;
+  }
+
+  // Every rank computes the same number of micro-batches; one without rows has weight 0.
+  void compute_gradient(const StepBatches& batches, const TrainingStep& step) {
+    for (const Batch& batch : batches.micro_batches) {
+      if (batch.rows == 0) {
+        optimizer_.backward(at::zeros({}), 0);
+      } else {
+        const Loss loss = loss_of(batch, step);
+        unread_.insert(unread_.end(), loss.figures.begin(), loss.figures.end());
+        optimizer_.backward(loss.mean, loss.weight);
+      }
+    }
+  }
+
+  [[nodiscard]] Loss loss_of(const Batch& batch, const TrainingStep& step) const {
+    const TraceScope scope(world_.trace(), kTraceRow, "forward");
+    return step_loss(model_, batch, step, job_.regularization, job_.distillation);
+  }
+
+  // Clips the reduced gradient and returns its norm before that. The optimizer skips a step that
+  // overflowed on all ranks. Ends the run if the loss or the norm is not finite for another reason,
+  // and also after kMostSkippedInARow steps that overflowed: with a loss scale of at most 1 the
+  // gradient itself is taken to be infinite.
+  [[nodiscard]] double clip_gradient(const StepBatches& batches,
+                                     const TrainingStep& step,
+                                     double lr) {
+    const DistributedOptimizer::Window window = optimizer_.window();
+    const auto refuse = [&](const char* what, double value, const std::string& since) {
+      updates().catch_up();
+      report_not_finite(world_, {settings_.run, what, value, since, window.loss, lr, model_,
+                                 batches, step, job_.regularization, job_.distillation,
+                                 optimizer_.loss_scale(), optimizer_.nominal_weight()});
+    };
+    const bool may_skip_loss = scales_loss() && window.overflow;
+    if (!std::isfinite(window.loss) && !may_skip_loss) refuse("loss", window.loss, "");
+    const double norm = optimizer_.clip_grad_norm(
+        settings_.clip > 0 ? settings_.clip : std::numeric_limits<double>::infinity());
+    if (std::isfinite(norm)) return norm;
+    if (!window.overflow) refuse("norm of the gradient", norm, "");
+    if (now_.skipped_in_a_row + 1 >= kMostSkippedInARow && optimizer_.loss_scale() <= 1) {
+      refuse("norm of the gradient", norm,
+             concat(", as in the ", now_.skipped_in_a_row, " steps before it",
+                    scales_loss() ? concat(", at the loss scale ", optimizer_.loss_scale()) : ""));
+    }
+    return norm;
+  }
+
+  // Some rank stopped the run after this step: for a request, or rank 0 because the time has
+  // passed. A request goes first, since whoever asked expects a run that can be resumed.
+  void settle_stop(bool requested) {
+    std::int64_t requests = requested ? 1 : 0;
+    if (settings_.early_stop.max_time.count() > 0) {
+      all_reduce(world_, view(std::span(&requests, 1)), {.op = ReduceOp::sum, .name = "stop"});
+      stopped_ = requests > 0;
+    } else {
+      stopped_ = true;
+    }
+    if (!stopped_ && now_.step < steps_) ended_ = RunEnd::max_time;
+  }
+
+  // Does what is due after a step: records, an evaluation, a checkpoint. The checkpoint comes last,
+  // so that it contains the others' results.
+  void finish_step(const StepBatches& batches, const StepFacts& measured) {
+    figures_.end_step(measured.skipped);
+    const bool epoch_ends = now_.position.used == 0;
+    if (log_.records(now_.step) || epoch_ends) exchange_figures();
+    log_.step(measured);
+    machine_.after_step(now_.step, world_.topology().local_rank() == 0);
+    {
+      const TraceScope scope(world_.trace(), kTraceRow, "records");
+      trace_.write(batches, measured.loss, model_);
+    }
+
+    const bool last = now_.step == steps_ || ended_;
+    const std::int64_t every = settings_.eval_every;
+    now_.evaluation_due = last || (every > 0 ? now_.step % every == 0 : epoch_ends);
+    if (now_.evaluation_due && !stopped_) evaluate();
+    if (!stopped_ && now_.step < steps_ && !ended_) ended_ = early_stop_.reason();
+    const bool is_best = std::ranges::count(now_.best, now_.step, &BestResult::step) > 0;
+    const bool due = save_rule_.due(now_.step, now_.position);
+    if (stopped_ || last || ended_ || is_best || due) save();
+    if (job_.checkpoints != nullptr) job_.checkpoints->check();
+  }
+
+  // Gives the log the figures of all ranks, up to the last step.
+  void exchange_figures() {
+    if (figures_.pending()) log_.figures(figures_.exchange(world_), epochs_done(now_));
+  }
+
+  [[nodiscard]] DevScores evaluated() {
+    updates().catch_up();
+    const WithAverages with_averages(averages_.get(), model_);
+    return job_.evaluate();
+  }
+
+  void evaluate() {
+    const TraceScope scope(world_.trace(), kTraceRow, "evaluation");
+    exchange_figures();
+    const auto [result, stopped] = evaluated();
+    stopped_ |= stopped;
+    now_.evaluation_due = stopped;
+    if (!result || stopped) return;
+    now_.dev = result;
+    early_stop_.evaluated(*result);
+    now_.improvement = early_stop_.improvement();
+    rank_result(now_.best, {now_.step, *result}, job_.main_score, settings_.keep_best);
+    log_.evaluated(epochs_done(now_), job_.evaluated, *result, job_.main_score);
+    if (job_.events != nullptr) write_weights(*job_.events, now_.step, model_.parameters());
+  }
+
+  // The scores of the first weights are only for comparison: no checkpoint has these weights, and
+  // they count neither as the best ones nor for the end of the run.
+  void evaluate_first() {
+    const TraceScope scope(world_.trace(), kTraceRow, "evaluation");
+    const auto [result, stopped] = evaluated();
+    stopped_ |= stopped;
+    if (result && !stopped) log_.evaluated(0, job_.evaluated, *result, job_.main_score);
+  }
+
+  void save() {
+    if (settings_.save_every.by == SaveBy::never) return;
+    if (settings_.error_feedback) forget_residuals();
+    exchange_figures();
+    if (job_.checkpoints == nullptr) return;
+    const TraceScope scope(world_.trace(), kTraceRow, "checkpoint");
+    updates().catch_up();
+    now_.totals = log_.totals();
+    now_.elapsed = time_.elapsed();
+    now_.optimizer_state = settings_.optimizer_state;
+    now_.averaged = averages_.updates();
+    const DistributedOptimizer::State state = optimizer_.state();
+    now_.nominal_weight = state.nominal_weight;
+    now_.loss_scale = scales_loss() ? state.loss_scale : 0;
+    now_.good_windows = state.good_windows;
+    now_.bucket_order = state.bucket_order;
+    job_.checkpoints->save(now_, model_, optimizer_.optimizer(),
+                           averages_.get() != nullptr ? &averages_.get()->averages() : nullptr);
+    save_rule_.saved();
+    log_.resume_clock();
+  }
+
+  // Residuals are each rank's own and together as large as the model for each rank, so a checkpoint
+  // has none. The run drops them too, and so computes what a run computes that resumes from there.
+  void forget_residuals() {
+    DistributedOptimizer::State state = optimizer_.state();
+    state.residuals.clear();
+    optimizer_.load_state(state);
+  }
+
+  Communicator& world_;
+  const RunSettings& settings_;
+  const TrainJob& job_;
+  Bert& model_;
+  const Sampler sampler_;
+  const std::int64_t steps_;
+  const Rates rates_;
+  CheckpointState now_;
+  SaveRule save_rule_;
+  EarlyStop early_stop_;
+  TimeLimit time_;
+  RunAverages averages_;
+  bool stopped_ = false;
+  std::optional<RunEnd> ended_;
+
+  Batches data_;
+  DistributedOptimizer optimizer_;
+  GradualUnfreezing unfreezing_;
+  TrainLog log_;
+  FigureSums figures_;
+  std::vector<LossFigure> unread_;  // figures of the present step
+  MachineWatch machine_;
+  GpuMemoryHistory gpu_memory_;
+  Trace trace_;
+  const StopSignal stop_;
+};
+
+}  // namespace
+
+TrainResult train(Communicator& world,
+                  const RunSettings& settings,
+                  const TrainJob& job,
+                  Bert& model) {
+  return Loop(world, settings, job, model).run();
+}
+
+}  // namespace bp::trainer

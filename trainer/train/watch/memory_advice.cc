@@ -1,0 +1,62 @@
+#include "trainer/train/watch/memory_advice.h"
+
+#include <algorithm>
+#include <new>
+#include <string_view>
+
+#include "base/input_error.h"
+#include "base/text.h"
+#include "bp/error.h"
+
+namespace bp::trainer {
+namespace {
+
+// Returns options with which the same samples are computed in pieces of half the size.
+std::string half_the_size(const TrainOptions& options) {
+  std::string accumulate;
+  for (const int count : options.accumulate.values()) {
+    accumulate += concat(accumulate.empty() ? "" : ",", 2 * count);
+  }
+  const std::string size = options.max_tokens > 0
+                               ? concat("--max-tokens ", options.max_tokens / 2)
+                               : concat("--batch ", std::max(options.batch / 2, 1));
+  return concat(size, " --accumulate ", accumulate);
+}
+
+}  // namespace
+
+bool is_of_another_rank(const std::exception& error) {
+  const auto* const known = dynamic_cast<const Error*>(&error);
+  return known != nullptr &&
+         (known->code() == ErrorCode::peer_lost || known->code() == ErrorCode::aborted);
+}
+
+bool means_out_of_memory(const std::exception& error) {
+  if (is_of_another_rank(error)) return false;  // its text quotes the other rank's
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return true;
+  const std::string_view text = error.what();
+  return text.find("can't allocate memory") != std::string_view::npos ||
+         text.find("not enough memory") != std::string_view::npos ||
+         text.find("out of memory") != std::string_view::npos;
+}
+
+void throw_out_of_memory(const StepBatches& batches, const TrainOptions& options) {
+  int rows = 0;
+  int length = 0;
+  for (const Batch& batch : batches.micro_batches) {
+    rows = std::max(rows, batch.rows);
+    length = std::max(length, batch.length);
+  }
+  const bool by_tokens = options.max_tokens > 0;
+  const bool divisible = by_tokens ? rows > 1 : options.batch > 1;
+  throw InputError(70,
+                   concat("out of memory at step ", batches.step + 1, ", in a batch of ", rows,
+                          " samples of up to ", length, " tokens"),
+                   divisible ? concat("try ", half_the_size(options), by_tokens ? " (about " : " (",
+                                      "the same training in smaller pieces), or fewer ranks on "
+                                      "this host")
+                             : concat("try --max-length ", std::max(length / 2, 3),
+                                      ", a smaller --model, or fewer ranks on this host"));
+}
+
+}  // namespace bp::trainer
