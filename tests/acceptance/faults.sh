@@ -2,6 +2,8 @@
 # scripts/acceptance.
 
 # Kills a rank of a training job. Measures how long bprun takes to name it and to end with every process of the job.
+# docs/acceptance.md, Failures: bprun names a killed rank of a training job, and all its processes end, within two
+# seconds.
 failures() {
   local signal mark job begin took worst=0 status=0
   for signal in KILL SEGV; do
@@ -31,6 +33,7 @@ failures() {
 
 # Stops a rank. bprun must name it 10 s after its last heartbeat, which it sends every 2 s, and the job must continue
 # when the rank runs again.
+# docs/acceptance.md, Failures: A rank that is stopped is named at the deadline. bprun names it after 10 s.
 silent_rank() {
   local status=0 job begin named
   build/bin/bprun -n 3 sh -c 'echo $$ >"$0.$RANK"; exec "$@"' "$work/silent" \
@@ -56,6 +59,7 @@ silent_rank() {
 }
 
 # Stalls the network under jobs, then cuts a cable.
+# docs/acceptance.md, Networks: An outage of 3, 5 or 7 s, or of 25 s with `--lost-after 30s`, does no harm.
 stalls() {
   local status=0
   tests/hosts/stalls build >"$work/stalls.log" 2>&1 || status=$?
@@ -64,6 +68,7 @@ stalls() {
 }
 
 # Tests the text, the exit code and the time of each fault of docs/faults.md.
+# docs/acceptance.md, Networks: All that docs/faults.md promises holds on hosts with networks of their own.
 faults() {
   local status=0
   tests/hosts/faults build >"$work/faults.log" 2>&1 || status=$?
@@ -72,6 +77,7 @@ faults() {
 }
 
 # Ends jobs with an all_reduce over slow links, links that lose packets and long ones.
+# docs/acceptance.md, Networks: Nothing of a world's last operation is lost on links of 20 to 1,000 Mbit/s.
 limited_links() {
   local status=0
   tests/acceptance/limited_links.py build >"$work/links.log" 2>&1 || status=$?
@@ -80,6 +86,7 @@ limited_links() {
 }
 
 # Runs the tests of hosts over cables of 100 Mbit/s that lose 1 % of the packets.
+# docs/acceptance.md, Networks: Jobs on several hosts work over cables of 100 Mbit/s that lose 1 % of the packets.
 hosts_on_links() {
   local status=0
   BP_HOSTS_LINKS='--rate 100mbit --loss 1' ctest --test-dir build -L hosts >"$work/hosts.log" 2>&1 || status=$?
@@ -89,6 +96,7 @@ hosts_on_links() {
 
 # 10,000 unauthenticated connections to the store: idle ones, half handshakes, random bytes, lengths of 2^63, replays
 # and reflections.
+# docs/acceptance.md, Strangers: 10,000 strangers do not slow down the store's members, in bounded memory.
 hostile_store() {
   local status=0 figure
   BP_SIEGE=10000 build/tests/unit_comm --gtest_filter='StoreSiege*' >"$work/siege.log" 2>&1 || status=$?
@@ -105,6 +113,7 @@ hostile_store() {
 # Foreign clients connect to every port of a job as soon as it opens (tests/support/strangers.h): 1, 50 or 2,000 of
 # them per port. 20 jobs combine each kind of job with each kind of client. Then 2,000 clients connect to a rank's
 # port before the other rank does.
+# docs/acceptance.md, Strangers: Strangers on every port of a job do no harm, over every backend.
 strangers() {
   local kinds=(shm gloo gloo-native two_hosts serve) modes=(silent garbage slow replay) counts=(1 50 2000)
   local job kind mode count status unharmed=0 connections=0 made
@@ -152,6 +161,7 @@ attacked_job() {  # attacked_job KIND, in the repository's root
 }
 
 # Runs tests whose processes are stopped at random moments, as a hypervisor stops them. No time may decide them.
+# docs/acceptance.md, Code: No time decides a test: all pass while their processes are stopped at random moments.
 stolen_time() {
   local status=0
   tests/acceptance/stolen_time.py build '^(unit|ranks|launcher)_' >"$work/stolen.log" || status=$?
@@ -160,6 +170,7 @@ stolen_time() {
 }
 
 # Runs four ranks, bprun and its agents with another malloc.
+# docs/acceptance.md, Launcher: Other allocators work, in collectives and in training.
 allocators() {
   local library name status=0 done_with=
   for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2; do
@@ -179,6 +190,7 @@ allocators() {
 
 # Collectives of more than 2^31 elements: of four bytes over Gloo, and of one byte by the algorithm of every
 # operation.
+# docs/acceptance.md, Values: Vectors of 2^31 elements and more arrive whole.
 long_vectors() {
   local status=0
   BP_TEST_LONG=1 build/tests/ranks_comm --gtest_filter='LongVectors.*' >"$work/long.log" 2>&1 || status=$?

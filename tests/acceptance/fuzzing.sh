@@ -1,5 +1,7 @@
 # Gives every reader of untrusted bytes inputs that libFuzzer makes. Sourced by scripts/acceptance.
 
+# docs/acceptance.md, Strangers: No bytes make a reader crash, hang or take much memory. `scripts/fuzz` lists all
+# readers of what strangers, other programs and files may hold, and `scripts/test --all` reads the corpora under ASan.
 fuzzing() {
   local status=0 count
   count=$(scripts/fuzz | wc -l)

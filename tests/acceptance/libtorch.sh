@@ -1,6 +1,7 @@
 # What users of the library build: without CUDA, with another LibTorch, and from plain programs. Sourced by
 # scripts/acceptance.
 
+# docs/acceptance.md, Optimizer: bp builds on a machine that has no CUDA, from a LibTorch that has it.
 without_cuda() {
   local status=0
   tests/package/without_cuda "$work/build" >"$work/cuda.log" 2>&1 || status=$?
@@ -9,6 +10,7 @@ without_cuda() {
 
 # Runs under ASan and UBSan what scripts/test runs under no sanitizer, because it needs LibTorch: hooks, buckets,
 # windows, snapshots, and runs that save and resume. A report of any of their processes is a failure.
+# docs/acceptance.md, Code: Code that needs LibTorch is clean under ASan and UBSan.
 sanitizers_torch() {
   local build=build-asan-torch status=0 tests reports
   local programs=(unit_torch ranks_torch e2e_bert_train)
@@ -30,6 +32,7 @@ sanitizers_torch() {
 
 # Builds bp from source with an older LibTorch, the first whose wheel has the same ABI of std::string as bp. Deletes
 # the 1.7 GB that this takes afterwards.
+# docs/acceptance.md, Optimizer: bp builds and works with an older LibTorch.
 older_libtorch() {
   local site=$work/older build=$work/older-build status=0 program tests
   local wheels=(torch==2.7.1 nvidia-cuda-runtime-cu12==12.6.77 nvidia-cuda-cupti-cu12==12.6.80)
@@ -55,6 +58,7 @@ older_libtorch() {
 }
 
 # Compares plain programs with their distributed versions: the lines to change, and the results.
+# docs/acceptance.md, Optimizer: Plain LibTorch programs become distributed by at most ten lines each.
 ported() {
   local status=0
   { tests/package/installed build tree && tests/package/installed build ported; } >"$work/ported.log" 2>&1 || status=$?

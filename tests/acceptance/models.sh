@@ -10,21 +10,31 @@ by_oracle() {
   verdict "$1" "$status" "$(tail -1 "$work/$1.log")"
 }
 
+# docs/acceptance.md, Data: WordPiece gives the ids of the wheel tokenizers on all texts of SST-2.
 wordpiece() { by_oracle wordpiece tokenizer; }
 
 # Real weights, those of MiniLM-L6: bp loads and saves them, and computes the same numbers as transformers.
+# docs/acceptance.md, Models: Real weights give transformers' numbers: hidden states to 1e-5, and logits, loss and
+# gradients over 20 steps of AdamW to 1e-4. transformers reads what bp exports.
 minilm() { by_oracle minilm model; }
 
 # A model that bert_train export wrote computes the same numbers in onnxruntime.
+# docs/acceptance.md, Models: An exported model has the same logits in onnxruntime to 1e-5, and in int8 an accuracy
+# within 0.5 points.
 onnx() { by_oracle onnx onnx; }
 
 # peft loads adapters that bert_train --lora wrote, and computes the same numbers.
+# docs/acceptance.md, Models: `peft` loads the adapters that bert_train writes, and computes the same numbers to 1e-5.
 lora() { by_oracle lora lora; }
 
 # A small model learns more from SST-2 with a fine-tuned MiniLM-L6 as its teacher than alone.
+# docs/acceptance.md, Training: A small model learns more from a large one than alone, by 1 point or more, the median of
+# three seeds.
 distill() { by_oracle distill distill; }
 
 # Fine-tunes the same weights on SST-2 for one epoch with three seeds.
+# docs/acceptance.md, Training: One epoch of SST-2 from real weights gives an accuracy of 88.5 % or more on dev, the
+# median of three seeds.
 minilm_sst2() {
   needs_data minilm_sst2 || return
   tests/oracle/setup || { verdict minilm_sst2 1 "tests/oracle/setup failed"; return; }
@@ -47,11 +57,15 @@ minilm_sst2() {
 }
 
 # Fine-tunes them with bert_train and with the Trainer of transformers by the same recipe.
+# docs/acceptance.md, Training: MiniLM-L6 on 20,000 rows of SST-2 is at most 0.5 points of dev accuracy below Hugging
+# Face's Trainer with the same recipe, the median of three seeds.
 hf_trainer() { by_oracle hf_trainer trainer; }
 
 # Runs the main job, from the raw data to the trained model, with 3+1 ranks on two hosts, each with its own address,
 # sshd and slurmd. bprun over ssh must have the losses of four ranks on one host. bprun in a job of Slurm, and the
 # launcher of each other engine, must give the same parameters as bprun over ssh, bit for bit.
+# docs/acceptance.md, Other engines: The main job under each engine on 3+1 ranks has the parameters of bprun bit for
+# bit, and the losses of one host.
 engines() {
   bench/peers/setup >"$work/peers.log" 2>&1 || tail -n 1 "$work/peers.log"  # torchrun
   local hosts=(tests/hosts/with_hosts a b --) engine losses=? status=0

@@ -2,6 +2,7 @@
 # scripts/acceptance.
 
 # Sets up a fresh clone and trains by the README's first command.
+# docs/acceptance.md, Training: A fresh clone trains by README's first command.
 quickstart() {
   git clone --quiet . "$work/clone"
   local begin=$SECONDS status=0
@@ -19,6 +20,8 @@ quickstart() {
 
 # Trains on SST-2 with 3+1 ranks and three seeds. Checks the dev accuracy, that each row is used once per epoch, and
 # that the predictions do not depend on the number of ranks.
+# docs/acceptance.md, Training: A small BERT learns SST-2 from scratch on 3+1 ranks with three seeds, uses each row once
+# an epoch, and has the same predictions on any number of ranks.
 sst2() {
   needs_data sst2 || return
   local seed run
@@ -54,6 +57,8 @@ sst2() {
 
 # Kills bprun, one rank, or all processes of a run on 3+1 ranks at 20 moments that a seed determines. The same command
 # resumes the run each time. In the end its parameters must equal those of an undisturbed run.
+# docs/acceptance.md, Runs: 20 times kill -9 of bprun, of a rank or of all, in one run, leave the parameters of an
+# undisturbed run.
 resume() {
   needs_data sst2 || return
   local mark=BP_ACCEPTANCE=$$-resume run=$work/resumed whole=$work/undisturbed status=0 kills=0 resumed=0
@@ -97,6 +102,7 @@ for step in sorted(draw.sample(range(2, 1000), 20)):
 
 # Kills bert_train prep of 673,490 rows at 20 moments that a seed determines. Counts how often it continued what a
 # killed one had left, and checks that the store has the same bytes as one made without interruption.
+# docs/acceptance.md, Data: 20 times kill -9 during a preparation leave a store with the bytes of an undisturbed one.
 prepare() {
   needs_data prepare || return
   local whole=$work/whole.sqlite store=$work/killed.sqlite kills=0 status=0 begin took copy
@@ -124,6 +130,7 @@ prepare() {
 
 # Fills the disk under a run. The run must report it in one line, end with code 70 and leave the last checkpoint
 # intact. Once there is room again, the same command must end with the parameters of an undisturbed run.
+# docs/acceptance.md, Disks and power: A disk that fills up while a checkpoint is written leaves the one before.
 disk_full() {
   local status=0
   if ! unshare -rm mount -t tmpfs none "$work" 2>/dev/null; then
@@ -155,6 +162,8 @@ SCRIPT
 }
 
 # Trains with each pair of values of seven settings on several ranks, and in one process to compare with.
+# docs/acceptance.md, Training: Each pair of values of seven settings trains on several ranks what it trains in one
+# process.
 pairwise() {
   local status=0
   mkdir "$work/pairwise"

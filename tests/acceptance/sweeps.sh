@@ -1,6 +1,7 @@
 # Sweeps of bert_train: killed at any moment, and with a rule that stops weak trials. Sourced by scripts/acceptance.
 
 # Kills a sweep's driver, its trials and the agent of a host at 20 moments that a seed determines.
+# docs/features.md, Searches: A search resumed, also after `kill -9` or a lost host | the same command
 sweep_kills() {
   needs_data sweep_kills || return
   local status=0
@@ -14,6 +15,7 @@ sweep_kills() {
 }
 
 # Compares random search in full with ASHA and median stopping, and prints the table of docs/sweep.md.
+# docs/features.md, Searches: Weak trials stopped | `stop: median`, `stop: asha`
 sweep_asha() {
   needs_data sweep_asha || return
   local status=0

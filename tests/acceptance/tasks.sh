@@ -1,6 +1,7 @@
 # Trains the tasks on real data, to figures that others can compare with. Sourced by scripts/acceptance.
 
 # Trains the three heads of task gap with MiniLM-L6. gap-validation chooses the epoch, and gap-test is scored once.
+# docs/acceptance.md, Training: GAP's three heads with real weights reach a log loss of 0.70 or less on gap-test.
 gap() {
   needs_data gap || return
   tests/oracle/setup >"$work/gap.log" 2>&1 || { verdict gap 1 "tests/oracle/setup failed"; return; }
@@ -31,6 +32,8 @@ gap_text() { for part in development test validation; do tail -n +2 "$data/gap/g
 
 # Trains a masked language model from scratch on the text of GAP. Its loss must be under the entropy of single tokens,
 # which a model reaches that knows how frequent each token of the test split is and nothing else.
+# docs/acceptance.md, Training: Pre-training on the text of GAP goes below the entropy of single tokens within 5
+# minutes.
 pretrain() {
   needs_data pretrain || return
   gap_text >"$work/gap.txt"
@@ -50,6 +53,7 @@ pretrain() {
 
 # Adapts a masked language model to another domain. MiniLM-L6 has no decoder, so it first learns one on the text of GAP.
 # Then SST-2's text must lower its loss on SST-2's dev texts.
+# docs/acceptance.md, Training: Further pre-training on the text of SST-2 lowers the loss on other texts of SST-2.
 adapt() {
   needs_data adapt || return
   tests/oracle/setup >"$work/adapt.log" 2>&1 || { verdict adapt 1 "tests/oracle/setup failed"; return; }

@@ -31,6 +31,7 @@ class BertTrainStop : public test::TrainedRun {
   }
 };
 
+// docs/acceptance.md, Training: Ctrl-C without bprun saves a checkpoint and prints how to resume.
 TEST_F(BertTrainStop, CtrlCWhileTrainingSavesAndPrintsHowToResume) {
   const Ended ended = stopped(trains("c"), "grep step.:1, c/metrics.jsonl", "kill -INT $pid");
   EXPECT_EQ(ended.code, 130) << ended.output;
@@ -73,6 +74,7 @@ TEST_F(BertTrainStop, WithoutAReaderOfItsOutputItTrainsToTheEnd) {
   EXPECT_EQ(test::read(path("code")), "141\n") << predicted.output;
 }
 
+// docs/acceptance.md, Training: Ctrl-C while preparing keeps what is prepared.
 TEST_F(BertTrainStop, WhilePreparingKeepsWhatIsPrepared) {
   write_rows("many.csv", 400'000, 0);
   const Ended ended = stopped("prep many.csv", "ls many.sqlite.part-*", "kill -INT $pid");

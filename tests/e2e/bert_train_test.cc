@@ -111,6 +111,8 @@ class BertTrain : public ::testing::Test {
   std::string folder_;
 };
 
+// docs/acceptance.md, Optimizer: Any number of ranks, on any hosts, trains as one process does.
+// docs/features.md, Launching: Hosts with different numbers of ranks | `bprun -H a:3,b:1`
 TEST_F(BertTrain, FourLayoutsTrainTheSameModel) {
   const std::string common =
       "data.csv --model tiny --dropout 0 --max-length 64 --lr 1e-4 --epsilon 1e-6 --warmup 0 "
@@ -150,6 +152,8 @@ TEST_F(BertTrain, FourLayoutsTrainTheSameModel) {
   }
 }
 
+// docs/acceptance.md, Runs: A run writes all its files, and its scores can be computed again from
+// them.
 TEST_F(BertTrain, ARunWritesAllItsFilesAndItsScoresAreReproducible) {
   const Ended trained = bprun("-H localhost:2,127.0.0.1:1",
                               "data.csv --model tiny --epochs 2 --batch 8 --run r --trace t");
@@ -205,6 +209,7 @@ TEST_F(BertTrain, ARunWritesAllItsFilesAndItsScoresAreReproducible) {
   EXPECT_TRUE(summary.contains("dev") && summary.contains("test"));
 }
 
+// docs/features.md, Use: Help with trouble | messages with a way out, docs/faults.md
 TEST_F(BertTrain, MistakesHaveOneLineAHintAndTheirExitCode) {
   std::ofstream(path("empty.csv"));
   std::ofstream(path("same.csv")) << "text,label\none,a\ntwo,a\n";
@@ -254,6 +259,7 @@ TEST_F(BertTrain, MistakesHaveOneLineAHintAndTheirExitCode) {
   EXPECT_EQ(hints, 1U) << ranks.output;
 }
 
+// docs/acceptance.md, Other engines: A backend that does not exist has an exit code of its own.
 TEST_F(BertTrain, AMissingBackendHasItsOwnExitCode) {
   const Ended ended = bprun("-n 2 --env BP_BACKEND=gloo --env BP_PLUGIN_DIR=/nowhere", "data.csv");
   EXPECT_EQ(ended.code, 69) << ended.output;
@@ -300,6 +306,8 @@ TEST_F(BertTrain, TellsHowItMultipliesBf16) {
 
 // The folder of the second run holds a checkpoint in a precision that auto never chooses, as if
 // another processor had chosen it.
+// docs/features.md, Optimization: bf16, fp16 with loss scaling, or the fastest type of the
+// processors or GPUs | `--precision`, `--loss-scale`
 TEST_F(BertTrain, AutomaticPrecisionIsChosenOnceForARun) {
   const bool has_bf16 = read("/proc/cpuinfo").find(" avx512_bf16 ") != std::string::npos;
   const std::string chosen = has_bf16 ? "bf16" : "fp32";

@@ -85,6 +85,8 @@ TEST_F(DataFaults, AHostWithoutTheDataReceivesTheStore) {
   EXPECT_EQ(read(path("host0/data.sqlite")) == read(path("host1/data.sqlite")), true);
 }
 
+// docs/features.md, Gradients: A micro-batch that fits into memory | After a failure for lack of
+// memory one line names a batch that trains the same.
 TEST_F(DataFaults, WithoutMemoryNamesTheBatchAndSuggestsASmallerOne) {
   write_rows(300, 400);
   const std::string common =
@@ -131,6 +133,7 @@ TEST_F(DataFaults, OnAFullDiskOneLineNamesTheFileAndTheMissingRoom) {
 
 // bprun waits 1.5 s for the exit code of a failed rank. If the destructors of LibTorch took longer,
 // bprun once reported the code 70 of another rank, which had ended because of the failed one.
+// docs/acceptance.md, Failures: A failed rank keeps its exit code on a busy machine.
 TEST_F(DataFaults, ARankThatFailsExitsBeforeTheDestructorsOfLibraries) {
   write_rows(200, 5);
   std::ofstream(path("run")) << "a file";

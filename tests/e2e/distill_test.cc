@@ -41,6 +41,8 @@ class DistillRuns : public test::TrainedRun {
   }
 };
 
+// docs/features.md, Models and losses: Distillation from logits and hidden states | `--teacher`,
+// `--distill-temperature`, `--distill-weight`, `--distill-hidden`
 TEST_F(DistillRuns, TrainTheSameModelOnEachLayoutAndAfterAPause) {
   const std::string common =
       "--teacher r/model --distill-temperature 3 --distill-weight 0.7 --distill-hidden 0.5 "

@@ -80,6 +80,7 @@ void expect_none_or_whole(const PowerCut& cut, const std::string& whole, const s
   }
 }
 
+// docs/acceptance.md, Disks and power: bert_train survives a power cut at any moment.
 TEST_F(Durability, ARunSurvivesAPowerCutAtAnyMoment) {
   const FileRecord record = record_of(kTraining);
   ASSERT_FALSE(HasFailure());

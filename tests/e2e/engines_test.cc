@@ -26,6 +26,8 @@ class Engine : public testing::TestWithParam<const char*> {
   }
 };
 
+// docs/acceptance.md, Other engines: Ranks that the real engines start connect and reduce, on one
+// machine and over hosts.
 TEST_P(Engine, RanksConnectAndReduce) {
   const Ended ended = under("BP_LOG=info", "consumer");
   if (ended.code == 77) GTEST_SKIP() << ended.output;
@@ -45,6 +47,7 @@ TEST_P(Engine, WithEngineNoneEachRankRunsAlone) {
 
 // The exit code depends on the engine, and so does the time that the other ranks have to report the
 // failure: Hydra, MPICH's launcher, kills them at once. The job's store ends with rank 0.
+// docs/acceptance.md, Other engines: Under an engine the other ranks report a dead rank.
 TEST_P(Engine, TheOtherRanksReportTheDeadRank) {
   const std::map<std::string, int> codes{
       {"openmpi", 137}, {"mpich", 9}, {"torchrun", 1}, {"slurm", 137}};

@@ -20,6 +20,7 @@ using ::testing::Not;
 
 class EvaluateRun : public test::TrainedRun {};
 
+// docs/acceptance.md, Runs: A file given to eval is scored completely, and leaves no files.
 TEST_F(EvaluateRun, AFileIsScoredWholeAndLeavesNoFiles) {
   const auto before = names();
   const Ended run = bert_train("eval r other.csv");
@@ -126,6 +127,7 @@ TEST_F(EvaluateRun, TheRunsOwnSplitsNeedNoStoreAndLeaveNone) {
   std::filesystem::rename(path("away"), path("data.sqlite"));
 }
 
+// docs/acceptance.md, Runs: A label that the model lacks is named.
 TEST_F(EvaluateRun, ALabelThatTheModelLacksIsNamed) {
   std::ofstream(path("strange.csv")) << "text,label\nred,yes\nblue,yess\n";
   const auto before = names();
@@ -138,6 +140,7 @@ TEST_F(EvaluateRun, ALabelThatTheModelLacksIsNamed) {
 }
 
 // The run's own splits are made again.
+// docs/acceptance.md, Data: Each class has its share of the splits.
 TEST_F(EvaluateRun, AStratifiedRunIsScoredOnItsOwnSplit) {
   const Ended trained = bert_train(
       "data.csv --stratify --model tiny --steps 2 --batch 8 --vocab r/model/vocab.txt --store "
@@ -150,6 +153,7 @@ TEST_F(EvaluateRun, AStratifiedRunIsScoredOnItsOwnSplit) {
   EXPECT_THAT(line_of(ended.output, "test: "), EndsWith(", 30 samples"));
 }
 
+// docs/acceptance.md, Data: Labels can be given, mapped or left out.
 TEST_F(EvaluateRun, RowsWithOtherLabelsAreLeftOut) {
   std::ofstream(path("mixed.csv")) << "text,label\nred,odd\nred,1\nblue,\nblue,no\nred,yes\n";
   std::ofstream(path("map.csv")) << "1,yes\r\n0,no\r\n";
@@ -169,6 +173,7 @@ TEST_F(EvaluateRun, RowsWithOtherLabelsAreLeftOut) {
   EXPECT_THAT(refused.output, HasSubstr("mixed.csv, row 1 (line 2): label 'odd' is not among"));
 }
 
+// docs/acceptance.md, Data: A file without labels gets predictions and no scores.
 TEST_F(EvaluateRun, AFileWithoutLabelsGetsPredictionsAndNoScores) {
   std::ofstream(path("bare.csv")) << "text,label\nred,\nblue stone,\n";
   const Ended ended = bert_train("eval r bare.csv --out p.csv");
@@ -190,12 +195,15 @@ TEST_F(EvaluateRun, AFileWithoutLabelsGetsPredictionsAndNoScores) {
   EXPECT_THAT(read(path("bare/report.html")), Not(HasSubstr("nan")));
 }
 
+// docs/features.md, Evaluation and reports: A table of scores by class | the terminal,
+// `classes.csv`
 TEST_F(EvaluateRun, PrintsTheScoresOfEachClass) {
   const Ended ended = bert_train("eval r other.csv");
   EXPECT_THAT(ended.output, HasSubstr("precision    recall  f1-score   support\n"));
   EXPECT_THAT(ended.output, HasSubstr("weighted avg"));
 }
 
+// docs/acceptance.md, Runs: A store that a run needs is never replaced.
 TEST_F(EvaluateRun, AStoreThatARunNeedsIsNeverReplaced) {
   const std::string store = read(path("data.sqlite"));
   const Ended named = bert_train("prep data.csv --max-length 64 --store data.sqlite");
@@ -360,6 +368,7 @@ TEST_F(EvaluateRun, WithoutAFolderForItsFilesTMPDIRIsNamed) {
   EXPECT_THAT(ended.output, HasSubstr("hint: set TMPDIR to a folder that you may write to\n"));
 }
 
+// docs/acceptance.md, Runs: A path that cannot be written is reported before the work.
 TEST_F(EvaluateRun, AMissingFolderForPredictionsIsReportedBeforeScoring) {
   const Ended ended = bert_train("eval r other.csv --out nodir/p.csv");
   EXPECT_EQ(ended.code, 2);

@@ -39,6 +39,9 @@ class Fp16 : public test::TrainedRun {
   }
 };
 
+// docs/acceptance.md, Precision: Training in fp16 with fp32 weights reaches the scores of fp32.
+// docs/features.md, Optimization: bf16, fp16 with loss scaling, or the fastest type of the
+// processors or GPUs | `--precision`, `--loss-scale`
 TEST_F(Fp16, ReachesTheScoresOfFp32) {
   write_rows("many.csv", 2000, 0);
   for (const std::string precision : {"fp32", "fp16"}) {

@@ -46,6 +46,7 @@ class Gap : public test::FolderSuite<Gap> {
   }
 };
 
+// docs/acceptance.md, Tasks: A GAP run has scores and Kaggle's file.
 TEST_F(Gap, ARunHasScoresAndKagglesFile) {
   for (const std::string head : {"concat", "mul", "segment"}) {
     const auto summary = nlohmann::json::parse(read(path(head + "/summary.json")));
@@ -106,6 +107,8 @@ TEST_F(Gap, ATrainedModelIsTrainedFurther) {
 }
 
 // The file of the competition's second stage has no answers.
+// docs/features.md, Evaluation and reports: Probabilities, and Kaggle's file | `predictions.csv`,
+// `kaggle.csv`; `predict --out-format kaggle`
 TEST_F(Gap, TheCompetitionsOwnFileGivesASubmission) {
   (void)output_of("cut -f1-6,8,9,11 test.tsv > stage2.tsv");
   const std::string submission =

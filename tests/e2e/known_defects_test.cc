@@ -1,5 +1,7 @@
 // Defects that trainers which bp replaces had. Each test is named for what must not happen, and
 // looks at what the programs write.
+// docs/acceptance.md, Training: Defects that other trainers had do not occur: rows shared by ranks,
+// masks of folded texts, schedules that are too long, options without effect, and more.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -106,6 +108,8 @@ TEST_F(KnownDefects, RanksOfAHostTrainOnTheSameRows) {
   }
 }
 
+// docs/features.md, Splits and batches: Another order in each epoch, without messages between ranks
+// | always
 TEST_F(KnownDefects, TheOrderIsTheSameInEachEpoch) {
   for (int rank = 0; rank < 4; ++rank) {
     const auto epochs = samples_of(rank);
@@ -133,6 +137,8 @@ TEST_F(KnownDefects, RanksOfThreeUnequalHostsOverlap) {
 }
 
 // The rest of a long text had the attention mask of its beginning.
+// docs/features.md, Input: Long texts folded, each part with the label and a mask of its own |
+// `--long-text fold`
 TEST_F(KnownDefects, APartOfAFoldedTextHasTheMaskOfAnother) {
   output_of(concat(kTrain, "--max-length 7 --run short --store short.sqlite"));
   std::ofstream(path("long.csv")) << "text,label\nthe film number is good bad film,yes\n";
@@ -154,6 +160,7 @@ TEST_F(KnownDefects, APartOfAFoldedTextHasTheMaskOfAnother) {
 }
 
 // The schedule was as long as the number of samples, so that the rate hardly fell.
+// docs/features.md, Optimization: Decay by samples | The position in rows decides.
 TEST_F(KnownDefects, TheScheduleIsAsLongAsTheRows) {
   const std::vector<json> steps = steps_of("four");
   ASSERT_EQ(steps.size(), 2U * kStepsOfEpoch);
@@ -163,6 +170,7 @@ TEST_F(KnownDefects, TheScheduleIsAsLongAsTheRows) {
 
 // A rank reduced gradients in each micro-batch, and the rest of an epoch was divided by the wrong
 // number.
+// docs/features.md, Gradients: One reduction a step | always
 TEST_F(KnownDefects, AccumulationReducesTooOftenOrWeighsTheRestWrong) {
   output_of(concat(kBinDir + "/bprun -n 4 ", kTrain, "--batch 6 --run whole"));
   output_of(concat(kTrain, "--batch 24 --run one"));

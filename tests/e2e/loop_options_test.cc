@@ -1,5 +1,7 @@
 // What ends a run early, which weights it keeps, and how it saves, through the program that users
 // run, on one rank and on several.
+// docs/acceptance.md, Training: A run that ends early ends on all ranks after one step, with the
+// same weights.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -192,6 +194,8 @@ TEST_F(LoopOptions, WhatDependsOnTheEpochIsTheSameOnUnevenHosts) {
             2e-5);
 }
 
+// docs/features.md, Loop and checkpoints: Resuming from a file, with resets and other options |
+// `--resume PATH`, `--reset-schedule`, `--reset-optimizer`, `--reset-data`, `--reset-meters`
 TEST_F(LoopOptions, ResetsBeginAgainOnce) {
   const std::string common = "--lr 1e-3 --batch 16 ";  // 15 steps an epoch
   const std::string resets =
@@ -243,6 +247,8 @@ TEST_F(LoopOptions, AFastDevRunTriesEverythingAndKeepsNothing) {
   EXPECT_TRUE(fs::is_empty(path("tmp"))) << "also after an error";
 }
 
+// docs/features.md, Splits and batches: Only the first rows, for a quick look | `--limit`,
+// `--overfit`, `--fast-dev-run`
 TEST_F(LoopOptions, OverfitTrainsAndEvaluatesTheSameSamples) {
   const Ended ended =
       in_folder(command("--overfit 24 --steps 200 --batch 8 --lr 1e-3 --dropout 0 --eval-every 50 "
@@ -258,6 +264,8 @@ TEST_F(LoopOptions, OverfitTrainsAndEvaluatesTheSameSamples) {
   EXPECT_EQ(std::ranges::count(predictions, '\n'), 25);
 }
 
+// docs/features.md, Loop and checkpoints: The checkpoints that stay | `--keep`, `--keep-best`,
+// `--keep-every`
 TEST_F(LoopOptions, MultiplesOfAStepAndTheLastCheckpointsStay) {
   (void)output_of(command("--steps 10 --save-every 1 --keep 1 --keep-every 4 --run r"));
   for (const int step : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) {

@@ -1,5 +1,7 @@
 // Adapters (--lora) through the program that users run: only they are trained, sent and saved, on
 // any layout of ranks, and continue to the same bits; folders of adapters are used and merged.
+// docs/acceptance.md, Models: `peft` loads the adapters that bert_train writes, and computes the
+// same numbers to 1e-5.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,6 +52,8 @@ class LoraRuns : public test::TrainedRun {
   }
 };
 
+// docs/features.md, Models and losses: LoRA in PEFT's format, trained, loaded and merged |
+// `--lora`, `--lora-alpha`, `--lora-dropout`, `--lora-targets`, `bert_train merge`
 TEST_F(LoraRuns, AdaptersAloneAreTrainedSentAndSavedTheSameOnEachLayout) {
   const std::string common =
       "--lora 4 --lora-targets query,value,output.dense --dropout 0 --warmup 0 --steps 8 "

@@ -54,6 +54,8 @@ TEST_P(Optimizers, LearnATask) {
   EXPECT_GE(summary["test"]["accuracy"].get<double>(), 0.98);
 }
 
+// docs/acceptance.md, Training: Each optimizer and schedule trains one model on any layout of
+// ranks.
 TEST_P(Optimizers, TrainTheSameModelOnEachLayout) {
   const std::string common = concat("--dropout 0 --warmup 0 --steps 12 --eval-every 1000 ",
                                     GetParam().layouts, " --batch ");
@@ -68,6 +70,7 @@ TEST_P(Optimizers, TrainTheSameModelOnEachLayout) {
   EXPECT_NEAR(loss("four"), loss("one"), 1e-4);
 }
 
+// docs/acceptance.md, Training: A run with each optimizer and schedule continues to the same bits.
 TEST_P(Optimizers, ContinueToTheSameBits) {
   // Two ranks: rank 0 alone reads the checkpoint.
   const std::string common = "--batch 8 --steps 12 --save-every 6 --keep 3 ";

@@ -1,4 +1,5 @@
 // Gradients that overflow on an f16 wire or with loss scaling, through the programs that users run.
+// docs/acceptance.md, Precision: A gradient that overflows on an f16 wire skips its step.
 #include <gmock/gmock.h>
 
 #include <cstdint>

@@ -40,6 +40,10 @@ class OwnTask : public test::FolderTest<> {
   }
 };
 
+// docs/acceptance.md, Training: A program outside the tree adds a task, a model, an optimizer and a
+// schedule.
+// docs/features.md, Models and losses: A task, a model, an optimizer and a schedule of your own |
+// `bp::trainer`, `examples/own_task`
 TEST_F(OwnTask, LearnsAndPredictsWhatItEvaluates) {
   const std::string trained =
       output_of(kProgram +
@@ -112,6 +116,8 @@ nlohmann::json figures_of(const std::string& metrics) {
 
 // 20 steps are one epoch and a part of the second. Which mails are urgent does not depend on
 // rounding, so that figure is the same to the last digit.
+// docs/features.md, Evaluation and reports: Figures that a user's step reports | `losses()` of a
+// task; metrics, summary, TensorBoard and the report show them
 TEST_F(OwnTask, FiguresOfItsLossAreTheSameOnEachLayout) {
   const std::string common =
       "mails.csv --task mail --model slim --dropout 0 --lr 1e-4 --epsilon 1e-6 --warmup 0 "
@@ -170,6 +176,9 @@ TEST_F(OwnTask, ContinuesToTheSameBits) {
   EXPECT_THAT(other.output, HasSubstr("optimizer is signum in the checkpoint, adamw here"));
 }
 
+// docs/acceptance.md, Training: What is wrong with an added task, model, optimizer or schedule is
+// named.
+// docs/features.md, Use: Templates of projects | `examples/`
 TEST_F(OwnTask, NamesWhatIsWrong) {
   const Ended misspelt = in_folder(kProgram + "mails.csv --task mial");
   EXPECT_EQ(misspelt.code, 2);

@@ -26,6 +26,8 @@ class Predict : public test::TrainedRun {
   }
 };
 
+// docs/features.md, Use: Predictions from a trained model | `bert_train predict`; `export` for
+// onnxruntime
 TEST_F(Predict, WritesTheNumbersOfAnEvaluation) {
   const auto before = names();
   EXPECT_EQ(bert_train("eval r other.csv --out e.csv").code, 0);
@@ -41,6 +43,7 @@ TEST_F(Predict, WritesTheNumbersOfAnEvaluation) {
   EXPECT_EQ(names(), before) << "predict writes nothing beside its data";
 }
 
+// docs/features.md, Input: Rows without labels, to predict | `bert_train predict`
 TEST_F(Predict, NeedsNoAnswers) {
   std::ofstream(path("bare.csv")) << "id,text\n7,red stone\n8,\n";
   std::ofstream(path("bare.jsonl")) << "{\"text\": \"red stone\"}\n{\"text\": null}\n";
@@ -54,6 +57,7 @@ TEST_F(Predict, NeedsNoAnswers) {
   EXPECT_THAT(wrong.output, HasSubstr("wrong.csv has no column 'text': it has id, txt"));
 }
 
+// docs/acceptance.md, Data: Rows come from several files or from a folder.
 TEST_F(Predict, ReadsAFolderAsEvaluationDoes) {
   std::filesystem::create_directory(path("parts"));
   std::ofstream(path("parts/1.csv")) << "text,label\nred stone,yes\nblue,no\n";

@@ -86,6 +86,7 @@ std::string free_port() {
   return std::to_string(held.number());
 }
 
+// docs/features.md, Launching: Open MPI, MPICH and Slurm | read
 TEST_F(Recipe, OpenMpi) {
   if (shell("command -v mpirun.openmpi").code != 0) {
     GTEST_SKIP() << "mpirun.openmpi is not installed";
@@ -102,6 +103,7 @@ TEST_F(Recipe, OpenMpi) {
 
 // Two hosts with two ranks and one. Rank 1 fails in the first attempt, and torchrun restarts all
 // ranks.
+// docs/features.md, Launching: torchrun's variables | read
 TEST_F(Recipe, Torchrun) {
   const std::string python = kSourceDir + "/.deps/peers/bin/python";
   if (shell(concat(python, " -c \"import torch.distributed.run\"")).code != 0) {
@@ -119,6 +121,7 @@ TEST_F(Recipe, Torchrun) {
   EXPECT_THAT(ended.output, HasSubstr("mean of 6 measurements on 3 ranks: 3.50"));
 }
 
+// docs/features.md, Launching: A job service in the cloud | the variables of its engine
 TEST_F(Recipe, KubernetesJob) {
   const auto parts = YAML::LoadAllFromFile(concat(kRecipes, "kubernetes-job.yaml"));
   ASSERT_EQ(parts.size(), 2U);
@@ -190,6 +193,8 @@ TEST_F(Recipe, MpiOperator) {
 }
 
 // The job gets the batch system's warning, saves and is requeued, and its second run succeeds.
+// docs/acceptance.md, Other engines: The recipes for Slurm, Open MPI, torchrun, Kubernetes and MPI
+// Operator start jobs.
 TEST_F(Recipe, Slurm) {
   write("program",
         "#!/bin/sh\necho \"rank $RANK of $WORLD_SIZE\"\n[ -e second ] && exec consumer\n"

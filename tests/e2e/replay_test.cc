@@ -33,6 +33,8 @@ class ReplayRuns : public TrainedRun {
 const std::string kInfinity("\x00\x00\x80\x7f", 4);
 const std::string kZero(4, '\0');
 
+// docs/features.md, Loop and checkpoints: A folder for the batch that failed | `RUN/bug/`, which
+// `bert_train replay` computes again
 TEST_F(ReplayRuns, AnInfiniteWeightOfAModelIsFoundAndItsRemovalHelps) {
   std::filesystem::copy(path("r/model"), path("broken"));
   set_last_weight("broken/model.safetensors", kInfinity);

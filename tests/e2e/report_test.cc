@@ -1,4 +1,6 @@
 // bert_train report and bert_train runs, on a real run.
+// docs/acceptance.md, Runs: A run that is finished, in progress, stopped, failed or damaged has a
+// report, and so has a predictions.csv alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,6 +53,8 @@ TEST_F(ReportCommand, OfARunHasTheTablesOfEval) {
 }
 
 // The texts are in the store of the run, and a predictions.csv alone has none.
+// docs/features.md, Evaluation and reports: The worst rows with their texts | `report.html`,
+// `bert_train report RUN`
 TEST_F(ReportCommand, ShowsTheWorstRowsWithTheirTexts) {
   const Ended report = bert_train("report r --out page.html");
   ASSERT_EQ(report.code, 0) << report.output;

@@ -77,6 +77,7 @@ class Resume : public ::testing::Test {
 std::string Resume::folder_;
 Ended Resume::whole_;
 
+// docs/acceptance.md, Runs: The command that a stopped run prints resumes it.
 TEST_F(Resume, AStoppedRunIsResumedByTheCommandItPrints) {
   const auto with_variable = [](const std::string& variable, const std::string& options) {
     return bprun(concat(kUneven, " --output out --env ", variable, " --grace 20s"), options);
@@ -102,6 +103,8 @@ TEST_F(Resume, AStoppedRunIsResumedByTheCommandItPrints) {
   EXPECT_THAT(never.output, HasSubstr("the run's folder stopped already exists"));
 }
 
+// docs/acceptance.md, Precision: Error feedback makes a narrow wire round less, and resumes to the
+// same bits.
 TEST_F(Resume, WithErrorFeedbackARunContinuesToTheSameBits) {
   const std::string options = "--wire bf16 --error-feedback --keep 9 --run ";
   const Ended fed = in_folder(bprun(kUneven, options + "fed"));
@@ -116,6 +119,7 @@ TEST_F(Resume, WithErrorFeedbackARunContinuesToTheSameBits) {
 }
 
 // bprun once offered to resume such a run, by a command with --resume never.
+// docs/acceptance.md, Runs: The command that a run prints restarts it if it fails before it saves.
 TEST_F(Resume, ARunThatFailsBeforeItSavesIsRestartedByTheCommandItPrints) {
   std::ofstream(path("begun")) << "#!/bin/sh\necho $$ > begun.$RANK\nexec " + kBinDir +
                                       "/bert_train \"$@\"\n";
@@ -134,6 +138,7 @@ TEST_F(Resume, ARunThatFailsBeforeItSavesIsRestartedByTheCommandItPrints) {
   EXPECT_THAT(begun.output, HasSubstr("no checkpoint yet in early: starting at step 0"));
 }
 
+// docs/features.md, Loop and checkpoints: Resuming from the folder of the run | the same command
 TEST_F(Resume, AKilledRunIsResumedByTheSameCommand) {
   const std::string command = bprun(kUneven, "--run killed");
   for (const char* step : {"step.:7,", "step.:33,"}) {
@@ -148,6 +153,8 @@ TEST_F(Resume, AKilledRunIsResumedByTheSameCommand) {
 
 // Both generations have the same hosts, so the parameters must equal those of an undisturbed run,
 // bit for bit.
+// docs/acceptance.md, Recovery and restarts: A training run with a killed rank and a restart ends
+// with the parameters of an undisturbed run.
 TEST_F(Resume, WithRestartsARunSurvivesAKilledRank) {
   std::ofstream(path("rank")) << "#!/bin/sh\necho $$ > pid.$RANK\nexec " + kBinDir +
                                      "/bert_train \"$@\"\n";
@@ -167,6 +174,7 @@ TEST_F(Resume, WithRestartsARunSurvivesAKilledRank) {
   expect_same_result("again");
 }
 
+// docs/features.md, Loop and checkpoints: A stop by file or signal | `bert_train stop`, Ctrl-C
 TEST_F(Resume, StopAsksTheRunningRunToSaveAndEnd) {
   const Ended stopped = interrupted(bprun("-n 2", "--run asked"), "asked", "step.:10,",
                                     kBinDir + "/bert_train stop asked");
@@ -182,6 +190,9 @@ TEST_F(Resume, StopAsksTheRunningRunToSaveAndEnd) {
               HasSubstr("the model's hidden_size is 128 in the checkpoint, 256 here"));
 }
 
+// docs/acceptance.md, Runs: A run resumes with 4, then 2, then 1 rank, and uses each row once an
+// epoch.
+// docs/features.md, Loop and checkpoints: Resuming with another number of ranks | the same command
 TEST_F(Resume, FourRanksThenTwoThenOneUseEachRowOncePerEpoch) {
   const auto part = [](const std::string& placing) {
     // Each rank has one thread, because ranks of several threads that wait for each other are very

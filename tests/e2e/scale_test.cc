@@ -35,6 +35,8 @@ class Scale : public test::FolderTest<> {
   }
 };
 
+// docs/features.md, Evaluation and reports: Parameters by size | `estimate`; `--parameter-table` of
+// `estimate` and `report`; `summary.json`
 TEST_F(Scale, EstimateMeasuresAFewStepsAndKeepsNothing) {
   const Ended ended = bert_train(
       "estimate stones.csv --max-length 16 --batch 16 --epochs 3 --freeze embeddings "
@@ -56,6 +58,8 @@ TEST_F(Scale, EstimateMeasuresAFewStepsAndKeepsNothing) {
   EXPECT_FALSE(std::filesystem::exists(path("runs"))) << "an estimate is no run";
 }
 
+// docs/features.md, Evaluation and reports: A table of speed by number of ranks | `scale --worlds
+// 1,2,3+1`
 TEST_F(Scale, RunsEachWorldAndComparesThem) {
   const Ended ended = bert_train(
       "scale stones.csv --max-length 16 --batch 8 --worlds 1,1+1 --measured-steps 4 --out s");

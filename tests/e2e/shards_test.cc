@@ -45,6 +45,7 @@ class Shards : public test::FolderTest<> {
 
 const std::string kShards = kBinDir + "/bert_train shards runs.txt --vocab vocab.txt --out s ";
 
+// docs/acceptance.md, Tasks: `bert_train shards` makes shards once.
 TEST_F(Shards, AreMadeOnce) {
   const Ended made = in_folder(concat(kShards, "--rows 2000 --copies 8 --max-length 24"));
   EXPECT_EQ(made.code, 0) << made.output;
@@ -58,6 +59,7 @@ TEST_F(Shards, AreMadeOnce) {
 }
 
 // As in BERT's recipe, whose last steps have samples of 512 tokens.
+// docs/acceptance.md, Tasks: Pre-training continues with longer shards.
 TEST_F(Shards, ARunGoesOnWithLongerOnes) {
   ASSERT_EQ(in_folder(concat(kShards, "--max-length 20 --copies 2")).code, 0);
   ASSERT_EQ(in_folder(concat(kShards.substr(0, kShards.find("--out")),
@@ -78,6 +80,7 @@ TEST_F(Shards, ARunGoesOnWithLongerOnes) {
   EXPECT_THAT(too_long.output, HasSubstr("tokens, more than --max-length 20\nhint: give --max-le"));
 }
 
+// docs/acceptance.md, Tasks: Shards need the vocabulary of their ids.
 TEST_F(Shards, NeedTheVocabularyOfTheirIds) {
   ASSERT_EQ(in_folder(kShards).code, 0);
   const Ended none = in_folder(kBinDir + "/bert_train s --task pretrain --run r");
@@ -91,6 +94,7 @@ TEST_F(Shards, NeedTheVocabularyOfTheirIds) {
   EXPECT_THAT(other.output, HasSubstr("but the vocabulary has 8 tokens\n"));
 }
 
+// docs/acceptance.md, Tasks: `bert_train shards` on a full disk leaves nothing behind.
 TEST_F(Shards, AFullDiskLeavesNothingBehind) {
   write_documents("runs.txt", 30000);
   const Ended ended = in_folder(concat("ulimit -f 300 && ", kShards));

@@ -49,6 +49,8 @@ class BertTrainSweep : public test::FolderSuite<BertTrainSweep> {
   }
 };
 
+// docs/features.md, Searches: A search resumed, also after `kill -9` or a lost host | the same
+// command
 TEST_F(BertTrainSweep, ModelsAfterKillsEqualThoseOfAnUndisturbedSweep) {
   const Ended whole = in_folder(grid("whole"));
   ASSERT_EQ(whole.code, 0) << whole.output;
@@ -109,6 +111,7 @@ TEST_F(BertTrainSweep, TheBestModelHasTheScoreThatTheSweepSays) {
   EXPECT_THAT(read(path(run + "/config.yaml")), HasSubstr("final: best"));
 }
 
+// docs/features.md, Searches: Models over a size skipped | `--max-parameters`, exit code 77
 TEST_F(BertTrainSweep, SkipsModelsOverASize) {
   std::ofstream(path("sizes.yaml")) << "parameters: {model: [mini, tiny]}\n";
   const Ended ended =
@@ -166,6 +169,8 @@ TEST_F(BertTrainSweep, ReadsTheMetricFromStdoutWhereItSeesNoFile) {
   }
 }
 
+// docs/features.md, Searches: The time that a search takes, before it starts | `bprun sweep
+// --dry-run --estimate`
 TEST_F(BertTrainSweep, EstimatesItsTimeByAFewSteps) {
   const std::string out = output_of(
       sweep("space.yaml --dry-run --estimate -n 2 --folder none", "--label label --steps 50"));

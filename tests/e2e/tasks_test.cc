@@ -69,6 +69,7 @@ class Tasks : public test::FolderTest<::testing::TestWithParam<TaskCase>> {
   }
 };
 
+// docs/acceptance.md, Training: Each task learns, and predicts what it evaluates.
 TEST_P(Tasks, LearnsAndPredictsWhatItEvaluates) {
   train("r", "--epochs 8 --batch 16");
   const auto summary = nlohmann::json::parse(read(path("r/summary.json")));
@@ -93,6 +94,7 @@ TEST_P(Tasks, LearnsAndPredictsWhatItEvaluates) {
             0);
 }
 
+// docs/acceptance.md, Training: Each task trains one model on any layout of ranks.
 TEST_P(Tasks, EachLayoutTrainsTheSameModel) {
   const std::string common =
       concat("--dropout ", GetParam().dropout,
@@ -116,6 +118,7 @@ TEST_P(Tasks, EachLayoutTrainsTheSameModel) {
   }
 }
 
+// docs/acceptance.md, Training: Each task continues to the same bits.
 TEST_P(Tasks, ContinuesToTheSameBits) {
   train("whole", "--batch 16 --steps 12 --save-every 6 --keep 3");
   train("half", "--batch 16 --steps 12 --save-every 6 --resume whole/checkpoints/step-6");

@@ -37,6 +37,8 @@ class TensorBoard : public TrainedRun {
 };
 
 // A run is stopped, resumed from a checkpoint before its last logged step, and has each step once.
+// docs/acceptance.md, Runs: TensorBoard reads the event files. A resumed run has each step once.
+// docs/features.md, Evaluation and reports: TensorBoard | `--tensorboard`
 TEST_F(TensorBoard, ReadsARunThatWasResumed) {
   if (!is_installed()) GTEST_SKIP() << "tensorboard is not installed";
   const std::string options =

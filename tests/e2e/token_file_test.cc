@@ -68,6 +68,9 @@ class TokenFileRuns : public test::FolderTest<> {
   }
 };
 
+// docs/acceptance.md, Data: All commands read the SQLite files of bert_train_parallel and leave
+// them as they are.
+// docs/features.md, Input: The SQLite files of bert_train_parallel | read as data by every command
 TEST_F(TokenFileRuns, AllCommandsReadTheFileAndLeaveItAsItIs) {
   const std::string bytes = read_file(path("old.sqlite"));
   std::vector<std::string> names = folder().names();
@@ -93,6 +96,8 @@ TEST_F(TokenFileRuns, AllCommandsReadTheFileAndLeaveItAsItIs) {
   EXPECT_EQ(read_file(path("old.sqlite")), bytes);
 }
 
+// docs/acceptance.md, Data: A run on an SQLite file of bert_train_parallel equals a run on its CSV
+// file.
 TEST_F(TokenFileRuns, EqualsTheFileOfTexts) {
   const std::string options = kOptions + "--split 0.8,0.1,0.1 --seed 3 ";
   const std::string ours = bert_train("short.csv --store csv.sqlite --run csv" + options);

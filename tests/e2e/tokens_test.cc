@@ -80,6 +80,7 @@ class Tokens : public test::FolderSuite<Tokens> {
   inline static Ended whole_;
 };
 
+// docs/acceptance.md, Tasks: A model learns to tag names.
 TEST_F(Tokens, AModelLearnsTheNames) {
   EXPECT_THAT(whole_.output, HasSubstr(", 5 tags) on "));
   EXPECT_THAT(whole_.output,
@@ -120,6 +121,8 @@ TEST_F(Tokens, AResumedRunEndsWithTheSameModel) {
 }
 
 // The student is told nothing but what its teacher says of each word.
+// docs/features.md, Models and losses: Distillation from logits and hidden states | `--teacher`,
+// `--distill-temperature`, `--distill-weight`, `--distill-hidden`
 TEST_F(Tokens, AStudentLearnsTheNamesFromATeacher) {
   const std::string words =
       "bert_train train.conll --task tokens --dev dev.conll --test test.conll --model tiny "

@@ -1,4 +1,6 @@
 // Networks that lose some or all packets between two hosts, while bprun reaches both.
+// docs/acceptance.md, Networks: A network that loses large packets, one direction, both, or a
+// connection is named.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

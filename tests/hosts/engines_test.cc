@@ -44,6 +44,8 @@ class EngineOnHosts : public ProgramOnHosts, public testing::WithParamInterface<
   }
 };
 
+// docs/acceptance.md, Other engines: Ranks that the real engines start connect and reduce, on one
+// machine and over hosts.
 TEST_P(EngineOnHosts, RanksConnectAndReduce) {
   const Ended ended = under("BP_LOG=info", kConsumer);
   if (ended.code == 77) GTEST_SKIP() << ended.output;
@@ -58,6 +60,7 @@ class FailureUnderEngine : public EngineOnHosts {};
 
 // Hydra, MPICH's launcher, kills the others before they can report anything, and its exit code
 // varies.
+// docs/acceptance.md, Other engines: Under an engine the other ranks report a dead rank.
 TEST_P(FailureUnderEngine, TheOtherRanksReportTheDeadRank) {
   const Ended ended = under("", concat(rank_program(), " reduce 1"));
   if (ended.code == 77) GTEST_SKIP() << ended.output;
@@ -92,6 +95,7 @@ class SlurmOnHosts : public ProgramOnHosts {
   }
 };
 
+// docs/acceptance.md, Other engines: In a batch job bprun takes the hosts of the allocation.
 TEST_F(SlurmOnHosts, BprunTakesTheNodesOfABatchJob) {
   const std::string output = hosts().folder() + "/job";
   const Ended ended = with_slurm(concat("sbatch --wait -N2 -n4 -o ", output, " --wrap \"hostname; ",
@@ -104,6 +108,8 @@ TEST_F(SlurmOnHosts, BprunTakesTheNodesOfABatchJob) {
 }
 
 // Both hosts hold a trial of each size, so none waits for the end of all others.
+// docs/features.md, Searches: Trials placed on hosts and GPUs | the slots of `-H`, a hostfile or a
+// batch job; `gpus=` of a host
 TEST_F(SlurmOnHosts, ASweepFillsTheSlotsOfABatchJob) {
   const std::string work = hosts().folder() + "/sweep";
   std::ofstream(work + ".yaml") << "blocks:\n"

@@ -23,6 +23,8 @@ using FailureOnHosts = HostsTest;
 
 constexpr const char* kUneven = "a:1,b:2,c:3";
 
+// docs/acceptance.md, Failures: bprun ends with the failed rank's exit code, and names rank, host
+// and reason.
 TEST_F(FailureOnHosts, KeepsTheCodeOfTheRankAndNamesItsHost) {
   const auto start = std::chrono::steady_clock::now();
   BprunProcess bprun = run({"-H", kUneven, rank_program(), "exit", "4", "7"});
@@ -43,6 +45,7 @@ TEST_F(FailureOnHosts, NamesTheSignal) {
 }
 
 // The agent and the rank of host b have their own control group, as in a container.
+// docs/acceptance.md, Failures: A rank that takes too much memory is named.
 TEST_F(FailureOnHosts, ARankThatTakesTooMuchMemoryIsNamed) {
   const MemoryLimit limit;
   if (!limit.exists()) GTEST_SKIP() << "this machine permits no new control groups";
@@ -64,12 +67,14 @@ TEST_F(FailureOnHosts, ARankThatTakesTooMuchMemoryIsNamed) {
                             "fewer ranks on that host, a smaller --batch, or a higher limit\n"));
 }
 
+// docs/acceptance.md, Failures: The first failure is reported, not its consequences.
 TEST_F(FailureOnHosts, NamesTheKilledRankAndNotThoseThatFailBecauseOfIt) {
   BprunProcess bprun = run({"-H", kUneven, rank_program(), "join", "die"});
   EXPECT_EQ(bprun.finish(), 137);
   EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  rank 1 on b .*was killed by signal 9 "));
 }
 
+// docs/acceptance.md, Failures: A killed bprun leaves no process on any host.
 TEST_F(FailureOnHosts, SigkillOfBprunLeavesNoProcess) {
   BprunProcess bprun = run({"-H", "a:2,b:1", rank_program(), "family"});
   ASSERT_TRUE(all_say(bprun, 3, "ready"));

@@ -51,6 +51,8 @@ TEST_F(JobOnHosts, RanksReduceOverTheNetwork) {
   }
 }
 
+// docs/acceptance.md, Launcher: The folder, the umask, the limits and some variables reach other
+// hosts.
 TEST_F(JobOnHosts, FolderUmaskLimitsAndSomeVariablesAreSent) {
   const std::string show =
       "echo $(pwd) $(umask) $(ulimit -S -n) $(ulimit -S -c) $(ulimit -S -s) ${OMP_PLACES-unset} "
@@ -70,6 +72,8 @@ TEST_F(JobOnHosts, FolderUmaskLimitsAndSomeVariablesAreSent) {
   EXPECT_EQ(all.out(), "[0] 1\n");
 }
 
+// docs/acceptance.md, Launcher: Every byte but NUL arrives in arguments and variables, over ssh
+// too.
 TEST_F(JobOnHosts, EveryByteButNulArrives) {
   std::string every_byte;
   for (int byte = 1; byte < 256; ++byte) every_byte += static_cast<char>(byte);
@@ -98,6 +102,7 @@ TEST_F(JobOnHosts, EachHostMustHaveTheProgram) {
   EXPECT_FALSE(std::filesystem::exists(only + "/program.ran")) << "no rank may start";
 }
 
+// docs/features.md, Launching: A look whether GPUs are free and folders exist | `bprun doctor`
 TEST_F(JobOnHosts, EachHostMustHaveTheWorkingDirectory) {
   const std::string only = hosts().folder() + "/only";
   std::filesystem::create_directories(only + "/within");

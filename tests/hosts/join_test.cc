@@ -57,6 +57,7 @@ TEST_F(JoiningHosts, ConnectByTheAddressesFromWhichTheyJoined) {
   }
 }
 
+// docs/acceptance.md, Other engines: A lost machine ends the job on both sides.
 TEST_F(JoiningHosts, ACutCableIsReportedOnBothSides) {
   BprunProcess server =
       run_on("head", {"--serve", "0", "-n", "3", "--slots", "0", rank_program(), "work"});

@@ -38,6 +38,8 @@ class SlowLinks : public testing::WithParamInterface<Rate>, public LinkTest {
 };
 
 // Each kind of operation is once the last one of a world.
+// docs/acceptance.md, Networks: Nothing of a world's last operation is lost on links of 20 to 1,000
+// Mbit/s.
 TEST_P(SlowLinks, LoseNothingOfTheLastOperation) {
   expect_success({"-H", "a:1,b:1", rank_program(), "last", "each", GetParam().count});
   expect_success({"-H", "a:2,b:1", rank_program(), "last", "all_reduce", GetParam().count});
@@ -57,6 +59,8 @@ class LinkOf20Mbit : public LinkTest {
 
 // The sender has given the kernel one message and waits to send the next, while the receiver still
 // waits for the first: each takes more than a stall, but no rank waits in vain.
+// docs/acceptance.md, Networks: A message that takes longer than a stall is no circle of waiting
+// ranks.
 TEST_F(LinkOf20Mbit, AMessageOnItsWayIsNoCircle) {
   expect_success({"-H", "a:1,b:1", rank_program(), "last", "messages", "1000000"});
 }
@@ -84,6 +88,8 @@ class LossyLinks : public LinkTest {
   LossyLinks() : LinkTest({"--loss", "3"}) {}
 };
 
+// docs/acceptance.md, Networks: Nothing of a world's last operation is lost on links that lose
+// packets.
 TEST_F(LossyLinks, LoseNothingOfTheLastOperation) {
   expect_success({"-H", "a:1,b:1", rank_program(), "last", "each", "300000"});
 }
@@ -100,6 +106,8 @@ class LongLinks : public LinkTest {
   LongLinks() : LinkTest({"--delay", "20"}) {}
 };
 
+// docs/acceptance.md, Networks: Nothing of a world's last operation is lost on links with a delay
+// of 80 ms.
 TEST_F(LongLinks, LoseNothingOfTheLastOperation) {
   expect_success({"-H", "a:1,b:1", rank_program(), "last", "all_reduce", "1000000"});
 }

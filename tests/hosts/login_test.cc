@@ -22,6 +22,7 @@ class LoginOnHosts : public HostsTest {
   }
 };
 
+// docs/acceptance.md, Networks: An sshd at its limit of logins is tried again.
 TEST_F(LoginOnHosts, IsRetriedWhileSshdTakesNoMoreLogins) {
   const std::string config = hosts().folder() + "/sshd_config";
   hosts().at("b", concat("pkill -x sshd; echo 'MaxStartups 1:100:1' >>", config,
@@ -37,6 +38,7 @@ TEST_F(LoginOnHosts, IsRetriedWhileSshdTakesNoMoreLogins) {
   EXPECT_EQ(bprun.err(), "");
 }
 
+// docs/acceptance.md, Networks: A login shell that exits is reported as that.
 TEST_F(LoginOnHosts, AShellThatEndsIsNotReportedAsAnUnreachableHost) {
   set_rc_file("exit 3");
   BprunProcess bprun = run({"-H", "a:1", "true"});
@@ -49,6 +51,7 @@ TEST_F(LoginOnHosts, AShellThatEndsIsNotReportedAsAnUnreachableHost) {
               HasSubstr("\n  hint: what a login shell reads there first (~/.bashrc, "));
 }
 
+// docs/acceptance.md, Networks: A login shell that reads bprun's input is reported.
 TEST_F(LoginOnHosts, AShellThatConsumesInputMeantForBprunIsReported) {
   set_rc_file("cat >/dev/null");
   BprunProcess bprun = run({"--start-timeout", "2s", "-H", "a:1", "true"});

@@ -37,6 +37,7 @@ void stall_b(const Hosts& hosts, BprunProcess& bprun, unsigned seconds) {
   EXPECT_EQ(std::regex_replace(bprun.err(), waiting, ""), "");
 }
 
+// docs/acceptance.md, Networks: A cut cable loses the host, and the others stop.
 TEST_F(Network, ACutCableLosesTheHostAndStopsTheOthers) {
   BprunProcess bprun = run({"-H", "a:2,b:1,c:2", rank_program(), "work"});
   ASSERT_TRUE(all_say(bprun, 5, "working"));
@@ -56,11 +57,14 @@ TEST_F(Network, AStallOfFiveSecondsDoesNoHarm) {
 
 // TCP retransmits only 12.6 s after the stall begins, well after the 9 s of silence for which a
 // host counts as lost.
+// docs/acceptance.md, Networks: An outage of 3, 5 or 7 s, or of 25 s with `--lost-after 30s`, does
+// no harm.
 TEST_F(Network, AStallOfSevenSecondsDoesNoHarm) {
   BprunProcess bprun = run({"-H", "a:2,b:1", rank_program(), "work"});
   stall_b(hosts(), bprun, 7);
 }
 
+// docs/acceptance.md, Networks: A host that does not answer is named.
 TEST_F(Network, AHostThatIsDownIsNamed) {
   for (const char* host : {"b", "c"}) {
     hosts().at("head", concat("ip link set dev ", host, " down"));
@@ -78,6 +82,7 @@ TEST_F(Network, AHostThatIsDownIsNamed) {
   EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: the host is down, or a firewall is in between"));
 }
 
+// docs/acceptance.md, Networks: A host without an sshd is named.
 TEST_F(Network, AHostWithoutSshdIsNamed) {
   hosts().at("b", "pkill -x sshd");
   BprunProcess bprun = run({"-H", "a:1,b:1", "true"});
@@ -88,6 +93,7 @@ TEST_F(Network, AHostWithoutSshdIsNamed) {
   EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: no sshd listens there"));
 }
 
+// docs/acceptance.md, Networks: A host whose key has changed is named.
 TEST_F(Network, AHostWhoseKeyHasChangedIsNamed) {
   hosts().at("head", concat("sed -i '/^b /s/ [^ ]*$/ '$(cut -d' ' -f2 ", hosts().folder(),
                             "/a.key.pub | sed 's|/|\\\\/|g')/ ", hosts().folder(), "/known_hosts"));
@@ -122,6 +128,8 @@ TEST_F(Network, AnAddressThatEveryHostHasIsNotUsed) {
   EXPECT_THAT(here.out(), HasSubstr("[0] 10.77.0.254\n"));
 }
 
+// docs/acceptance.md, Launcher: Of several addresses of a host, the job uses one that all others
+// reach.
 TEST_F(Network, AHostWithSeveralAddressesUsesOneThatWorks) {
   hosts().at("head", "ip address add 10.88.0.254/24 dev switch");
   hosts().at("a", "ip address add 10.88.0.1/24 dev eth0");
@@ -140,6 +148,7 @@ TEST_F(Network, AHostWithSeveralAddressesUsesOneThatWorks) {
   EXPECT_THAT(wanted.out(), HasSubstr("[1] 10.88.0.254:"));
 }
 
+// docs/acceptance.md, Networks: A host without 127.0.0.1 runs a job.
 TEST_F(Network, AHostWithoutTheOldLoopbackAddressRunsAJob) {
   for (const char* const hosts : {"head:2", "[::1]:2", "localhost:1,head:1"}) {
     BprunProcess bprun = run({"-H", hosts, rank_program(), "recover"},
@@ -148,6 +157,7 @@ TEST_F(Network, AHostWithoutTheOldLoopbackAddressRunsAJob) {
   }
 }
 
+// docs/acceptance.md, Launcher: Hosts that do not reach each other are shown.
 TEST_F(Network, HostsThatDoNotReachEachOtherAreShown) {
   hosts().at("a", "ip route add unreachable 10.77.0.2/32");
   BprunProcess bprun = run({"-H", "a:1,b:1,c:1", rank_program(), "join"});
@@ -164,6 +174,7 @@ TEST_F(Network, HostsThatDoNotReachEachOtherAreShown) {
   EXPECT_THAT(doctor.out(), HasSubstr("\nbetween hosts\n  fail  network  a does not reach b at "));
 }
 
+// docs/features.md, Launching: The network interface | `--interface`, `BP_INTERFACE`
 TEST_F(Network, AHostWithoutTheInterfaceIsNamed) {
   hosts().at("head", "ip link add ib0 type bridge && ip address add 10.99.0.1/24 dev ib0");
   BprunProcess bprun = run({"-H", "a:1,b:1", "--interface", "ib0", "true"});

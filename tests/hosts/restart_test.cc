@@ -14,6 +14,7 @@ namespace {
 using testing::HasSubstr;
 using RestartOnHosts = HostsTest;
 
+// docs/acceptance.md, Recovery and restarts: A lost host is left out until it can be reached again.
 TEST_F(RestartOnHosts, AHostWhoseCableIsCutIsLeftOutUntilItIsReachableAgain) {
   const std::string enough = concat(hosts().folder(), "/enough");
   const std::string program = concat(

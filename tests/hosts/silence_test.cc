@@ -16,6 +16,8 @@ using testing::Not;
 using testing::StartsWith;
 using SilenceOnHosts = HostsTest;
 
+// docs/acceptance.md, Failures: Without `--kill-silent` a silent rank is reported, and the job
+// continues when the rank does.
 TEST_F(SilenceOnHosts, OfARankIsReportedAndTheJobContinues) {
   BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "work"});
   ASSERT_TRUE(all_say(bprun, 2, "working"));
@@ -27,12 +29,14 @@ TEST_F(SilenceOnHosts, OfARankIsReportedAndTheJobContinues) {
   EXPECT_EQ(bprun.finish(), 0) << bprun.err();
 }
 
+// docs/acceptance.md, Failures: `--kill-silent` ends a job with a silent rank.
 TEST_F(SilenceOnHosts, OfARankEndsTheJobWithKillSilent) {
   BprunProcess bprun = run({"-H", "a:1,b:1", "--kill-silent=2s", rank_program(), "join", "stop"});
   EXPECT_EQ(bprun.finish(), 70);
   EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  rank 1 on b .* sent no heartbeat for "));
 }
 
+// docs/acceptance.md, Failures: A stopped bprun ends the ranks.
 TEST_F(SilenceOnHosts, OfBprunEndsTheRanks) {
   BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "family"});
   ASSERT_TRUE(all_say(bprun, 2, "ready"));
@@ -67,6 +71,7 @@ TEST_F(SilenceOnHosts, OfASuspendedJobIsNoFailure) {
   EXPECT_THAT(bprun.err(), Not(HasSubstr("bprun:")));
 }
 
+// docs/acceptance.md, Failures: A stopped agent loses its host.
 TEST_F(SilenceOnHosts, OfAnAgentLosesTheHost) {
   BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "family"});
   ASSERT_TRUE(all_say(bprun, 2, "ready"));

@@ -19,6 +19,8 @@ using SweepOnHosts = HostsTest;
 
 // The trials on the lost host cannot finish before its agents have ended them, because they wait
 // for a file.
+// docs/features.md, Searches: A search resumed, also after `kill -9` or a lost host | the same
+// command
 TEST_F(SweepOnHosts, ACutCableGivesTrialsBackAndTheHostReturns) {
   const std::string work = hosts().folder() + "/work";
   std::ofstream(work + ".yaml") << "parameters: {i: {range: [1, 6, 1]}}\n";

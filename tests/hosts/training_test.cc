@@ -65,6 +65,7 @@ class TrainingOnHosts : public HostsTest {
   }
 };
 
+// docs/acceptance.md, Launcher: A model trained on several hosts has the losses of one host.
 TEST_F(TrainingOnHosts, HasTheLossesOfOneHost) {
   const auto expected = losses("a:6", 4);
   for (const auto& [placing, batch] : {std::pair{"a:3,b:1", 6}, std::pair{"a:1,b:2,c:3", 4}}) {

@@ -47,6 +47,8 @@ std::string content(const std::string& path) {
   return text.str();
 }
 
+// docs/acceptance.md, Failures: The last 1,024 operations of each rank are kept, with counters by
+// operation and algorithm.
 TEST(Activity, RecorderHoldsOperationsAlgorithmsAndOutcomes) {
   run_ranks(3, [](Communicator& comm) {
     std::vector<float> data(100);
@@ -107,6 +109,8 @@ TEST(Activity, CountersAreByOperationAndAlgorithm) {
       options);
 }
 
+// docs/features.md, Evaluation and reports: The time of the network | `comm` in `metrics.jsonl`,
+// `--trace`
 TEST(Activity, WaitForALateRankIsCounted) {
   run_ranks(2, [](Communicator& comm) {
     barrier(comm);  // from here on rank 0 has 1 s to begin to wait; 0.05 s of waiting is enough
@@ -141,6 +145,7 @@ TEST(Activity, RingKeepsTheLatestOperations) {
   EXPECT_EQ(recorder.counters().operations, kMany - 1);
 }
 
+// docs/acceptance.md, Failures: The report says in which collective each rank was.
 TEST(Activity, FailedCommunicatorWritesItsRecord) {
   const std::string folder = scratch_folder();
   RanksOptions options;
@@ -243,6 +248,8 @@ TEST(TraceFiles, ErrorNamesAFolderThatCannotBeCreated) {
   std::filesystem::remove(link);
 }
 
+// docs/acceptance.md, Failures: A timeline of all ranks has rank 0's clock, and is complete at any
+// time.
 TEST(TraceFiles, HoldEverySpanOnItsRowByRankZerosClock) {
   const std::string folder = scratch_folder();
   const Trace::Time start{100s};

@@ -100,6 +100,9 @@ TEST(Arguments, ACommunicatorThatWasMovedFromIsRefused) {
   });
 }
 
+// docs/acceptance.md, Disagreement and misuse: What one rank can see alone is refused before
+// anything is sent, and the communicator stays usable: a root that is not a rank, counts that do
+// not add up, parts of the wrong length.
 TEST(Arguments, AreCheckedBeforeAnythingIsSent) {
   run_ranks(2, [](Communicator& comm) {
     std::vector<float> two(2);

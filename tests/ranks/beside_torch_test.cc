@@ -29,6 +29,7 @@ TEST(BesideTorch, CollectivesWork) { run_processes("beside_torch", {.ranks = 2})
 
 class Preloaded : public testing::TestWithParam<const char*> {};
 
+// docs/acceptance.md, Launcher: Other allocators work, in collectives and in training.
 TEST_P(Preloaded, CollectivesWork) {
   const std::string path = std::string("/usr/lib/x86_64-linux-gnu/") + GetParam();
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "an allocator to preload is not installed";

@@ -46,6 +46,8 @@ INSTANTIATE_TEST_SUITE_P(
       return param.param == Wire::inproc ? "inproc" : param.param == Wire::gloo ? "gloo" : "shm";
     });
 
+// docs/acceptance.md, Disagreement and misuse: Ranks that wait for each other in two communicators
+// are named.
 TEST_P(Blocked, InAWorldAndInAGroup) {
   const auto body = [](Communicator& comm) {
     Communicator group = comm.split(0);
@@ -120,6 +122,8 @@ TEST_P(Blocked, WithARoot) {
 }
 
 // Each two ranks have a group, and each rank begins with that of the next one.
+// docs/acceptance.md, Disagreement and misuse: Ranks that wait for each other in three groups are
+// named.
 TEST_P(Blocked, InThreeGroups) {
   expect_circle(
       3,
@@ -135,6 +139,8 @@ TEST_P(Blocked, InThreeGroups) {
       "rank 0 in collective 0 of world.1.0", "rank 2 in collective 0 of world.3.0");
 }
 
+// docs/acceptance.md, Disagreement and misuse: A rank that is only late does not count as a circle
+// of waiting ranks.
 TEST_P(Blocked, NotByALateRank) {
   const auto texts = errors(4, [](Communicator& comm) {
     Communicator group = comm.split(comm.rank() % 2);

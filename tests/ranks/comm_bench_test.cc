@@ -50,6 +50,7 @@ TEST(CommBench, WrongElementOfOneRankIsCountedOnAllRanks) {
   });
 }
 
+// docs/acceptance.md, Other engines: comm_bench reports its backends and what it ran.
 TEST(CommBench, ReportsWhetherMemoryWasReadInPlace) {
   const auto ran = [](Memory memory) {
     std::string algorithm;

@@ -19,6 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// docs/acceptance.md, Devices: Messages go from host or device memory to either.
 TEST(DeviceMessages, GoFromAnyMemoryToAny) {
   for (const std::size_t count : {std::size_t{10}, std::size_t{50'000}}) {
     run_ranks(2, [&](Communicator& comm) {
@@ -42,6 +43,7 @@ TEST(DeviceMessages, GoFromAnyMemoryToAny) {
   }
 }
 
+// docs/acceptance.md, Devices: Messages come after the work of their stream.
 TEST(DeviceMessages, ComeAfterTheWorkOfTheirStream) {
   run_ranks(2, [](Communicator& comm) {
     const ProgramStream stream;

@@ -29,6 +29,7 @@ INSTANTIATE_TEST_SUITE_P(Wires, Devices, testing::Values(Wire::inproc, Wire::shm
 // This program finds no CUDA, whatever the machine has.
 const int kWithoutCuda = ::setenv("BP_CUDA_RUNTIME", "/nowhere/libcudart.so", 1);
 
+// docs/acceptance.md, Devices: Without a device or its library the error says why.
 TEST_P(Devices, MemoryThatIsNotThereIsRefusedBeforeAnythingIsSent) {
   ASSERT_EQ(kWithoutCuda, 0);
   const std::string why =

@@ -115,6 +115,7 @@ RANK_BODY(part_of_a_message) {
   return 0;
 }
 
+// docs/acceptance.md, Failures: A connection that breaks within a message names the peer.
 TEST(Faults, ConnectionBreaksWithinAMessage) {
   const auto results =
       try_processes("part_of_a_message", {.ranks = 2, .environment = {"BP_BACKEND=gloo"}});
@@ -142,6 +143,7 @@ RANK_BODY(dies_connecting) {
   for (;;) all_reduce(world, view(data), {.name = "loss"});
 }
 
+// docs/acceptance.md, Failures: A rank that dies while the others connect is named.
 TEST(Faults, RankDiesWhileTheOthersConnect) {
   const auto results = try_processes("dies_connecting", {.ranks = 3});
   EXPECT_EQ(results[1].signal, SIGKILL);
@@ -160,6 +162,7 @@ RANK_BODY(reduce_for_ever) {
   }
 }
 
+// docs/acceptance.md, Failures: A store that ends, or falls silent, during a collective is named.
 TEST(Faults, StoreEnds) {
   const auto results = try_processes(
       "reduce_for_ever", {.ranks = 3, .victim = 0, .store = ProcessesOptions::StoreTrouble::ends});
@@ -242,6 +245,7 @@ RANK_BODY(dead_neighbour) {
   return 0;
 }
 
+// docs/acceptance.md, Failures: A dead rank of the same host is found without the store.
 TEST(Faults, DeadLocalRankIsDetectedWithoutTheStore) {
   const auto results = try_processes(
       "dead_neighbour", {.ranks = 3, .store = ProcessesOptions::StoreTrouble::falls_silent});
@@ -266,6 +270,7 @@ RANK_BODY(few_descriptors) {
   return 0;
 }
 
+// docs/acceptance.md, Failures: Too few file descriptors are reported.
 TEST(Faults, FewDescriptors) {
   int went_well = 0;
   for (const int files :

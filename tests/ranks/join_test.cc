@@ -37,6 +37,8 @@ INSTANTIATE_TEST_SUITE_P(Wires, Join, testing::Values(Wire::inproc, Wire::gloo, 
 
 // In the first epoch rank r has r + 1 batches. In the second the order is reversed, and rank 0 has
 // the most.
+// docs/acceptance.md, Ranks without data: A rank that has no more data joins, and the others
+// continue. An average counts only the ranks that have not joined.
 TEST_P(Join, SumsAndAveragesAreOverRanksWithData) {
   for (const int ranks : {1, 2, 3, 5}) {
     run_ranks(
@@ -71,11 +73,15 @@ TEST_P(Join, SumsAndAveragesAreOverRanksWithData) {
   }
 }
 
+// docs/acceptance.md, Ranks without data: join() returns the rank that joined last, or the highest
+// of them.
 TEST_P(Join, OfAllRanksAtOnceReturnsTheHighest) {
   run_ranks(
       3, [](Communicator& comm) { EXPECT_EQ(join(comm), 2); }, options());
 }
 
+// docs/acceptance.md, Ranks without data: After a join, other operations than sums, averages and
+// barriers are an error that names the joined ranks.
 TEST_P(Join, OtherOperationsAreAMismatchThatNamesTheJoinedRanks) {
   const auto texts = try_ranks(
       3,

@@ -54,6 +54,7 @@ RANK_BODY(locale) {
   return 0;
 }
 
+// docs/acceptance.md, Values: A locale that groups digits, on one rank or on all, changes nothing.
 TEST(Locale, OfARankChangesNoNumberThatRanksCompare) {
   for (const char* moment : {"before", "after"}) {
     for (const char* ranks : {"all", "1"}) {

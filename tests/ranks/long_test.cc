@@ -47,6 +47,7 @@ void move_around(Communicator& comm, std::size_t bytes, const Elements& elements
 
 bool is_asked_for() { return std::getenv("BP_TEST_LONG") != nullptr; }
 
+// docs/acceptance.md, Values: Vectors of 2^31 elements and more arrive whole.
 TEST(LongVectors, AreBroadcastWhole) {
   run_ranks(
       2,

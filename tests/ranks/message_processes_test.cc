@@ -82,6 +82,8 @@ RANK_BODY(work_for_any_rank) {
   return 0;
 }
 
+// docs/acceptance.md, Messages: Programs send and receive their own messages, in any order, beside
+// collectives and within groups, over every backend.
 TEST(MessageProcesses, CompleteInAnyOrderOverEveryBackend) {
   for (const char* body :
        {"send_async_then_receive", "receive_async_then_send", "work_for_any_rank"}) {
@@ -110,6 +112,7 @@ RANK_BODY(leave_after_a_message_of_a_group) {
   return 0;
 }
 
+// docs/acceptance.md, Messages: The world's finish() waits for the messages of its groups.
 TEST(MessageProcesses, WorldsFinishWaitsForTheMessagesOfItsGroups) {
   for (const char* backend : {"shm", "gloo"}) {
     run_processes("leave_after_a_message_of_a_group",
@@ -125,6 +128,7 @@ RANK_BODY(any_source_for_ever) {
   return 0;
 }
 
+// docs/acceptance.md, Messages: A receive names the rank that died, even one from any rank.
 TEST(MessageProcesses, ReceiveFromAnyRankNamesTheDeadRank) {
   for (const char* backend : {"gloo", "auto"}) {
     const auto results = try_processes(

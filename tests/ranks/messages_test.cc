@@ -58,6 +58,8 @@ std::vector<std::int64_t> content(int from, int to, int what, std::size_t count)
 }
 
 // The pattern that collective.h recommends: one of the two ranks sends asynchronously.
+// docs/acceptance.md, Messages: Programs send and receive their own messages, in any order, beside
+// collectives and within groups, over every backend.
 TEST_P(Messages, SendAsyncThenReceive) {
   for (const std::size_t count : {kShort, kLong}) {
     run(2, [&](Communicator& comm) {
@@ -251,6 +253,7 @@ TEST_P(Messages, DoneBecomesTrueWithoutAWait) {
 
 // Four threads of each rank exchange messages with those of the other. One of them is late, and
 // meanwhile a thread of each rank waits for the other rank. That is no circle.
+// docs/acceptance.md, Messages: Several threads of a rank may send and receive.
 TEST_P(Messages, FromSeveralThreads) {
   constexpr int kThreads = 4;
   constexpr int kEach = 200;

@@ -91,6 +91,8 @@ TEST(MessageNotes, ThatAreTooShortAreIgnored) {
             "timeout: rank 0 waited 600 ms in finish() for rank 1 to receive 1 message of it");
 }
 
+// docs/acceptance.md, Messages: A message with another count, type or name than its receiver
+// expects is an error on all ranks.
 TEST_P(MessageTrouble, OtherCountsTypesAndNamesAreReportedToAllRanks) {
   struct Pair {
     std::size_t count;
@@ -122,6 +124,7 @@ TEST_P(MessageTrouble, OtherCountsTypesAndNamesAreReportedToAllRanks) {
   }
 }
 
+// docs/acceptance.md, Messages: A message that is longer than its receiver allows is an error.
 TEST_P(MessageTrouble, MessageLongerThanAtMost) {
   const auto texts = errors(2, [&](Communicator& comm) {
     std::vector<float> data(comm.rank() == 0 ? kLongMessage + 1 : kLongMessage);
@@ -133,6 +136,8 @@ TEST_P(MessageTrouble, MessageLongerThanAtMost) {
                          HasSubstr("for message of at most 20000 f32 from any rank"))));
 }
 
+// docs/acceptance.md, Messages: Ranks that wait for each other's messages in a circle are named. A
+// late rank is none.
 TEST_P(MessageTrouble, RanksWaitInACycle) {
   const auto texts = errors(3, [](Communicator& comm) {
     std::vector<float> data(10);
@@ -166,6 +171,8 @@ TEST_P(MessageTrouble, LateRankIsNoCycle) {
   EXPECT_THAT(texts, Each(""));
 }
 
+// docs/acceptance.md, Messages: A receive from a rank that has finished is an error that names the
+// rank.
 TEST_P(MessageTrouble, RankThatFinishedWithoutSendingIsNamed) {
   const auto texts = errors(2, [](Communicator& comm) {
     std::vector<float> data(10);
@@ -178,6 +185,7 @@ TEST_P(MessageTrouble, RankThatFinishedWithoutSendingIsNamed) {
   EXPECT_LT(took_, kSoon);
 }
 
+// docs/acceptance.md, Messages: finish() reports messages that no rank has received.
 TEST_P(MessageTrouble, FinishReportsMessagesThatNoRankReceives) {
   for (const std::size_t count : {std::size_t{10}, kLongMessage}) {
     const auto texts = errors(2, [&](Communicator& comm) {
@@ -192,6 +200,8 @@ TEST_P(MessageTrouble, FinishReportsMessagesThatNoRankReceives) {
   }
 }
 
+// docs/acceptance.md, Messages: A receive that reaches its deadline names the ranks and the
+// messages that have arrived.
 TEST_P(MessageTrouble, TimeoutNamesTheRanksAndTheArrivedMessages) {
   options_.communicator.timeout = 1s;
   const auto texts = errors(2, [](Communicator& comm) {
@@ -217,6 +227,7 @@ TEST_P(MessageTrouble, UnreceivedSendEndsAtItsTimeout) {
             "0: it has not received the message (slow ranks need a longer timeout)");
 }
 
+// docs/acceptance.md, Messages: A receive that waits long is logged once.
 TEST_P(MessageTrouble, AReceiveThatWaitsLongIsLoggedOnce) {
   std::mutex mutex;
   std::vector<std::string> lines;
@@ -253,6 +264,7 @@ TEST_P(MessageTrouble, ReceiveTimesOutOnlyWhileWaitedFor) {
 }
 
 // Rank 1 dies while the others wait for it, wait for any rank, or have sent half of their data.
+// docs/acceptance.md, Messages: A receive names the rank that died, even one from any rank.
 TEST_P(MessageTrouble, DeadRankIsNamed) {
   const std::vector<Body> waits = {[](Communicator& comm) {
                                      std::vector<float> data(10);

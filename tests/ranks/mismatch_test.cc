@@ -41,6 +41,8 @@ class Mismatch : public Trouble {
 
 OVER_BOTH_WIRES(Mismatch);
 
+// docs/acceptance.md, Disagreement and misuse: Ranks that pass different counts get an error that
+// names both.
 TEST_P(Mismatch, OfCounts) {
   expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 1000); },
                        [](Communicator& comm) { reduce<float>(comm, 900); },
@@ -48,6 +50,8 @@ TEST_P(Mismatch, OfCounts) {
                        "of 900 f32 (every rank must ask for the same");
 }
 
+// docs/acceptance.md, Disagreement and misuse: reduce_scatter with other counts on one rank is an
+// error.
 TEST_P(Mismatch, OfTheCountsOfAReduceScatter) {
   const auto scatter = [](Communicator& comm, const std::vector<std::size_t>& counts) {
     const std::vector<float> input(9);
@@ -71,11 +75,14 @@ TEST_P(Mismatch, OfLongCounts) {
                        "of 50000 f32; rank 2 for");
 }
 
+// docs/acceptance.md, Disagreement and misuse: One rank that passes nothing while others pass
+// something is an error on all.
 TEST_P(Mismatch, OfNothingAndSomething) {
   expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 0); },
                        [](Communicator& comm) { reduce<float>(comm, 1); }, "of 0 f32; rank 2 for");
 }
 
+// docs/acceptance.md, Disagreement and misuse: Different types of the same size are an error.
 TEST_P(Mismatch, OfTypesOfOneSize) {
   expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 10); },
                        [](Communicator& comm) { reduce<std::int32_t>(comm, 10); },
@@ -129,18 +136,23 @@ TEST_P(Mismatch, OfGroupedTensors) {
       "f32");
 }
 
+// docs/acceptance.md, Disagreement and misuse: Different names for one operation are an error.
 TEST_P(Mismatch, OfNames) {
   expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 10, {.name = "a"}); },
                        [](Communicator& comm) { reduce<float>(comm, 10, {.name = "b"}); },
                        "f32 'a'; rank 2 for all_reduce sum of 10 f32 'b'");
 }
 
+// docs/acceptance.md, Disagreement and misuse: One rank that calls another operation is an error on
+// all.
 TEST_P(Mismatch, OfOperations) {
   expect_same_mismatch([](Communicator& comm) { cast<float>(comm, 10); },
                        [](Communicator& comm) { reduce<float>(comm, 10); },
                        "broadcast of 10 f32 from rank 0; rank 2 for all_reduce");
 }
 
+// docs/acceptance.md, Disagreement and misuse: Named operations in another order on one rank are an
+// error.
 TEST_P(Mismatch, OfOrder) {
   expect_same_mismatch(
       [](Communicator& comm) {
@@ -154,6 +166,7 @@ TEST_P(Mismatch, OfOrder) {
       "'first'; rank 2 for all_reduce sum of 10 f32 'second'");
 }
 
+// docs/acceptance.md, Disagreement and misuse: Another root on one rank is an error on all.
 TEST_P(Mismatch, OfRoots) {
   expect_same_mismatch([](Communicator& comm) { cast<float>(comm, 10, {.root = 1}); },
                        [](Communicator& comm) { cast<float>(comm, 10, {.root = 2}); },
@@ -166,6 +179,8 @@ TEST_P(Mismatch, OfABroadcastWithItsRoot) {
                        [](Communicator& comm) { cast<float>(comm, 2048); }, "of 4096 f32");
 }
 
+// docs/acceptance.md, Disagreement and misuse: all_gather of parts with other lengths than
+// announced is an error.
 TEST_P(Mismatch, OfGatheredCounts) {
   expect_same_mismatch(
       [](Communicator& comm) {
@@ -183,6 +198,8 @@ TEST_P(Mismatch, OfGatheredCounts) {
       "all_gather of 1+1+2 i32; rank 2 for all_gather of 1+1+3 i32");
 }
 
+// docs/acceptance.md, Disagreement and misuse: A rank that stops calling while the others continue
+// is an error on all.
 TEST_P(Mismatch, OfNumbersOfCollectives) {
   const auto texts = errors(2, [](Communicator& comm) {
     barrier(comm);

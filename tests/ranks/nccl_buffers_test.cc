@@ -1,4 +1,6 @@
 // Device memory from Communicator::allocate() where NCCL is used.
+// docs/acceptance.md, Devices: Registered memory is used in place whenever it was allocated, and
+// freed after a failure too.
 #include <gtest/gtest.h>
 
 #include <cstddef>

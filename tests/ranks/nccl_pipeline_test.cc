@@ -164,6 +164,8 @@ TEST(NcclPipeline, TheTimeOfEarlierOperationsDoesNotCount) {
 }
 
 // Rank 1 waits for rank 0 in the third operation when the second one's time is over.
+// docs/acceptance.md, Devices: An operation of NCCL keeps its deadline while the next one waits for
+// a rank.
 TEST(NcclPipeline, ADeadlineIsKeptWhileTheNextOperationWaitsForARank) {
   const Variable endless("FAKE_NCCL_ENDLESS", "0:2");
   const int aborted = nccl_calls("ncclCommAbort");
@@ -190,6 +192,7 @@ TEST(NcclPipeline, ADeadlineIsKeptWhileTheNextOperationWaitsForARank) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);  // the third one has 20
 }
 
+// docs/acceptance.md, Devices: A failure ends all operations of NCCL that run.
 TEST(NcclPipeline, AFailureEndsAllThatRun) {
   const Variable fails("FAKE_NCCL_REMOTE_ERROR", "1:3");
   const auto errors = try_ranks(
@@ -231,6 +234,8 @@ TEST(NcclPipeline, TheEndOfACommunicatorEndsWhatRuns) {
 }
 
 // The results are those of host memory, bit for bit.
+// docs/acceptance.md, Devices: Factors are NCCL's where its products equal bp's. A rank alone uses
+// NCCL too.
 TEST(NcclFactors, AreNcclsWhereItsProductsAreBps) {
   const auto run = [](ReduceOp op, DataType type, double factor, bool by_nccl) {
     const int made = nccl_calls("ncclRedOpCreatePreMulSum");

@@ -34,6 +34,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks,
                          testing::Combine(testing::Values(1, 2, 3),
                                           testing::Values(Wire::inproc, Wire::shm)));
 
+// docs/acceptance.md, Devices: Every collective is exact where NCCL is used.
 TEST_P(Nccl, EveryCollectiveIsExact) {
   ASSERT_EQ(kHasDevices, 0);
   run_ranks(
@@ -94,6 +95,7 @@ TEST_P(Nccl, AStreamThatWaitsSeesTheResult) {
 
 // The program's thread waits until the operation is on the device, and not for what the stream had
 // before. A pause that is too short for a busy machine is doubled.
+// docs/acceptance.md, Devices: A stream that waits for NCCL does not block the program.
 TEST(NcclOrder, WaitOfAStreamDoesNotBlockTheProgram) {
   run_ranks(
       2,
@@ -115,7 +117,7 @@ TEST(NcclOrder, WaitOfAStreamDoesNotBlockTheProgram) {
       with_nccl());
 }
 
-// NC-1
+// docs/acceptance.md, Devices: NCCL starts without blocking.
 TEST(NcclStart, IsAskedUntilItIsDone) {
   const Variable slow("FAKE_NCCL_IN_PROGRESS", "5");
   const int asked = nccl_calls("ncclCommGetAsyncError");
@@ -132,7 +134,7 @@ TEST(NcclStart, IsAskedUntilItIsDone) {
   EXPECT_GE(nccl_calls("ncclCommGetAsyncError"), asked + 2 * 2 * (5 + 1));
 }
 
-// NC-1
+// docs/acceptance.md, Devices: A start of NCCL that takes too long is aborted.
 TEST(NcclStart, ThatTakesTooLongIsAborted) {
   const Variable slow("FAKE_NCCL_IN_PROGRESS", "1000000");
   const int aborted = nccl_calls("ncclCommAbort");
@@ -151,7 +153,7 @@ TEST(NcclStart, ThatTakesTooLongIsAborted) {
   EXPECT_EQ(nccl_calls("ncclCommAbort"), aborted + 2);
 }
 
-// NC-4
+// docs/acceptance.md, Devices: NCCL with two ranks on one device is refused before it starts.
 TEST(NcclDevices, TwoRanksOnOneAreRefusedBeforeTheStart) {
   const int started = nccl_calls("ncclCommInitRankConfig");
   const auto errors = try_ranks(
@@ -169,6 +171,7 @@ TEST(NcclDevices, TwoRanksOnOneAreRefusedBeforeTheStart) {
   EXPECT_EQ(nccl_calls("ncclCommInitRankConfig"), started);
 }
 
+// docs/acceptance.md, Devices: Two ranks on one device go through host memory if they may.
 TEST(NcclDevices, TwoRanksOnOneGoThroughHostMemoryIfTheyMay) {
   const int started = nccl_calls("ncclCommInitRankConfig");
   run_ranks(2,
@@ -197,6 +200,7 @@ TEST(NcclDevices, RanksThatMayJoinGoThroughHostMemory) {
       options);
 }
 
+// docs/acceptance.md, Devices: Groups connect their own ranks by NCCL.
 TEST(NcclDevices, GroupsConnectTheirOwnRanks) {
   run_ranks(
       3,
@@ -228,14 +232,18 @@ RANK_BODY(by_nccl) {
   return 0;
 }
 
+// docs/acceptance.md, Devices: Every collective is exact by NCCL in processes on uneven hosts.
 TEST(NcclProcesses, EveryCollectiveIsExactOnUnevenHosts) {
   run_processes("by_nccl", {.ranks = 3, .local_sizes = {2, 1}, .environment = {"BP_BACKEND=nccl"}});
 }
 
+// docs/acceptance.md, Devices: Factors are NCCL's where its products equal bp's. A rank alone uses
+// NCCL too.
 TEST(NcclProcesses, ARankAloneUsesItToo) {
   run_processes("by_nccl", {.ranks = 1, .environment = {"BP_BACKEND=nccl"}});
 }
 
+// docs/acceptance.md, Devices: "auto" takes NCCL if all ranks have it.
 TEST(NcclProcesses, AreTakenByAutoWhereAllHaveIt) { run_processes("by_nccl", {.ranks = 2}); }
 
 // One rank has not loaded NCCL.
@@ -251,6 +259,7 @@ RANK_BODY(some_have_nccl) {
   return 0;
 }
 
+// docs/acceptance.md, Devices: "auto" goes through host memory if one rank lacks NCCL.
 TEST(NcclProcesses, AutoGoesThroughHostMemoryWhereOneHasNot) {
   run_processes("some_have_nccl", {.ranks = 2});
 }
@@ -283,6 +292,7 @@ RANK_BODY(without_nccl) {
   return 0;
 }
 
+// docs/acceptance.md, Devices: Ranks without NCCL learn why, and may continue without it.
 TEST(NcclProcesses, WithoutTheLibraryAreToldWhyAndMayGoOn) {
   run_processes("without_nccl", {.ranks = 2});
 }

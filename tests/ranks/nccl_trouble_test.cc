@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using testing::Each;
 using testing::HasSubstr;
 
-// NC-2
+// docs/acceptance.md, Devices: An error of NCCL aborts all ranks.
 TEST(NcclTrouble, ARemoteErrorAbortsAllRanks) {
   const Variable fails("FAKE_NCCL_REMOTE_ERROR", "1:3");
   const int aborted = nccl_calls("ncclCommAbort");
@@ -37,6 +37,7 @@ TEST(NcclTrouble, ARemoteErrorAbortsAllRanks) {
   EXPECT_EQ(nccl_calls("ncclCommAbort"), aborted + 3);
 }
 
+// docs/acceptance.md, Devices: An operation of NCCL that never ends is aborted at its deadline.
 TEST(NcclTrouble, AnOperationThatDoesNotEndIsAbortedAtItsDeadline) {
   for (const int ranks : {1, 2}) {
     const Variable endless("FAKE_NCCL_ENDLESS", "0:2");
@@ -59,6 +60,7 @@ TEST(NcclTrouble, AnOperationThatDoesNotEndIsAbortedAtItsDeadline) {
 }
 
 // NCCL's orderly end would wait a second for the rank that has failed.
+// docs/acceptance.md, Devices: The ranks do not wait in NCCL for a rank that was killed.
 TEST(NcclTrouble, AFailureBetweenOperationsAbortsAllRanks) {
   const int aborted = nccl_calls("ncclCommAbort");
   const int ended = nccl_calls("ncclCommFinalize");
@@ -77,6 +79,7 @@ TEST(NcclTrouble, AFailureBetweenOperationsAbortsAllRanks) {
   EXPECT_EQ(nccl_calls("ncclCommFinalize"), ended);
 }
 
+// docs/acceptance.md, Devices: Ranks that disagree get the usual error before NCCL is called.
 TEST(NcclTrouble, DifferentOperationsDoNotMeet) {
   const auto errors = try_ranks(
       2,
@@ -94,6 +97,8 @@ TEST(NcclTrouble, DifferentOperationsDoNotMeet) {
                            "same order)"));
 }
 
+// docs/acceptance.md, Disagreement and misuse: CPU memory on one rank and GPU memory on another is
+// an error where NCCL is used.
 TEST(NcclTrouble, HostMemoryAndThatOfADeviceDoNotMeet) {
   const auto errors = try_ranks(
       2,
@@ -108,6 +113,7 @@ TEST(NcclTrouble, HostMemoryAndThatOfADeviceDoNotMeet) {
                                      "all_reduce sum of 1 f32 by nccl")));
 }
 
+// docs/acceptance.md, Devices: A second device of one rank is refused.
 TEST(NcclTrouble, ASecondDeviceOfARankIsRefused) {
   const auto errors = try_ranks(
       2,

@@ -61,6 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks,
                          testing::Combine(testing::Values(1, 2, 3),
                                           testing::Values(Wire::inproc, Wire::shm)));
 
+// docs/acceptance.md, Devices: Every collective is exact on device memory.
 TEST_P(OnDevices, EveryCollectiveIsExact) {
   run_ranks(
       ranks(),
@@ -71,6 +72,7 @@ TEST_P(OnDevices, EveryCollectiveIsExact) {
       options());
 }
 
+// docs/acceptance.md, Devices: An operation on device memory begins after the work of its stream.
 TEST_P(OnDevices, AnOperationBeginsAfterTheWorkOfItsStream) {
   run_ranks(
       ranks(),
@@ -92,6 +94,7 @@ TEST_P(OnDevices, AnOperationBeginsAfterTheWorkOfItsStream) {
       options());
 }
 
+// docs/acceptance.md, Devices: A stream that waits for an operation sees its result.
 TEST_P(OnDevices, AStreamThatWaitsSeesTheResult) {
   run_ranks(
       ranks(),
@@ -127,6 +130,8 @@ TEST_P(OnDevices, ScalesAndGroupsAreThoseOfHostMemory) {
 }
 
 // A job may have hosts without a GPU.
+// docs/acceptance.md, Disagreement and misuse: CPU memory on one rank and GPU memory on another
+// work together where device memory goes through host memory.
 TEST(SomeOnDevices, RanksWithHostMemoryTakePart) {
   for (const Wire wire : {Wire::inproc, Wire::shm}) {
     run_ranks(3,
@@ -163,6 +168,7 @@ TEST(OnDevice, GroupsHaveItToo) {
   });
 }
 
+// docs/acceptance.md, Devices: A stream that does not end is the failure of its rank.
 TEST(OnDevice, AStreamThatDoesNotEndIsTheRanksFault) {
   const std::vector<std::string> errors =
       try_ranks(2,
@@ -198,6 +204,7 @@ RANK_BODY(failing_device) {
   return 0;
 }
 
+// docs/acceptance.md, Devices: All ranks learn of a device that fails.
 TEST(OnDevice, AFailureOfOneDeviceIsToldToAllRanks) {
   const auto results = try_processes("failing_device", {.ranks = 3});
   for (const ProcessResult& result : results) {
@@ -216,6 +223,8 @@ RANK_BODY(device_collectives) {
   return 0;
 }
 
+// docs/acceptance.md, Devices: Every collective is exact on device memory in processes on uneven
+// hosts.
 TEST(OnDevice, EveryCollectiveIsExactInProcessesOfUnevenHosts) {
   run_processes("device_collectives", {.ranks = 3, .local_sizes = {2, 1}});
 }
@@ -233,6 +242,7 @@ RANK_BODY(no_device) {
   return 0;
 }
 
+// docs/acceptance.md, Devices: Without a device or its library the error says why.
 TEST(OnDevice, WithoutADeviceTheReasonIsTold) {
   run_processes("no_device", {.ranks = 2, .environment = {"FAKE_CUDA_DEVICES=0"}});
 }

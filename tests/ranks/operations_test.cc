@@ -25,12 +25,16 @@ const auto kRanks = testing::Values(1, 2, 3, 4, 5, 7, 8);
 class Operations : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Operations, kRanks);
 
+// docs/acceptance.md, Values: all_to_all, gather, scatter and reduce_scatter are exact. In
+// all_to_all each rank gives the counts that it expects, and the ranks compare them.
 TEST_P(Operations, AreExact) {
   run_ranks(GetParam(), [](Communicator& comm) {
     EXPECT_EQ(check_all_operations(comm, 64), "") << comm.rank();
   });
 }
 
+// docs/acceptance.md, Values: all_to_all, gather, scatter and reduce_scatter are exact in shared
+// memory.
 TEST_P(Operations, AreExactInSharedMemory) {
   run_ranks(GetParam(),
             [](Communicator& comm) {
@@ -96,6 +100,8 @@ TEST(OperationsAsync, RunInTheirOrder) {
 
 // The 5 rows of 3 elements give the 3 ranks 2, 2 and 1 rows, while blocks of elements would have 5
 // elements each.
+// docs/acceptance.md, Values: reduce_scatter cuts into blocks as equal as possible, or by the
+// caller's counts, such as rows.
 TEST(OperationsReduceScatterV, CutsByRows) {
   run_ranks(3, [](Communicator& comm) {
     std::vector<std::int32_t> matrix(15);
@@ -115,6 +121,7 @@ TEST(OperationsReduceScatterV, CutsByRows) {
   });
 }
 
+// docs/acceptance.md, Values: An asynchronous barrier is done once all ranks have entered it.
 TEST(OperationsBarrier, AsyncIsDoneOnceAllHaveEntered) {
   std::atomic<int> waited = 0;
   run_ranks(3, [&](Communicator& comm) {
@@ -133,6 +140,9 @@ TEST(OperationsBarrier, AsyncIsDoneOnceAllHaveEntered) {
   });
 }
 
+// docs/acceptance.md, Values: Objects of any length arrive whole at all ranks.
+// docs/features.md, Gradients: Objects from all ranks | `broadcast_object`, `all_gather_object` of
+// bp::comm
 TEST(OperationsObjects, ArriveWholeAtAnyLength) {
   run_ranks(4, [](Communicator& comm) {
     const auto text_of = [](int rank) {

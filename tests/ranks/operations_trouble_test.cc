@@ -33,6 +33,9 @@ using testing::Each;
 using testing::HasSubstr;
 using testing::StartsWith;
 
+// docs/acceptance.md, Disagreement and misuse: What one rank can see alone is refused before
+// anything is sent, and the communicator stays usable: a root that is not a rank, counts that do
+// not add up, parts of the wrong length.
 TEST(OperationArguments, AreCheckedBeforeAnythingIsSent) {
   run_ranks(2, [](Communicator& comm) {
     std::vector<float> two(2);
@@ -121,6 +124,7 @@ void gather_to(Communicator& comm, int root, std::size_t count) {
   gather(comm, const_view(own), view(all), {.root = root});
 }
 
+// docs/acceptance.md, Disagreement and misuse: Another root on one rank is an error on all.
 TEST_P(OperationTrouble, OtherRoots) {
   expect_same_mismatch([](Communicator& comm) { sum_to(comm, 0); },
                        [](Communicator& comm) { sum_to(comm, 1); },
@@ -148,6 +152,8 @@ TEST_P(OperationTrouble, OtherOperation) {
       "all_to_all of 6 i64 'experts'; rank 2 for scatter of 2 i64 from rank 0 'experts'");
 }
 
+// docs/acceptance.md, Disagreement and misuse: all_to_all with counts that another rank does not
+// expect is an error on all.
 TEST_P(OperationTrouble, CountsOfAnExchangeDisagree) {
   const auto exchange = [](Communicator& comm, std::size_t from_zero) {
     std::vector<std::size_t> send(3, 4);
@@ -199,6 +205,8 @@ TEST_P(OperationTrouble, ReceiveFromARankInACollective) {
   EXPECT_LT(took_, kSoon);
 }
 
+// docs/acceptance.md, Failures: At its deadline a collective ends with an error that names the
+// ranks that have not entered it.
 TEST_P(OperationTrouble, MissingRanksAreNamed) {
   options_.communicator.timeout = 1s;
   const auto texts = errors(4, [](Communicator& comm) {
@@ -215,6 +223,8 @@ TEST_P(OperationTrouble, MissingRanksAreNamed) {
   }
 }
 
+// docs/acceptance.md, Failures: After 10 s without a byte a warning names the ranks that have not
+// entered a collective.
 TEST_P(OperationTrouble, MissingRanksAreLoggedBeforeTheDeadline) {
   options_.stall_after = 20ms;
   std::mutex mutex;

@@ -77,6 +77,8 @@ RANK_BODY(many_groups) {
   return 0;
 }
 
+// docs/acceptance.md, Operations in flight and groups: Thousands of groups one after another take
+// no more memory than a few.
 TEST(ProcessEnds, GroupsGiveTheirMemoryBack) { run_processes("many_groups", {.ranks = 3}); }
 
 // A forked process has none of the communicator's threads, so its destructor must wait for none.
@@ -99,6 +101,7 @@ RANK_BODY(forks) {
   return 0;
 }
 
+// docs/acceptance.md, Disagreement and misuse: A forked process may destroy what its parent has.
 TEST(ProcessEnds, AForkedProcessMayDestroyACommunicator) { run_processes("forks", {.ranks = 2}); }
 
 // What a forked process calls, and what it gets.
@@ -183,6 +186,8 @@ RANK_BODY(child_calls) {
   return 0;
 }
 
+// docs/acceptance.md, Disagreement and misuse: A forked process that calls its parent's
+// communicator is refused, and the job is left alone.
 TEST(ProcessEnds, WhatAForkedProcessCallsIsRefusedAndLeavesTheJobAlone) {
   run_processes("child_calls", {.ranks = 3});
   run_processes("child_calls", {.ranks = 3, .environment = {"BP_BACKEND=gloo"}});

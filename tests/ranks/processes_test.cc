@@ -168,8 +168,10 @@ void expect_survivors_name_the_dead(const std::vector<int>& local_sizes) {
   }
 }
 
+// docs/acceptance.md, Failures: The survivors of an all_reduce soon name a rank that died.
 TEST(Processes, SurvivorsSoonNameTheDeadRank) { expect_survivors_name_the_dead({4}); }
 // Rank 0 leads its host, and rank 2 has connections only within its host.
+// docs/acceptance.md, Failures: The survivors on several hosts soon name a rank that died.
 TEST(Processes, SurvivorsOnSeveralHostsSoonNameTheDeadRank) {
   expect_survivors_name_the_dead({3, 1});
 }
@@ -230,6 +232,7 @@ RANK_BODY(one_for_ever) {
   }
 }
 
+// docs/acceptance.md, Failures: The survivors of every operation name a rank that died.
 TEST(Processes, SurvivorsOfEachOperationNameTheDeadRank) {
   for (const char* backend : {"gloo", "auto"}) {
     for (const char* operation :
@@ -262,6 +265,8 @@ RANK_BODY(for_two_seconds) {
 }
 
 // The stopped process no longer answers, but its connections stay open.
+// docs/acceptance.md, Failures: A rank that is stopped is named at the deadline. bprun names it
+// after 10 s.
 TEST(Processes, SilentRankIsNamedAtTheDeadline) {
   const auto results =
       try_processes("for_two_seconds", {.ranks = 3, .victim = 1, .victim_signal = SIGSTOP});
@@ -313,6 +318,7 @@ RANK_BODY(never_comes) {
   return 0;
 }
 
+// docs/acceptance.md, Failures: A rank that never joins is named.
 TEST(Processes, AbsentRankIsNamed) {
   const auto results = try_processes("never_comes", {.ranks = 3});
   for (const std::size_t rank : {0, 2}) {
@@ -333,6 +339,7 @@ RANK_BODY(leaves_early) {
   return 0;
 }
 
+// docs/acceptance.md, Ranks without data: A rank that has finished does not count as lost.
 TEST(Processes, FinishedRankIsNoLostPeer) {
   const auto results = try_processes("leaves_early", {.ranks = 3});
   EXPECT_EQ(results[0].exit_code, 0) << results[0].output;
@@ -356,6 +363,7 @@ RANK_BODY(again) {
   return 0;
 }
 
+// docs/acceptance.md, Disagreement and misuse: A job can have several worlds one after the other.
 TEST(Processes, JobCanHaveSeveralWorldsInTurn) {
   run_processes("again", {.ranks = 3});
   run_processes("again", {.ranks = 3, .local_sizes = {2, 1}});
@@ -372,6 +380,8 @@ RANK_BODY(flushes_denormals) {
 }
 
 // Otherwise the bits of a sum of denormal numbers differ between ranks.
+// docs/acceptance.md, Disagreement and misuse: A rank that computes with another arithmetic mode,
+// such as denormal numbers as zero, is named.
 TEST(Processes, ADifferentArithmeticOfOneRankIsNamed) {
   for (const int odd : {0, 2}) {
     const auto results = try_processes(
@@ -412,6 +422,8 @@ RANK_BODY(opens_descriptors) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // there Gloo is as packaged
+// docs/acceptance.md, Disagreement and misuse: Programs that a rank executes inherit no descriptors
+// of the job.
 TEST(Processes, ExecutedProgramsInheritNothing) {
   run_processes("opens_descriptors", {.ranks = 2});
   run_processes("opens_descriptors", {.ranks = 2, .environment = {"BP_BACKEND=gloo"}});
@@ -430,6 +442,8 @@ void expect_refused(const std::vector<std::string>& variables, const std::string
   }
 }
 
+// docs/acceptance.md, Disagreement and misuse: A variable with an unknown algorithm or backend, or
+// with a file that cannot be read, is an error that names it.
 TEST(Processes, UnknownNamesAreErrors) {
   expect_refused({"BP_ALGORITHM=torus"},
                  "invalid_argument: there is no algorithm 'torus'; possible here: auto, ring, ");

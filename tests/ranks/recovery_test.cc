@@ -34,6 +34,8 @@ RANK_BODY(no_recovery) {
   return 0;
 }
 
+// docs/acceptance.md, Recovery and restarts: recover() is refused if the launcher does not let
+// survivors continue.
 TEST(Processes, RecoveryNeedsAFailedWorldAndAJobThatContinues) {
   for (const ProcessResult& result : try_processes("no_recovery", {.ranks = 2})) {
     EXPECT_EQ(result.exit_code, 0) << result.output;

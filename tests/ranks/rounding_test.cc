@@ -72,6 +72,10 @@ TEST(RoundingOfHalves, SharedMemoryRoundsOnce) {
 }
 
 // Random numbers of both signs and many magnitudes, with every algorithm.
+// docs/acceptance.md, Values: Sums of halves that go over messages are as exact as collective.h
+// says, by every algorithm.
+// docs/features.md, Gradients: Ring, tree and other algorithms over Gloo | `BP_ALGORITHM`,
+// `comm_bench --algorithm`
 TEST(RoundingOfHalves, IsWithinTheBoundByEveryAlgorithm) {
   constexpr int kWorld = 5;
   constexpr std::size_t kCount = 300;
@@ -109,6 +113,8 @@ TEST(RoundingOfHalves, IsWithinTheBoundByEveryAlgorithm) {
 
 #ifdef __SSE__
 // A thread may change its mode after create(), and another one may compute the operation.
+// docs/acceptance.md, Disagreement and misuse: Modes of rounding that threads set later change no
+// sum.
 TEST(Rounding, ModesThatThreadsSetLaterChangeNoSum) {
   for (const Wire wire : {Wire::inproc, Wire::shm}) {
     run_ranks(2,

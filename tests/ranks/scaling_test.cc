@@ -50,6 +50,7 @@ void expect_scaled(Communicator& comm) {
   EXPECT_THAT(sum, Each(encode<T>(comm.rank() == root ? 6 * n : 2)));
 }
 
+// docs/acceptance.md, Values: A sum may have a factor before and one after it.
 TEST_P(Scaling, IsExactInEveryTypeAndLeavesInputsAlone) {
   for (const int ranks : {1, 2, 3, 5}) {
     run_ranks(
@@ -76,6 +77,7 @@ TEST_P(Scaling, TruncatesIntegersBeforeAndAfter) {
       options());
 }
 
+// docs/acceptance.md, Disagreement and misuse: Another factor on one rank is an error on all.
 TEST(ScalingArguments, OtherFactorsAreAMismatchAndOtherOperationsHaveNone) {
   const auto texts = try_ranks(2, [](Communicator& comm) {
     std::vector<float> data(10);
@@ -107,6 +109,7 @@ TEST(ScalingArguments, TruthValuesAreNotScaled) {
   });
 }
 
+// docs/acceptance.md, Values: Tensors of several types and sizes are reduced as one operation.
 TEST_P(Grouped, TensorsOfAllTypesAreOneOperation) {
   for (const int ranks : {1, 3, 4}) {
     run_ranks(
@@ -137,6 +140,8 @@ TEST_P(Grouped, TensorsOfAllTypesAreOneOperation) {
   }
 }
 
+// docs/acceptance.md, Disagreement and misuse: An empty group of tensors is refused, and all ranks
+// must agree on every tensor of a group.
 TEST(GroupedArguments, AreCheckedHereAndOnAllRanks) {
   const auto texts = try_ranks(2, [](Communicator& comm) {
     const auto refused = [&](std::span<const View> tensors) {
@@ -161,6 +166,8 @@ TEST(GroupedArguments, AreCheckedHereAndOnAllRanks) {
                                     "rank 1 for all_reduce_grouped sum of 2 i64 + 10 f32")));
 }
 
+// docs/acceptance.md, Operations in flight and groups: A limit on operations in flight makes the
+// next one wait. It is refused at its deadline.
 TEST(InFlight, OperationBeyondTheLimitWaitsAndIsThenRefused) {
   RanksOptions options;
   options.communicator.max_in_flight = 2;

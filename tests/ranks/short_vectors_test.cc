@@ -53,6 +53,8 @@ class ShortVectors : public testing::TestWithParam<int> {
 };
 thread_local std::minstd_rand ShortVectors::random_;
 
+// docs/acceptance.md, Values: A short vector in shared memory keeps its values although its rank
+// continues before the others have read it.
 TEST_P(ShortVectors, KeepTheirValuesThoughTheirCallersWriteAgain) {
   const int ranks = GetParam();
   run_ranks(

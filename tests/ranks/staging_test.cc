@@ -29,6 +29,7 @@ RanksOptions in_pieces(std::size_t bytes, Wire wire) {
 class InPieces : public testing::TestWithParam<Wire> {};
 INSTANTIATE_TEST_SUITE_P(Wires, InPieces, testing::Values(Wire::inproc, Wire::shm));
 
+// docs/acceptance.md, Devices: Device memory goes through host memory in pieces.
 TEST_P(InPieces, EveryCollectiveIsExact) {
   run_ranks(
       3,
@@ -62,6 +63,8 @@ bool overlap_in_time(const FakeCudaCopy& a, const FakeCudaCopy& b) {
 }
 
 // While a piece goes back, the next but one comes.
+// docs/acceptance.md, Devices: Copies in both directions overlap, in a bounded amount of pinned
+// memory.
 TEST(Staging, CopiesInBothDirectionsOverlapInLittlePinnedMemory) {
   constexpr std::size_t kPiece = 4096;
   constexpr std::size_t kPieces = 16;
@@ -104,6 +107,7 @@ RANK_BODY(other_pieces) {
   return 0;
 }
 
+// docs/acceptance.md, Devices: Ranks that cut into other pieces get an error.
 TEST(Staging, RanksWithOtherPiecesDoNotMeet) { run_processes("other_pieces", {.ranks = 2}); }
 
 RANK_BODY(bad_piece) {

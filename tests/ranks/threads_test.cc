@@ -35,6 +35,9 @@ class Threads : public testing::TestWithParam<std::tuple<int, std::string>> {
   }
 };
 
+// docs/acceptance.md, Values: Every collective computes the exact result in every type, with 1 to 8
+// ranks: sums, averages, minima, maxima and products; each root; parts of equal and unequal length;
+// vectors without elements. An average of integers is truncated towards zero.
 TEST_P(Threads, EveryCollectiveIsExact) {
   run_ranks(
       ranks(),
@@ -42,6 +45,7 @@ TEST_P(Threads, EveryCollectiveIsExact) {
       options());
 }
 
+// docs/acceptance.md, Values: All ranks get the same bits.
 TEST_P(Threads, RanksAgreeBitForBit) {
   run_ranks(
       ranks(),
@@ -77,6 +81,8 @@ class ThreadsOnHosts : public testing::TestWithParam<std::tuple<std::vector<int>
   }
 };
 
+// docs/acceptance.md, Values: Every algorithm is exact on uneven hosts (3+1, 1+2+3, 2+2 and 4+3
+// ranks), with and without shared memory inside a host.
 TEST_P(ThreadsOnHosts, EveryCollectiveIsExactAndGroupsWork) {
   run_ranks(
       ranks(),
@@ -91,6 +97,8 @@ TEST_P(ThreadsOnHosts, EveryCollectiveIsExactAndGroupsWork) {
 }
 
 // On hosts with several ranks, several ranks per host exchange data with the other hosts.
+// docs/acceptance.md, Values: Long vectors use several connections between two hosts, and all ranks
+// get the same bits.
 TEST_P(ThreadsOnHosts, LongVectorsUseSeveralRails) {
   RanksOptions longer = options();
   longer.segments = {.max_bytes = 64 << 10, .min_bytes = 16 << 10};
@@ -162,10 +170,13 @@ TEST(ThreadsOverGloo, AThousandInFlightAndGroups) {
       over_gloo());
 }
 
+// docs/acceptance.md, Values: A thousand operations may be in flight.
 TEST(ThreadsAsync, AThousandInFlight) {
   run_ranks(4, [](Communicator& comm) { EXPECT_EQ(check_many_async(comm), ""); });
 }
 
+// docs/acceptance.md, Operations in flight and groups: Groups can be made of groups, several exist
+// at the same time, and each colour is a group of its own.
 TEST(ThreadsSplit, GroupsOfGroups) {
   for (const int ranks : {1, 2, 5, 8}) {
     run_ranks(ranks, [](Communicator& comm) { EXPECT_EQ(check_split(comm), ""); });
@@ -173,6 +184,7 @@ TEST(ThreadsSplit, GroupsOfGroups) {
 }
 
 // Rank 0 starts no operation of the group before the other ranks have completed their barrier.
+// docs/acceptance.md, Values: A barrier of a group concerns its members only.
 TEST(ThreadsSplit, BarrierIsForItsGroupOnly) {
   std::counting_semaphore<> through{0};
   run_ranks(3, [&](Communicator& comm) {

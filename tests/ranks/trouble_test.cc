@@ -33,6 +33,8 @@ using testing::StartsWith;
 
 OVER_BOTH_WIRES(Trouble);
 
+// docs/acceptance.md, Failures: At its deadline a collective ends with an error that names the
+// ranks that have not entered it.
 TEST_P(Trouble, SilentRankIsNamedAtTheDeadline) {
   options_.communicator.timeout = 1500ms;
   std::latch over(2);
@@ -61,6 +63,7 @@ TEST_P(Trouble, SilentRankIsNamedAtTheDeadline) {
   EXPECT_LT(took_, kSoon);
 }
 
+// docs/acceptance.md, Failures: A deadline of 10 ms is kept.
 TEST_P(Trouble, ShortTimeoutIsKept) {
   std::latch over(1);
   const auto texts = errors(2, [&](Communicator& comm) {
@@ -80,6 +83,8 @@ TEST_P(Trouble, ShortTimeoutIsKept) {
   EXPECT_LT(took_, kSoon);
 }
 
+// docs/acceptance.md, Disagreement and misuse: Two operations in flight may have one name, because
+// the order identifies them.
 TEST_P(Trouble, OneNameTwiceInFlight) {
   const auto texts = errors(3, [](Communicator& comm) {
     std::vector<std::int32_t> first(10, comm.rank());
@@ -117,6 +122,7 @@ TEST_P(Trouble, ErrorNamesTheOperationThatDidNotBegin) {
             "data is bad");
 }
 
+// docs/acceptance.md, Failures: A rank that is late is no failure, by any algorithm.
 TEST_P(Trouble, LateRankIsNoFailure) {
   std::atomic<int> entered = 0;
   const auto texts = errors(3, [&](Communicator& comm) {
@@ -136,6 +142,7 @@ TEST_P(Trouble, LateRankIsNoFailure) {
   EXPECT_THAT(texts, Each(""));
 }
 
+// docs/acceptance.md, Failures: A rank that throws ends the others.
 TEST_P(Trouble, RankThatThrowsEndsTheOthers) {
   const auto texts = errors(4, [](Communicator& comm) {
     barrier(comm);
@@ -150,6 +157,7 @@ TEST_P(Trouble, RankThatThrowsEndsTheOthers) {
   EXPECT_LT(took_, kSoon);
 }
 
+// docs/acceptance.md, Failures: The text of an abort() reaches all ranks.
 TEST_P(Trouble, AbortReachesAllRanksWithItsText) {
   const auto texts = errors(3, [](Communicator& comm) {
     if (comm.rank() == 1) comm.abort("the data is bad");
@@ -160,6 +168,7 @@ TEST_P(Trouble, AbortReachesAllRanksWithItsText) {
   EXPECT_LT(took_, kSoon);
 }
 
+// docs/acceptance.md, Failures: abort() may come from any thread.
 TEST_P(Trouble, AbortComesFromAnyThread) {
   const auto texts = errors(2, [](Communicator& comm) {
     if (comm.rank() == 1) {
@@ -178,6 +187,7 @@ TEST_P(Trouble, AbortComesFromAnyThread) {
   EXPECT_THAT(texts[0], AllOf(StartsWith("aborted: "), HasSubstr("enough")));
 }
 
+// docs/acceptance.md, Failures: A group fails alone.
 TEST_P(Trouble, GroupFailsAlone) {
   const auto texts = errors(4, [](Communicator& comm) {
     Communicator pair = comm.split(comm.rank() / 2);
@@ -194,6 +204,8 @@ TEST_P(Trouble, GroupFailsAlone) {
   EXPECT_THAT(texts, Each(""));
 }
 
+// docs/acceptance.md, Operations in flight and groups: Operations in flight and later calls get the
+// error of a failed operation.
 TEST_P(Trouble, PendingAndLaterCallsGetTheError) {
   const auto texts = errors(2, [](Communicator& comm) {
     std::vector<float> data(10);
@@ -238,6 +250,7 @@ TEST_P(Trouble, AWaitMayLastAsLongAsItTakes) {
   EXPECT_THAT(texts, Each(""));
 }
 
+// docs/acceptance.md, Disagreement and misuse: A communicator refuses calls after finish().
 TEST_P(Trouble, FinishedCommunicatorRefusesCalls) {
   const auto texts = errors(1, [](Communicator& comm) {
     comm.finish();

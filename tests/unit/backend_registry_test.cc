@@ -13,6 +13,7 @@
 namespace bp {
 namespace {
 
+// docs/features.md, Launching: A choice of backends | `BP_BACKEND`, `comm_bench --backend`
 TEST(BackendRegistry, EveryEntryIsFoundByItsOwnName) {
   std::set<std::string_view> names;
   for (const BackendEntry& backend : backend_registry()) {

@@ -77,6 +77,8 @@ TEST(BlockedCircle, EndsAtARankThatMayStillCome) {
 
 // Each rank waits in a group of its own with the next one. Rank 0 has a second thread that waits,
 // and is asked about after ranks that lead nowhere.
+// docs/acceptance.md, Disagreement and misuse: A circle of waiting threads is found through any
+// number of ranks.
 TEST(BlockedCircle, GoesThroughManyRanks) {
   constexpr int kRanks = 9;
   Notes notes;

@@ -1,4 +1,6 @@
 // Ranks that wait for each other in a cycle, as opposed to ranks that are only late.
+// docs/acceptance.md, Messages: Ranks that wait for each other's messages in a circle are named. A
+// late rank is none.
 #include "comm/message/circle.h"
 
 #include <gmock/gmock.h>

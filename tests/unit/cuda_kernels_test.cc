@@ -1,5 +1,7 @@
 // The kernels for CUDA devices compute what the host computes, bit for bit. They are compiled for
 // the host here, from the source that nvcc compiles, and run on the fake CUDA runtime.
+// docs/acceptance.md, Devices: The code for devices, compiled for the host, computes what the host
+// computes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

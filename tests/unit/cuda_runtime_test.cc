@@ -11,6 +11,7 @@
 namespace bp {
 namespace {
 
+// docs/acceptance.md, Devices: The real CUDA library tells its version and why there is no device.
 TEST(CudaRuntime, TheRealLibraryTellsItsVersionAndWhyThereIsNoDevice) {
   try {
     static_cast<void>(cuda_runtime());

@@ -1,5 +1,7 @@
 // The passes on a device must compute what those on the host do, and drop the same elements. On a
 // machine with a GPU this runs there (BP_TEST_ON_GPU), elsewhere on the fake device.
+// docs/acceptance.md, Devices: What lies between two matrix products is the same on a device, and
+// dropout drops the same elements.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 

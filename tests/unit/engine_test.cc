@@ -88,6 +88,11 @@ std::string found_in(const Map& map) {
   }
 }
 
+// docs/acceptance.md, Other engines: The variables of Slurm, Open MPI, MPICH and torchrun are read.
+// docs/features.md, Launching: The first rank, the count of this machine and that of all |
+// `--first-rank`, `--slots` and `-n` of each machine (`--serve`, `--join`), or an engine's
+// variables
+// docs/features.md, Launching: Open MPI, MPICH and Slurm | read
 TEST(Engine, ReadsTheVariablesOfEach) {
   EXPECT_EQ(found_in({}), "none");
   EXPECT_EQ(found_in(kTorchrun),
@@ -124,6 +129,7 @@ TEST(Engine, ABatchScriptAndAnInteractiveShellOfSlurmAreNoStep) {
   EXPECT_EQ(found_in(with(script, "SLURM_STEP_ID", "4294967290")), "none");
 }
 
+// docs/acceptance.md, Other engines: A variable of an engine that is missing is named.
 TEST(Engine, IncompleteVariablesNameTheMissingOne) {
   struct Case {
     Map variables;

@@ -75,6 +75,7 @@ class EnvironmentTest : public testing::Test {
   std::map<std::string, std::string> saved_;
 };
 
+// docs/features.md, Launching: One process, also under a debugger | `bert_train` alone
 TEST_F(EnvironmentTest, WithoutVariablesIsAJobOfOneRank) {
   const Environment environment = Environment::current();
   EXPECT_EQ(environment.launcher, "none");
@@ -83,6 +84,8 @@ TEST_F(EnvironmentTest, WithoutVariablesIsAJobOfOneRank) {
   EXPECT_FALSE(environment.store.has_value());
 }
 
+// docs/features.md, Launching: The rank and the local rank given from outside | `RANK`,
+// `LOCAL_RANK`
 TEST_F(EnvironmentTest, ReadsWhatBprunSet) {
   set_all();
   const Environment environment = Environment::current();
@@ -104,6 +107,7 @@ TEST_F(EnvironmentTest, HostNamesAreOptional) {
   EXPECT_THAT(Environment::current().topology.host_names, ElementsAre());
 }
 
+// docs/acceptance.md, Store: A variable of the rendezvous that is missing is named.
 TEST_F(EnvironmentTest, ErrorsNameTheMissingVariable) {
   for (const char* name :
        {"RANK", "WORLD_SIZE", "BP_LOCAL_SIZES", "BP_STORE", "BP_JOB", "BP_KEY_FD"}) {
@@ -121,6 +125,7 @@ TEST_F(EnvironmentTest, OneVariableAloneIsRefused) {
                                HasSubstr("BP_ENGINE=none")));
 }
 
+// docs/acceptance.md, Store: A variable of the rendezvous that is wrong is named.
 TEST_F(EnvironmentTest, ErrorsNameTheWrongVariable) {
   struct Case {
     const char* name;

@@ -49,6 +49,8 @@ class FakeCuda : public testing::Test {
   void SetUp() override { testing::GTEST_FLAG(death_test_style) = "threadsafe"; }
 };
 
+// docs/acceptance.md, Devices: The fake CUDA runtime catches an access of the host to device
+// memory.
 TEST_F(FakeCuda, AnAccessOfTheHostToDeviceMemoryIsASegmentationFault) {
   std::byte* const memory = device_memory(64);
   const auto write = [&] {
@@ -66,6 +68,7 @@ TEST_F(FakeCuda, AnAccessOfTheHostToDeviceMemoryIsASegmentationFault) {
   EXPECT_EXIT(read(), testing::KilledBySignal(SIGSEGV), "");
 }
 
+// docs/acceptance.md, Devices: The fake CUDA runtime catches a race of two streams.
 TEST_F(FakeCuda, WorkOfTwoStreamsOnTheSameMemoryIsARace) {
   const auto race = [](bool write_both) {
     std::byte* const memory = device_memory(64);
@@ -132,6 +135,7 @@ TEST_F(FakeCuda, AnEventSeesOnlyWorkBeforeIt) {
   EXPECT_EQ(cuda().destroy_event(event), CudaRuntime::kSuccess);
 }
 
+// docs/acceptance.md, Devices: The fake CUDA runtime refuses a range beyond an allocation.
 TEST_F(FakeCuda, ARangeBeyondAnAllocationIsRefused) {
   std::byte* const memory = device_memory(64);
   EXPECT_EQ(cuda().fill(memory + 60, 0, 5, nullptr), 1);

@@ -1,4 +1,5 @@
 // The fake NCCL ends the process of a program that breaks a rule of NCCL.
+// docs/acceptance.md, Devices: The fake NCCL ends a program that breaks NCCL's rules.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

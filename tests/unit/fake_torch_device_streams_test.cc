@@ -1,4 +1,6 @@
 // Streams, events and several devices of the fake device of LibTorch.
+// docs/acceptance.md, Devices: LibTorch's fake device computes what the host computes, and catches
+// host accesses and races of streams.
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>

@@ -96,6 +96,8 @@ class FakeTorchDevice : public testing::Test {
   void SetUp() override { testing::GTEST_FLAG(death_test_style) = "threadsafe"; }
 };
 
+// docs/acceptance.md, Devices: LibTorch's fake device computes what the host computes, and catches
+// host accesses and races of streams.
 TEST_F(FakeTorchDevice, TrainsToTheSameBitsAsTheHost) {
   const Trained host = train(at::kCPU);
   const Trained device = train(fake());

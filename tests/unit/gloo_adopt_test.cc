@@ -49,6 +49,7 @@ std::shared_ptr<gloo::transport::Context> context(int rank, const std::vector<in
   return adopt_connections(gloo::transport::tcp::CreateDevice("127.0.0.1"), rank, taken, 10s);
 }
 
+// docs/acceptance.md, Strangers: Gloo gets only connections that have proved the key.
 TEST(AdoptConnections, CarryMessages) {
   Ends ends = connection(false);
   const auto zero = context(0, {-1, ends.a.release()});

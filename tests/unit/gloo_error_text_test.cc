@@ -12,6 +12,7 @@ TEST(GlooErrorText, OmitsTheLocationInGloosSource) {
 }
 
 // Gloo prints a port in network byte order: 42069 is 0xA455, and 21924 is 0x55A4.
+// docs/acceptance.md, Strangers: Error texts of Gloo are corrected.
 TEST(GlooErrorText, HasPortsAsNumbers) {
   EXPECT_EQ(readable("[./pair.cc:575] Connection closed by peer [127.0.0.1]:21924"),
             "Connection closed by peer [127.0.0.1]:42069");

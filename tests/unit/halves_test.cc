@@ -122,6 +122,7 @@ std::vector<float> hard_values(const Format& format) {
 class Halves : public SimdTest {};
 INSTANTIATE_TEST_SUITE_P(Machines, Halves, testing::ValuesIn(simd_targets()), simd_name);
 
+// docs/acceptance.md, Precision: All 65,536 patterns of f16 and bf16 widen to the right f32.
 TEST_P(Halves, WidenAllPatterns) {
   for (const Format& format : {kF16, kBf16}) {
     std::vector<std::uint16_t> halves(kPatterns);
@@ -138,6 +139,7 @@ TEST_P(Halves, WidenAllPatterns) {
   }
 }
 
+// docs/acceptance.md, Precision: f32 narrows to the nearest f16 and bf16, and ties to even.
 TEST_P(Halves, NarrowToTheNearestAndTiesToEven) {
   for (const Format& format : {kF16, kBf16}) {
     const Oracle oracle(format);
@@ -164,6 +166,7 @@ TEST_P(Halves, WideningAndNarrowingIsExact) {
 
 // Lengths that are no multiple of any vector and unaligned addresses. Nothing may be written beyond
 // the end.
+// docs/acceptance.md, Precision: Any address and any length work.
 TEST_P(Halves, AnyLengthAndAlignment) {
   for (const Format& format : {kF16, kBf16}) {
     for (std::size_t count = 0; count <= 67; ++count) {

@@ -1,5 +1,7 @@
 // Checks the element-wise kernels of every instruction set that this processor has against the same
 // formulas in double, and what dropout draws.
+// docs/acceptance.md, Precision: The model's loops are exact on every instruction set of the
+// processor.
 #include "trainer/model/kernels/kernels.h"
 
 #include <gmock/gmock.h>

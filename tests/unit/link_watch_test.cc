@@ -1,3 +1,5 @@
+// docs/acceptance.md, Networks: A network that loses large packets, one direction, both, or a
+// connection is named.
 #include "comm/transport/link_watch.h"
 
 #include <gtest/gtest.h>

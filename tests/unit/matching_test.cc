@@ -1,4 +1,6 @@
 // Tests which message a receive gets.
+// docs/acceptance.md, Messages: Messages with the same tag do not overtake each other, and the
+// first receive that fits gets the message.
 #include "comm/message/matching.h"
 
 #include <gtest/gtest.h>

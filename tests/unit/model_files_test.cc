@@ -68,6 +68,7 @@ TEST_F(ModelFiles, ConfigSurvivesItsFile) {
   EXPECT_EQ(again.head, config.head);
 }
 
+// docs/features.md, Models and losses: BERT of any size, by a JSON configuration | `--model`
 TEST_F(ModelFiles, ConfigOfTransformersIsRead) {
   const BertConfig config = read_config(kSourceDir + "/tests/golden/bert/config.json");
   EXPECT_EQ(config.heads, 3);
@@ -271,6 +272,7 @@ TEST(Safetensors, BrokenHeadersAreRefused) {
   EXPECT_THAT(refusal(R"({"\u001b[31m":1})", 0), HasSubstr("'?[31m' lacks"));
 }
 
+// docs/acceptance.md, Strangers: Damaged safetensors files are refused by name.
 TEST_F(ModelFiles, BrokenSafetensorsFilesAreRefusedByName) {
   const auto refusal = [&](const std::string& bytes) {
     return test::refusal([&] { SafetensorsReader reader(write("bad.safetensors", bytes)); });
@@ -302,6 +304,8 @@ TEST_F(ModelFiles, BytesBeyondTheEndAreRefused) {
             concat(name, " became shorter while it was read"));
 }
 
+// docs/features.md, Input: Padding to the longest text or to a fixed length | Not needed: bp
+// computes tokens only.
 TEST(Layout, PacksTokensAndRoundsUp) {
   const Layout layout = make_layout({3, 1, 20}, {7, 8, 9});
   EXPECT_THAT(layout.offsets, ElementsAre(0, 3, 4, 24));

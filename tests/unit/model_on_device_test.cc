@@ -27,6 +27,8 @@ class GoldenOnDevice : public ::testing::Test {
   TrainingStep step_{1, 1};
 };
 
+// docs/acceptance.md, Devices: A model on a device has the numbers and gradients of transformers.
+// docs/features.md, Launching: Training, evaluation and prediction on a GPU | `--device`
 TEST_F(GoldenOnDevice, LogitsLossAndEveryGradientEqualTransformers) {
   Bert model(golden_config(0), make_classifier_head, Precision::fp32, 1, {}, test::torch_device());
   const LoadReport report = load_weights(model, kGolden + "/model.safetensors");
@@ -76,6 +78,7 @@ TEST_F(GoldenOnDevice, HalfPrecisionIsNear) {
 }
 
 // The same masks of dropout, and the same weights after each step but for roundings.
+// docs/acceptance.md, Devices: A model on a device trains as on the CPU, with dropout.
 TEST_F(GoldenOnDevice, TrainingWithDropoutIsThatOfTheHost) {
   Bert host(golden_config(0.3), make_classifier_head, Precision::fp32, 1);
   Bert device(golden_config(0.3), make_classifier_head, Precision::fp32, 1, {},

@@ -50,6 +50,8 @@ class Golden : public ::testing::Test {
   TrainingStep step_{1, 1};
 };
 
+// docs/features.md, Models and losses: Classification into any number of labels | `--task
+// classify`, `--multi-label`
 TEST_F(Golden, LogitsLossAndEveryGradientEqualTransformers) {
   Bert model(golden_config(0), make_classifier_head, Precision::fp32, 1);
   const LoadReport report = load_weights(model, kGolden + "/model.safetensors");
@@ -88,6 +90,7 @@ class GoldenInHalfPrecision : public Golden, public ::testing::WithParamInterfac
 
 // bf16 rounds to 8 significant bits and fp16 to 11. A few roundings lie between the input and the
 // logits, some more before each gradient.
+// docs/acceptance.md, Precision: A model in half precision has nearly transformers' numbers.
 TEST_P(GoldenInHalfPrecision, IsNear) {
   const auto [precision, rounding, loss_scale] = GetParam();
   Bert model(golden_config(0), make_classifier_head, precision, 1);
@@ -152,6 +155,7 @@ TEST_F(Golden, GradientOfDropoutIsThatOfItsMask) {
   EXPECT_NEAR(slope, std::sqrt(squares), 0.01 * std::sqrt(squares));
 }
 
+// docs/features.md, Optimization: Seeds | `--seed`
 TEST_F(Golden, DropoutDependsOnSampleStepAndSeedOnly) {
   Bert model(golden_config(0.3), make_classifier_head, Precision::fp32, 1);
   (void)load_weights(model, kGolden + "/model.safetensors");

@@ -37,6 +37,7 @@ TEST(Resolve, ReportsAnUnknownName) {
   EXPECT_EQ(why, "Name or service not known");
 }
 
+// docs/acceptance.md, Launcher: A name service that gives no answer ends at the deadline.
 TEST(Resolve, SilentNameServiceEndsAtTheDeadline) {
   std::promise<void> over;
   const auto asked = std::make_shared<std::promise<void>>();

@@ -48,6 +48,7 @@ TEST(NcclApi, BeginsItsConfigurationAsTheHeaderDoes) {
 }
 #endif
 
+// docs/acceptance.md, Devices: The real NCCL library tells its version and its errors.
 TEST(NcclApi, TheRealLibraryTellsItsVersionAndItsErrors) {
   try {
     static_cast<void>(nccl_api());
@@ -79,6 +80,7 @@ TEST(NcclApiDeathTest, ALibraryThatIsNotThereIsNamed) {
               "^BP_NCCL names no library that loads: /nowhere/libnccl.so.2: cannot open");
 }
 
+// docs/acceptance.md, Devices: A library that is not NCCL is named.
 TEST(NcclApiDeathTest, ALibraryThatIsNotNcclIsNamed) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(std::_Exit(tell_problem("libc.so.6")), testing::ExitedWithCode(0),

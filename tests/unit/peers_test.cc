@@ -59,6 +59,7 @@ TEST(PeerEndpoint, IsANumericAddress) {
             "'example.org' is not a numeric address");
 }
 
+// docs/acceptance.md, Strangers: Both sides of a connection prove the key.
 TEST(PeerHandshakeTest, BothSidesProveTheKey) {
   const JobKey key = random_job_key();
   const Bytes32 identity = random_bytes();
@@ -225,6 +226,7 @@ TEST_F(ConnectPeersTest, EachPairGetsAConnection) {
 
 // Opens the connections before the rank connects, more of them than the listener keeps at a time.
 // BP_SIEGE gives their number (scripts/acceptance: 2,000).
+// docs/acceptance.md, Strangers: Strangers that connect before a rank do not block it.
 TEST_F(ConnectPeersTest, EarlierUnauthenticatedConnectionsDoNotBlockTheRank) {
   Listening own = listen_tcp(kLoopback);
   const Endpoint at = own.at;
@@ -254,6 +256,7 @@ TEST_F(ConnectPeersTest, EarlierUnauthenticatedConnectionsDoNotBlockTheRank) {
 }
 
 // A process between two ranks forwards and records everything.
+// docs/acceptance.md, Strangers: A stranger that replays a recorded handshake does not get in.
 TEST_F(ConnectPeersTest, RecordedHandshakeAdmitsNoOtherPeer) {
   Listening own = listen_tcp(kLoopback);
   const Endpoint at = own.at;

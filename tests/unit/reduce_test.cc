@@ -228,11 +228,13 @@ void check_all_parts() {
   }
 }
 
+// docs/acceptance.md, Precision: Any address and any length work.
 TEST_P(Reduce, AnyNumberOfParts) {
   test::for_each_type([]<class T>(std::type_identity<T>) { check_all_parts<T>(); });
 }
 
 // 256 + 1 + 1 in bf16 stays 256 if each step is rounded.
+// docs/acceptance.md, Precision: Sums of halves are computed in f32 and rounded once.
 TEST_P(Reduce, HalvesAreRoundedOnceForAllParts) {
   const BFloat16 big = to_bfloat16(256.0F);
   const BFloat16 one = to_bfloat16(1.0F);
@@ -247,6 +249,7 @@ TEST_P(Reduce, HalvesAreRoundedOnceForAllParts) {
 }
 
 // Checks all pairs of bytes, because byte products are computed from 16-bit ones.
+// docs/acceptance.md, Precision: Integers that overflow wrap.
 TEST_P(Reduce, AllPairsOfBytes) {
   std::vector<std::uint8_t> a(65536);
   std::vector<std::uint8_t> b(a.size());
@@ -322,6 +325,7 @@ std::vector<T> scaled(std::vector<T> data, double factor) {
   return data;
 }
 
+// docs/acceptance.md, Precision: Integers that are scaled by a factor stay in range.
 TEST_P(Reduce, ScalingIntegersTruncatesAndStaysInRange) {
   EXPECT_EQ(scaled<std::int32_t>({5, -5, 2'000'000'000, -2'000'000'000}, 1.5),
             (std::vector<std::int32_t>{7, -7, 2'147'483'647, -2'147'483'647 - 1}));

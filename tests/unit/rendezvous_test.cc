@@ -1,5 +1,8 @@
 // Tests how the ranks of an engine find the store: each channel by itself, with a stand-in for the
 // engine.
+// docs/acceptance.md, Other engines: Ranks find the store through each channel of an engine.
+// docs/features.md, Launching: A rendezvous by address or by file, with any free port | `--serve`
+// and `--join` by address; ranks that an engine or you start also by a file (`BP_SHARED_FOLDER`)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -187,6 +187,8 @@ void add_range(std::vector<SimulatedTransfer>& out, int peer, const BlockRange& 
   for (int b = 0; b < range.count; ++b) out.push_back({peer, range.first + b, use});
 }
 
+// docs/acceptance.md, Values: Two algorithms for a sum, halving-doubling and recursive doubling,
+// give the same bits.
 TEST_P(Schedule, HalvingDoublingGivesTheResultOfRecursiveDoubling) {
   const int ranks = GetParam();
   const int blocks = HalvingDoubling(0, ranks).blocks();
@@ -257,6 +259,8 @@ TEST_P(Schedule, DisseminationReachesEveryRank) {
   }
 }
 
+// docs/acceptance.md, Disagreement and misuse: Any count can be cut into blocks for the ranks. They
+// differ by at most one element.
 TEST_P(Schedule, BlocksCoverAllElementsOnceAndDifferByAtMostOne) {
   const int ranks = GetParam();
   for (const std::size_t count : {at(0), at(1), at(ranks - 1), at(ranks), at(ranks + 1), at(997)}) {

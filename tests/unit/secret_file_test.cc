@@ -35,6 +35,8 @@ TEST_F(SecretFileTest, IsReadByteForByte) {
   EXPECT_EQ(read_secret_file(file(secret, 0400)), secret);
 }
 
+// docs/acceptance.md, Other engines: A machine with another key is refused, and a key file that
+// others can read too.
 TEST_F(SecretFileTest, IsRefusedIfOthersCanReadIt) {
   for (const mode_t mode : {0640, 0604, 0660, 0644}) {
     const std::string path = file("0123456789abcdef", mode);

@@ -1,5 +1,7 @@
 // Clients that request much and read little: what the server keeps for them, and how it serves
 // others meanwhile.
+// docs/acceptance.md, Store: A client that asks for much and reads nothing takes bounded memory,
+// and does not block others.
 #include <unistd.h>
 
 #include <atomic>

@@ -110,6 +110,8 @@ TEST_F(StoreConnectTest, OtherServicesAreReportedAtOnce) {
   }
 }
 
+// docs/acceptance.md, Store: A client of the store with a wrong key is refused, and a store without
+// the key is not trusted.
 TEST_F(StoreConnectTest, ServerWithoutTheKeyIsNotTrusted) {
   const std::string guess(32, 'x');
   EXPECT_THAT(meet_server_that_says(plain_frame(
@@ -161,6 +163,7 @@ TEST_F(HostTest, ReplayedFrameOfTheServerEndsTheConnection) {
   EXPECT_TRUE(host.store->stop_requested()) << "the first frame must count";
 }
 
+// docs/acceptance.md, Store: An incomplete message to or from the store has no effect.
 TEST_F(HostTest, ServerThatEndsWithinAFrameIsLost) {
   Host host = let_in();
   auto wait = std::async(std::launch::async,
@@ -173,6 +176,7 @@ TEST_F(HostTest, ServerThatEndsWithinAFrameIsLost) {
               AllOf(StartsWith("peer_lost: rank 3, get \"a\""), HasSubstr("is lost (")));
 }
 
+// docs/acceptance.md, Store: Calls to a store that is silent end at their deadline.
 TEST_F(HostTest, SilentServerEndsCallsAtTheirDeadline) {
   Host host = let_in();
   EXPECT_THAT(error_of([&] { host.store->set("a", "1"); }),
@@ -185,6 +189,7 @@ TEST_F(HostTest, SilentServerEndsCallsAtTheirDeadline) {
               HasSubstr(": timeout after 0.02 s: the server has not answered for 0.1 s; "));
 }
 
+// docs/acceptance.md, Failures: Too few file descriptors are reported.
 TEST_F(StoreConnectTest, MissingDescriptorIsReportedAtOnce) {
   const StoreClientOptions patient = options(3);
   const LimitedFiles limited(3);

@@ -145,6 +145,7 @@ TEST_F(StoreFailureTest, ObserverCanLeaveAtAnyTime) {
   EXPECT_FALSE(store->job_failure().has_value());
 }
 
+// docs/acceptance.md, Store: Rank 0 may leave first, because the launcher owns the store.
 TEST_F(StoreFailureTest, RankZeroCanLeaveFirst) {
   std::vector<std::unique_ptr<Store>> ranks;
   for (int rank = 0; rank < 4; ++rank) {
@@ -162,6 +163,7 @@ TEST_F(StoreFailureTest, RankZeroCanLeaveFirst) {
                           "goodbye 2", "goodbye 3"));
 }
 
+// docs/acceptance.md, Store: After finish() only local calls of a store client work.
 TEST_F(StoreFailureTest, OnlyLocalCallsWorkAfterGoodbye) {
   const auto store = client(0);
   FailureListener heard(*store);
@@ -175,6 +177,7 @@ TEST_F(StoreFailureTest, OnlyLocalCallsWorkAfterGoodbye) {
       << "the server can end once all ranks have said goodbye";
 }
 
+// docs/acceptance.md, Store: A rank can connect to the store again after finish().
 TEST_F(StoreFailureTest, RankCanReconnectAfterGoodbye) {
   const auto first = client(0);
   first->goodbye();
@@ -185,6 +188,7 @@ TEST_F(StoreFailureTest, RankCanReconnectAfterGoodbye) {
               ElementsAre("joined 0", "goodbye 0", "joined 0", "goodbye 0"));
 }
 
+// docs/acceptance.md, Store: A store that ends, ends all waits with an error.
 TEST_F(StoreFailureTest, LostServerEndsWaitsAndAllLaterCalls) {
   const auto store = client(5);
   FailureListener heard(*store);

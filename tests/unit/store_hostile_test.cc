@@ -69,6 +69,8 @@ TEST_F(StoreHostileTest, RefusedConnectionsAreCountedInTheLog) {
             "127.0.0.1: it sent a frame longer than the limit)");
 }
 
+// docs/acceptance.md, Store: A client of the store with a wrong key is refused, and a store without
+// the key is not trusted.
 TEST_F(StoreHostileTest, WrongKeyIsReportedAtOnce) {
   StoreClientOptions wrong = options(3);
   wrong.key = random_job_key();
@@ -79,6 +81,8 @@ TEST_F(StoreHostileTest, WrongKeyIsReportedAtOnce) {
   expect_unharmed();
 }
 
+// docs/acceptance.md, Store: A client of another job is refused, also one left over from an earlier
+// job.
 TEST_F(StoreHostileTest, WrongJobIsReportedAtOnce) {
   StoreClientOptions wrong = options(3);
   wrong.job = "job-2";
@@ -162,6 +166,7 @@ TEST_F(StoreHostileTest, AlteredFrameIsRefused) {
   expect_lost(peer, frame, "altered, replayed or out of order");
 }
 
+// docs/acceptance.md, Store: An incomplete message to or from the store has no effect.
 TEST_F(StoreHostileTest, BrokenConnectionWithinAFrameHasNoEffect) {
   RawPeer peer(server_->address());
   peer.join(key_, 1);
@@ -288,6 +293,7 @@ rlim_t after_free_descriptors(int count) {
   return static_cast<rlim_t>(free.back().get()) + 1;
 }
 
+// docs/acceptance.md, Strangers: Without descriptors the store closes unauthenticated connections.
 TEST_F(StoreHostileTest, OutOfDescriptorsUnauthenticatedConnectionsAreClosed) {
   std::vector<LateSocket> sockets(4);
   const LimitedFiles limited(after_free_descriptors(2));

@@ -1,4 +1,6 @@
 // Tests what is queued for one client of the store, counted to the byte.
+// docs/acceptance.md, Store: A client that asks for much and reads nothing takes bounded memory,
+// and does not block others.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -88,6 +88,8 @@ class StoreSiegeTest : public StoreTest {
   std::mt19937 random_{20261121};
 };
 
+// docs/acceptance.md, Strangers: 10,000 strangers do not slow down the store's members, in bounded
+// memory.
 TEST_F(StoreSiegeTest, MembersAreServedInBoundedMemory) {
   // so few that they do not evict a client that joins meanwhile
   constexpr std::size_t kRound = 200;

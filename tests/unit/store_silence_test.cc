@@ -29,6 +29,7 @@ class StoreShortSilenceTest : public StoreSilenceTest {
   StoreShortSilenceTest() : StoreSilenceTest(100ms) {}
 };
 
+// docs/acceptance.md, Failures: Only a rank without heartbeats counts as silent.
 TEST_F(StoreSilenceTest, OnlyARankWithoutHeartbeatsIsSilent) {
   const auto idle = client(2);  // the program is idle, but its client sends heartbeats
   client(3)->goodbye();

@@ -16,6 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Optional;
 using ::testing::StartsWith;
 
+// docs/acceptance.md, Store: A counter starts at zero and is kept as decimal text.
 TEST_F(StoreTest, AddCountsFromZeroAndKeepsDecimalText) {
   const auto store = client();
   EXPECT_EQ(store->add("a", 1), 1);
@@ -40,6 +41,7 @@ TEST_F(StoreTest, AddToATextIsRefused) {
               EndsWith("9223372036854775807 + 1 does not fit 64 bits"));
 }
 
+// docs/acceptance.md, Store: A value may be any bytes, or empty.
 TEST_F(StoreTest, ValuesAreAnyBytes) {
   const auto store = client();
   std::string bytes;
@@ -77,6 +79,7 @@ TEST_F(StoreTest, ValuesCanHaveSixteenMebibytes) {
   EXPECT_EQ(store->get(std::string(4096, 'k'), 0ms), "longest");
 }
 
+// docs/acceptance.md, Store: A deleted key is gone.
 TEST_F(StoreTest, EraseRemovesAllKeysWithThePrefix) {
   const auto store = client();
   for (const char* key : {"a", "a/1", "a/2", "b", "a0"}) {
@@ -90,6 +93,7 @@ TEST_F(StoreTest, EraseRemovesAllKeysWithThePrefix) {
   EXPECT_EQ(store->erase(""), 3);
 }
 
+// docs/acceptance.md, Store: A value is replaced only if it is the expected one.
 TEST_F(StoreTest, CompareSetChangesOnlyTheExpectedValue) {
   const auto store = client();
   EXPECT_EQ(store->compare_set("k", "old", "new"), "") << "the key is absent, so it is not \"old\"";
@@ -107,6 +111,7 @@ TEST_F(StoreTest, AppendAddsAtTheEnd) {
   EXPECT_EQ(store->get("log", 0ms), "one,two");
 }
 
+// docs/acceptance.md, Store: A client sees what another client has set.
 TEST_F(StoreTest, OneClientSeesWhatAnotherSet) {
   const auto first = client();
   std::string expected;
@@ -120,6 +125,8 @@ TEST_F(StoreTest, OneClientSeesWhatAnotherSet) {
   }
 }
 
+// docs/acceptance.md, Store: A wait that reaches its deadline names the key, and the store stays
+// usable.
 TEST_F(StoreTest, TimeoutNamesTheKeyAndLeavesTheStoreUsable) {
   const auto store = client(3);
   EXPECT_EQ(error_of([&] { return store->get("absent", 25ms); }),
@@ -131,6 +138,7 @@ TEST_F(StoreTest, TimeoutNamesTheKeyAndLeavesTheStoreUsable) {
   store->wait({}, 0ms);
 }
 
+// docs/acceptance.md, Store: A wait for several keys names exactly those that are missing.
 TEST_F(StoreTest, WaitNamesExactlyTheMissingKeys) {
   const auto store = client();
   for (const int rank : {0, 1, 3}) {
@@ -187,6 +195,7 @@ TEST_F(StoreTest, ManyThreadsCanUseOneClient) {
   EXPECT_EQ(store->get("sum", 0ms), concat(kRounds * kThreads * (kThreads - 1) / 2));
 }
 
+// docs/acceptance.md, Store: Keys of different prefixes are separate.
 TEST_F(StoreTest, PrefixedViewsAreSeparate) {
   const auto store = client();
   const auto a = prefix_store(*store, "a/");
@@ -227,6 +236,7 @@ TEST_F(StoreTest, TooManyBytesOfKeysInOneWaitAreRefused) {
                    "time"));
 }
 
+// docs/acceptance.md, Store: A store's port that is in use is named.
 TEST_F(StoreTest, BusyPortIsNamed) {
   const int port = server_->address().port;
   EXPECT_EQ(error_of([&] { return start_server(port); }),

@@ -53,6 +53,7 @@ class DeviceOption : public test::GpuRuns<DeviceOption> {
   }
 };
 
+// docs/acceptance.md, Devices: bert_train takes the GPU and says so.
 TEST_F(DeviceOption, AutoTakesTheGpuAndSaysSo) {
   const std::string output = output_of(bert_train(training("auto --precision auto")));
   EXPECT_THAT(output, HasSubstr("1 rank on fake GPU (16.0 GiB)\n"));
@@ -60,6 +61,8 @@ TEST_F(DeviceOption, AutoTakesTheGpuAndSaysSo) {
       << "the GPU has instructions for bf16";
 }
 
+// docs/features.md, Launching: Several GPUs in one process | A rank uses one GPU. A process that
+// leaves GPUs idle says so, with the command that uses all.
 TEST_F(DeviceOption, OneProcessSaysWhichGpusItLeavesIdle) {
   const std::string train = bert_train(training("auto"));
   EXPECT_THAT(output_of("FAKE_CUDA_DEVICES=4 " + train),
@@ -79,6 +82,7 @@ TEST_F(DeviceOption, AutoTakesTheCpuWhereThereIsNoGpu) {
   }
 }
 
+// docs/acceptance.md, Devices: bert_train says why it does not use a GPU.
 TEST_F(DeviceOption, AutoSaysWhyItDoesNotUseAGpu) {
   const std::string output =
       output_of("BP_MODEL_KERNELS=nothing/code.so " + bert_train(training("auto")));
@@ -86,6 +90,7 @@ TEST_F(DeviceOption, AutoSaysWhyItDoesNotUseAGpu) {
   EXPECT_THAT(output, HasSubstr(concat(kOnCpu, "the plugin does not load: nothing/code.so: ")));
 }
 
+// docs/acceptance.md, Devices: `--device cuda` without a GPU is refused in one line.
 TEST_F(DeviceOption, CudaWithoutAGpuIsRefusedInOneLine) {
   const std::string train = bert_train(training("cuda"));
   expect_refused(kNoDriver + train, "there is no NVIDIA driver (libcuda.so.1)");

@@ -37,6 +37,10 @@ class GpuMemory : public test::GpuRuns<GpuMemory> {
 };
 
 // Steps have batches of other lengths, so one whose memory suffices for the first may fail later.
+// docs/acceptance.md, Devices: A step that fails for lack of GPU memory leaves a file with the
+// memory of the steps before, on the rank that failed only.
+// docs/features.md, Loop and checkpoints: The memory of the GPU over time |
+// `RUN/bug/gpu-memory-N.json` after a step that failed
 TEST_F(GpuMemory, AStepThatNeedsTooMuchLeavesTheMemoryOfAll) {
   for (std::size_t bytes = 1 << 20; bytes < std::size_t{1} << 30; bytes += bytes / 4) {
     ::setenv("FAKE_CUDA_MEMORY", std::to_string(bytes).c_str(), 1);

@@ -61,6 +61,8 @@ class GpuRanks : public test::GpuRuns<GpuRanks>, public ::testing::WithParamInte
   }
 };
 
+// docs/acceptance.md, Devices: 1, 2, 4 and 3+1 ranks on GPUs train one model, by NCCL, through host
+// memory and by Gloo. Two of them may share a GPU.
 TEST_P(GpuRanks, TrainTheModelOfOneRank) {
   const auto& [name, placing, batch, algorithm_names, environment] = GetParam();
   run_together(concat(
@@ -87,6 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& parameter) { return parameter.param.name; });
 
 // bprun promises 2 s.
+// docs/acceptance.md, Devices: The job ends if a rank on a GPU is killed.
 TEST_F(GpuRanks, OneIsKilledAndTheJobEnds) {
   for (const auto& [run, environment] :
        {std::pair("by-nccl", ""), std::pair("staged", "env -u BP_NCCL ")}) {

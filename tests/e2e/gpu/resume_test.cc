@@ -37,6 +37,7 @@ class GpuResume : public test::GpuRuns<GpuResume> {
   }
 };
 
+// docs/acceptance.md, Devices: A run on GPUs resumes to the same bits.
 TEST_F(GpuResume, ContinuesToTheSameBits) {
   const std::string output = output_of(bert_train(
       concat(kData, kTraining, "--run rest --device cuda --resume on-gpu/checkpoints/step-4")));
@@ -74,6 +75,8 @@ TEST_F(GpuResume, ARunThatIsStoppedContinuesToTheSameBits) {
   expect_same_weights("stopped", "undisturbed");
 }
 
+// docs/acceptance.md, Devices: A run on a GPU resumes on the CPU with the same losses, and the
+// other way round.
 TEST_F(GpuResume, ContinuesOnTheOtherDevice) {
   const std::string to_cpu = output_of(bert_train(
       concat(kData, kTraining, "--run to-cpu --device cpu --resume on-gpu/checkpoints/step-4")));

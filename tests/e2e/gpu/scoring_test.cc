@@ -50,6 +50,7 @@ void expect_near_fields(const std::string& expected, const std::string& found) {
   }
 }
 
+// docs/acceptance.md, Devices: eval and predict on a GPU give the CPU's numbers.
 TEST_F(GpuScoring, PredictsAndScoresAsTheCpu) {
   struct Scored {
     const char* run;

@@ -64,6 +64,7 @@ TEST(LostOutput, OfACommandIsAnErrorOfItsOwn) {
   EXPECT_EQ(limited.err(), "bprun: cannot write to standard output: File too large\n");
 }
 
+// docs/acceptance.md, Failures: A full disk behind stdout or `--output` does not end the job.
 TEST(LostOutput, AFullDiskDoesNotEndTheJob) {
   const Scratch folder;
   const auto run = [&](const std::string& end) {
@@ -138,6 +139,10 @@ TEST(LostOutput, AFileAtItsSizeLimitDoesNotEndTheJob) {
               ContainsRegex("bprun: 982 bytes are missing in the files of --output: .*/out/"));
 }
 
+// docs/acceptance.md, Launcher: An output folder belongs to one job, and `latest` points to the
+// newest.
+// docs/features.md, Evaluation and reports: A log of each rank, with rotation | `bprun --output`,
+// `--output-limit`
 TEST(OutputFolder, BelongsToOneJobAndLatestPointsToTheNewest) {
   const Scratch folder;
   const std::string parent = folder.path() + "/out";
@@ -174,6 +179,7 @@ TEST(OutputFolder, ThatCannotBeCreatedIsNamed) {
 }
 
 // bprun passes a rank's lines unchanged, but escapes what the report quotes of them.
+// docs/acceptance.md, Strangers: Text from ranks and other hosts is escaped on the terminal.
 TEST(Quoting, TheReportEscapesAndCutsWhatARankWrote) {
   BprunProcess bprun({{"-n", "1", "sh", "-c",
                        "printf '\\033[31mred\\033]0;title\\007\\n' >&2; "

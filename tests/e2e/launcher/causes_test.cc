@@ -21,12 +21,15 @@ using testing::Not;
 
 std::string bprun_path() { return kBinDir + "/bprun"; }
 
+// docs/acceptance.md, Failures: The report names the likely cause: a full disk, a busy port, too
+// large an allocation, the kernel's OOM killer, a loss that is NaN.
 TEST(Cause, AFullDisk) {
   BprunProcess bprun({{"-n", "2", "sh", "-c", "LC_ALL=C cat /proc/version >/dev/full"}});
   EXPECT_EQ(bprun.finish(), 1);
   EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: the disk is full (df -h shows which)\n"));
 }
 
+// docs/features.md, Use: Help with trouble | messages with a way out, docs/faults.md
 TEST(Cause, ABusyPort) {
   BprunProcess bprun({{"-n", "1", rank_program(), "bind"}});
   EXPECT_EQ(bprun.finish(), 1);
@@ -58,6 +61,8 @@ TEST(Cause, TheProgramsOwnHintIsRepeated) {
 
 // With sanitizers, bprun would be the largest process.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// docs/features.md, Evaluation and reports: A warning before memory runs out | always, with the
+// trend. If the kernel kills a rank, the report says so.
 TEST(Cause, TheKernelsOomKiller) {
   const MemoryLimit limit;
   if (!limit.exists()) {
@@ -75,6 +80,8 @@ TEST(Cause, TheKernelsOomKiller) {
 }
 #endif
 
+// docs/features.md, Launching: The number of threads of a rank | bprun sets `OMP_NUM_THREADS`
+// within CPU quotas and without hyperthreads. Threads sleep sooner on a machine that others use.
 TEST(CpuQuota, ThreadsFollowIt) {
   const CpuLimit limit;
   if (!limit.exists()) {
@@ -100,6 +107,7 @@ TEST(NextCommandLine, IsTheSameWithoutInformationFromTheProgram) {
                               " -n 2 --start-timeout 9s -- sh -c 'exit 3' 'it'\\''s'\n")));
 }
 
+// docs/acceptance.md, Failures: The last line of the report is the command to run next.
 TEST(NextCommandLine, ResumesAProgramThatStoresItsArguments) {
   BprunProcess bprun({{"-n", "2", rank_program(), "join", "resumable"}});
   EXPECT_EQ(bprun.finish(), 3);

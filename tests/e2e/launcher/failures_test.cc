@@ -28,6 +28,9 @@ using testing::Not;
 
 constexpr const char* kTwoHosts = "localhost:2,127.0.0.1:1";
 
+// docs/acceptance.md, Failures: bprun ends with the failed rank's exit code, and names rank, host
+// and reason.
+// docs/features.md, Launching: If one rank fails, all stop, with its exit code | always
 TEST(Failure, KeepsTheCodeAndNamesRankHostAndReason) {
   const auto start = std::chrono::steady_clock::now();
   BprunProcess bprun({{"-H", kTwoHosts, rank_program(), "exit", "2", "7"}});
@@ -81,6 +84,7 @@ TEST(Failure, AMissingCommandForOtherHostsIsNamed) {
   EXPECT_EQ(nlohmann::json::parse(gpus.out()).at("hosts").at(0).at("problem"), text);
 }
 
+// docs/acceptance.md, Failures: A signal that killed a rank is named.
 TEST(Failure, NamesTheSignal) {
   BprunProcess bprun({{"-n", "2", rank_program(), "signal", "1", std::to_string(SIGSEGV)}});
   EXPECT_EQ(bprun.finish(), 139);
@@ -89,6 +93,7 @@ TEST(Failure, NamesTheSignal) {
   EXPECT_THAT(bprun.err(), HasSubstr("rank 1 wrote nothing to stderr"));
 }
 
+// docs/acceptance.md, Failures: The first failure is reported, not its consequences.
 TEST(Failure, NamesTheFirstOfTwoFailures) {
   BprunProcess bprun(
       {{"-n", "2", "sh", "-c",
@@ -138,6 +143,7 @@ std::string content(const std::filesystem::path& path) {
   return text.str();
 }
 
+// docs/acceptance.md, Failures: The report says in which collective each rank was.
 TEST(Failure, NamesTheCollectiveOfTheOthersAndKeepsTheirRecords) {
   const auto folder = std::filesystem::path(testing::TempDir()) / concat("records-", ::getpid());
   for (const char* backend : {"BP_BACKEND=auto", "BP_BACKEND=gloo"}) {
@@ -163,6 +169,7 @@ TEST(Failure, NamesTheRankThatGaveUpAndNotThoseThatFailBecauseOfIt) {
               ContainsRegex("bprun: FAILED  rank 0 on localhost .*exited with code 9"));
 }
 
+// docs/acceptance.md, Failures: An aborted job fails although all ranks end with 0.
 TEST(Failure, AnAbortFailsTheJobThoughEveryRankEndsWith0) {
   BprunProcess bprun({{"-n", "3", rank_program(), "give-up-quietly"}});
   EXPECT_EQ(bprun.finish(), 70);
@@ -172,6 +179,7 @@ TEST(Failure, AnAbortFailsTheJobThoughEveryRankEndsWith0) {
 
 // First rank 1 leaves a job that uses only the store; then one rank leaves a world of 2, of 4 and
 // of 3 ranks, of which the others wait in a collective.
+// docs/acceptance.md, Failures: A rank that exits without finish() is named with the missing call.
 TEST(Failure, LeavingWithoutFinishNamesTheRankAndTheMissingCall) {
   const auto run = [](const std::vector<std::string>& arguments, int rank) {
     BprunProcess bprun({arguments});
@@ -205,6 +213,8 @@ TEST(Success, WithAWarningIfAllRanksForgetToFinish) {
   }
 }
 
+// docs/acceptance.md, Failures: A rank that never joins is named.
+// docs/features.md, Launching: Missing ranks are named in time | always
 TEST(Failure, NamesRanksThatNeverJoined) {
   BprunProcess bprun({{"-n", "3", "--start-timeout", "300ms", rank_program(), "join", "late"}});
   EXPECT_EQ(bprun.finish(), 70);
@@ -215,6 +225,7 @@ TEST(Failure, NamesRanksThatNeverJoined) {
 
 #ifndef __SANITIZE_ADDRESS__  // UBSan needs descriptors itself to check a vptr
 // Whichever step lacks a descriptor, bprun must report it in one line.
+// docs/acceptance.md, Failures: Too few file descriptors are reported.
 TEST(Failure, TooFewDescriptorsAreReported) {
   const std::string again =
       concat("for n in 4 6 8 10 12 14 16 18 20 22 24 32; do prlimit --nofile=$n ", kBinDir,
@@ -249,6 +260,7 @@ TEST(Failure, ATooLowLimitGetsAHint) {
 }
 #endif
 
+// docs/acceptance.md, Failures: `--kill-silent` ends a job with a silent rank.
 TEST(Failure, ASilentRankIsKilledOnRequest) {
   BprunProcess bprun({{"-n", "3", "--kill-silent=2s", rank_program(), "join", "stop"}});
   EXPECT_EQ(bprun.finish(), 70);
@@ -259,12 +271,15 @@ TEST(Failure, ASilentRankIsKilledOnRequest) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
+// docs/acceptance.md, Failures: A rank that is late is no failure, by any algorithm.
 TEST(Success, WithARankThatIsOnlySlow) {
   BprunProcess bprun({{"-n", "2", "--kill-silent=2s", rank_program(), "join", "slow"}});
   EXPECT_EQ(bprun.finish(), 0) << bprun.err();
   EXPECT_EQ(bprun.out() + bprun.err(), "");
 }
 
+// docs/acceptance.md, Failures: A timeline of all ranks has rank 0's clock, and is complete at any
+// time.
 TEST(Success, WithTracesOfAllRanksByOneClock) {
   const auto folder = std::filesystem::path(testing::TempDir()) / concat("traces-", ::getpid());
   BprunProcess bprun({{"-H", kTwoHosts, "--trace", folder.string(), rank_program(), "traced"}});
@@ -296,6 +311,7 @@ TEST(Success, WithTracesOfAllRanksByOneClock) {
   std::filesystem::remove_all(folder);
 }
 
+// docs/features.md, Launching: A quiet launcher | Success is silent.
 TEST(Success, IsSilent) {
   BprunProcess joined({{"-H", kTwoHosts, rank_program(), "join", "done"}});
   EXPECT_EQ(joined.finish(), 0);
@@ -323,6 +339,7 @@ TEST(Usage, IsRefusedInALine) {
           "network; it has ");
 }
 
+// docs/acceptance.md, Failures: A deleted working directory is reported.
 TEST(Usage, ADeletedWorkingDirectoryIsReported) {
   const std::vector<std::vector<std::string>> commands = {{"-n", "1", "true"},
                                                           {"--serve", "0", "-n", "1", "true"}};
@@ -338,6 +355,7 @@ TEST(Usage, ADeletedWorkingDirectoryIsReported) {
   }
 }
 
+// docs/acceptance.md, Store: bprun names the process that holds a port.
 TEST(Usage, ABusyStorePortIsRefused) {
   BprunProcess bprun({{"--store-port", "0", "-n", "1", "sh", "-c",
                        kBinDir + "/bprun --store-port ${BP_STORE##*:} true; echo code $?"}});

@@ -31,6 +31,8 @@ std::vector<std::string> entries_of(const std::string& path) {
   return entries;
 }
 
+// docs/acceptance.md, Launcher: Every byte but NUL arrives in arguments and variables, over ssh
+// too.
 TEST(Fidelity, EveryByteButNulArrives) {
   std::string every_byte;
   for (int byte = 1; byte < 256; ++byte) {
@@ -51,6 +53,9 @@ TEST(Fidelity, EveryByteButNulArrives) {
   EXPECT_THAT(entries, Contains("EMPTY="));
 }
 
+// docs/acceptance.md, Launcher: Each rank gets its variables. `localhost:2,127.0.0.1:2` are two
+// hosts.
+// docs/features.md, Launching: Any program | `bprun PROGRAM`
 TEST(Fidelity, EachRankGetsItsVariables) {
   const Scratch folder;
   BprunProcess bprun({{"-H", "localhost:2,127.0.0.1:1", "--env", "GIVEN=1", rank_program(), "dump",
@@ -80,6 +85,8 @@ TEST(Fidelity, EachRankGetsItsVariables) {
   }
 }
 
+// docs/acceptance.md, Launcher: Each rank runs once.
+// docs/features.md, Launching: Several ranks on one machine | `bprun -n 4`
 TEST(Fidelity, EachRankRunsOnce) {
   const Scratch folder;
   BprunProcess bprun({{"-n", "4", "sh", "-c", "echo . >>" + folder.path() + "/$RANK"}});
@@ -92,6 +99,7 @@ TEST(Fidelity, EachRankRunsOnce) {
   EXPECT_EQ(files, (std::set<std::string>{"0", "1", "2", "3"}));
 }
 
+// docs/acceptance.md, Launcher: Rank 0 alone gets stdin.
 TEST(Fidelity, OnlyRankZeroGetsStdin) {
   const std::string text = "first\n" + std::string(1'000'000, 'x') + "\nlast";
   BprunProcess bprun({{"-n", "3", "sh", "-c", "wc -c"}, text});
@@ -151,6 +159,7 @@ TEST(Output, WithoutPrefixBytesAreUnchanged) {
   EXPECT_EQ(bprun.out(), std::string("a\0b\r\nc", 6));
 }
 
+// docs/acceptance.md, Launcher: `--output DIR` writes the output of each rank to a file.
 TEST(Output, GoesToFilesToo) {
   const Scratch folder;
   BprunProcess bprun({{"-n", "11", "--output", folder.path() + "/new/o", "sh", "-c",
@@ -172,6 +181,9 @@ TEST(Output, EndsTheJobWhenItsReaderEnds) {
   EXPECT_EQ(bprun.out(), "[0] [0] y\n");
 }
 
+// docs/acceptance.md, Launcher: `--dry-run` shows what a job would start, and starts nothing.
+// docs/features.md, Launching: A start over ssh from one machine, and a dry run | `bprun -H`,
+// `--dry-run`
 TEST(DryRun, ShowsEverythingAndStartsNothing) {
   const Scratch folder;
   BprunProcess bprun(

@@ -70,6 +70,8 @@ class JoinTest : public testing::Test {
   int port_ = 0;
 };
 
+// docs/acceptance.md, Other engines: Machines that join with `--join` get their ranks in the order
+// of joining.
 TEST_F(JoinTest, RanksAreInTheOrderOfJoining) {
   serve({"-n", "4", "--slots", "1", rank_program(), "dump", folder_ + "/dump"});
   BprunProcess first = join({"--slots", "2"});
@@ -240,6 +242,7 @@ TEST_F(JoinTest, AMachineWithoutTheSecretIsRefused) {
 
 // 300 connections are more than the server keeps at a time. It reports the first that it refuses
 // and counts the rest.
+// docs/acceptance.md, Strangers: Strangers do not prevent machines from joining.
 TEST_F(JoinTest, StrangersDoNotPreventMachinesFromJoining) {
   serve({"-n", "2", "true"});
   std::vector<Fd> strangers;
@@ -258,6 +261,7 @@ TEST_F(JoinTest, StrangersDoNotPreventMachinesFromJoining) {
                                   "key \\(the last from 127.0.0.1: ")));
 }
 
+// docs/acceptance.md, Other engines: A machine that never joins is reported.
 TEST_F(JoinTest, AMachineThatNeverJoinsIsReported) {
   serve({"-n", "6", "--slots", "3", "--start-timeout", "1s", "true"});
   BprunProcess machine = join({"--slots", "1", "--first-rank", "5"});
@@ -270,6 +274,7 @@ TEST_F(JoinTest, AMachineThatNeverJoinsIsReported) {
   EXPECT_THAT(machine.err(), ContainsRegex("bprun: .*: " + why));
 }
 
+// docs/acceptance.md, Other engines: A missing `bprun --serve` is reported.
 TEST_F(JoinTest, AMissingServerIsReported) {
   BprunProcess machine(with_key({"--join", "127.0.0.1:1", "--start-timeout", "300ms"}));
   EXPECT_EQ(machine.finish(), 75);
@@ -292,6 +297,7 @@ TEST_F(JoinTest, TheServerReportsAFailureAndAllEndWithItsCode) {
   EXPECT_EQ(server_->marked_at_last(), 0);
 }
 
+// docs/acceptance.md, Other engines: A lost machine ends the job on both sides.
 TEST_F(JoinTest, ALostMachineEndsTheJob) {
   serve({"-n", "2", rank_program(), "wait"});
   BprunProcess machine = join({});

@@ -83,6 +83,7 @@ TEST(Output, ColoursAreOffByDefaultAndOnByRequest) {
 
 // The ranks wait for each other first, so that even on a busy machine some warn at almost the same
 // time.
+// docs/acceptance.md, Launcher: A warning of several ranks is shown once.
 TEST(Output, AWarningOfSeveralRanksIsShownOnce) {
   const auto folder = std::filesystem::path(testing::TempDir()) / concat("warn-", ::getpid());
   std::filesystem::create_directories(folder);
@@ -111,6 +112,7 @@ TEST(Output, AWarningOfSeveralRanksIsShownOnce) {
 
 // A progress bar stays below all other output, fits the width of the terminal, and leaves its last
 // state.
+// docs/acceptance.md, Launcher: On a terminal rank 0's progress bar is redrawn below the rest.
 TEST(Output, OnATerminalTheBarOfRankZeroIsRedrawnBelowTheRest) {
   const auto file = [](const char* name) {
     return (std::filesystem::path(testing::TempDir()) / concat(name, "-", ::getpid())).string();

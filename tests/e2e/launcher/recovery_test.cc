@@ -24,6 +24,8 @@ struct Case {
 
 class Recovery : public testing::TestWithParam<Case> {};
 
+// docs/acceptance.md, Recovery and restarts: The survivors of a lost rank form a new world, several
+// times, down to one rank.
 TEST_P(Recovery, SurvivorsContinueWithExactResults) {
   const auto& [hosts, backend, victims] = GetParam();
   BprunProcess bprun(
@@ -57,6 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Jobs,
                                          Case{"localhost:3,127.0.0.1:1", "auto", "01"},
                                          Case{"localhost:4", "auto", "012"}));
 
+// docs/acceptance.md, Recovery and restarts: A job without survivors fails with its first failure.
 TEST(RecoveryEnd, AJobWithoutSurvivorsFailsWithItsFirstFailure) {
   BprunProcess bprun({{"-n", "2", "--on-failure", "continue", rank_program(), "recover", "10"}});
   EXPECT_EQ(bprun.finish(), 137);

@@ -51,6 +51,7 @@ class Restart : public testing::Test {
   const std::string folder_ = concat(testing::TempDir(), "bprun_restart_", ::getpid());
 };
 
+// docs/acceptance.md, Recovery and restarts: A restart that started no rank is listed.
 TEST_F(Restart, ListsARestartThatStartedNoRank) {
   BprunProcess bprun =
       run({"-H", "localhost:1,far:1", "--max-restarts", "1"}, "touch $DOWN; exit 7");
@@ -62,6 +63,7 @@ TEST_F(Restart, ListsARestartThatStartedNoRank) {
                     "be reached: No route to host\n"));
 }
 
+// docs/acceptance.md, Recovery and restarts: `--max-restarts` starts a failed job again.
 TEST_F(Restart, AJobThatFailsOnceSucceedsInItsSecondGeneration) {
   BprunProcess bprun = run({"-H", "localhost:2,127.0.0.1:1", "--max-restarts", "2"},
                            concat("if [ $BP_GENERATION = 0 ]; then [ $RANK = 1 ] && exit 7; "
@@ -86,6 +88,7 @@ TEST_F(Restart, AJobThatFailsOnceSucceedsInItsSecondGeneration) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
+// docs/acceptance.md, Recovery and restarts: The number of restarts has a limit.
 TEST_F(Restart, StopsAtMaxRestarts) {
   BprunProcess bprun =
       run({"-n", "1", "--max-restarts", "1", "--output", path("out")}, "kill -SEGV $$");
@@ -96,6 +99,8 @@ TEST_F(Restart, StopsAtMaxRestarts) {
             "0: 0 of 1 on localhost\n1: 0 of 1 on localhost\n");
 }
 
+// docs/acceptance.md, Recovery and restarts: An error that would occur again, such as a wrong
+// option, is not retried.
 TEST_F(Restart, ALastingErrorIsNotRetried) {
   for (const int code : {2, 65, 66, 75, 126, 127}) {
     BprunProcess bprun = run({"-n", "1", "--max-restarts", "3"}, concat("exit ", code));
@@ -107,6 +112,8 @@ TEST_F(Restart, ALastingErrorIsNotRetried) {
   EXPECT_THAT(missing.err(), Not(HasSubstr("restart")));
 }
 
+// docs/acceptance.md, Recovery and restarts: A host that failed twice is left out, unless the
+// others hold too few ranks.
 TEST_F(Restart, AHostThatFailsTwiceIsLeftOut) {
   BprunProcess bprun =
       run({"-H", "far:1,localhost:2", "--max-restarts", "3", "--min-ranks", "2"},
@@ -133,6 +140,7 @@ TEST_F(Restart, AHostThatFailsTwiceStaysIfTheOthersHoldTooFewRanks) {
 }
 
 // Generation 0 loses host far, generation 1 runs without it, and generation 2 uses it again.
+// docs/acceptance.md, Recovery and restarts: A lost host is left out until it can be reached again.
 TEST_F(Restart, ALostHostIsLeftOutUntilItIsReachableAgain) {
   BprunProcess bprun = run({"-H", "far:2,localhost:1", "--max-restarts", "2", "--min-ranks", "1"},
                            "[ $BP_GENERATION = 2 ] && exit 0; "
@@ -152,6 +160,7 @@ TEST_F(Restart, ALostHostIsLeftOutUntilItIsReachableAgain) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
+// docs/acceptance.md, Recovery and restarts: Fewer ranks than `--min-ranks` end the job.
 TEST_F(Restart, FewerRanksThanMinRanksEndTheJob) {
   BprunProcess bprun = run({"-H", "localhost:2,far:2", "--max-restarts", "2", "--min-ranks", "3"},
                            "[ $RANK = 0 ] && touch $DOWN && exit 5; exec sleep 1000");
@@ -171,6 +180,8 @@ TEST_F(Restart, AllHostsAreNeededAtTheFirstStart) {
   EXPECT_THAT(bprun.err(), Not(HasSubstr("restart")));
 }
 
+// docs/acceptance.md, Recovery and restarts: A restart reads the hostfile again, so hosts can be
+// added.
 TEST_F(Restart, TheHostfileIsReadAgain) {
   const std::string hosts = path("hosts");
   std::ofstream(hosts) << "localhost slots=1\n";
@@ -225,6 +236,7 @@ TEST_F(Restart, AWarningWhileHostsAreAskedEndsTheJob) {
 }
 
 // The signal means that the batch system will soon end the job, so a restart would be useless.
+// docs/acceptance.md, Recovery and restarts: No restart follows a warning of the batch system.
 TEST_F(Restart, NotAfterAWarningOfTheBatchSystem) {
   BprunProcess bprun = run({"-n", "1", "--max-restarts", "2"},
                            "trap 'exit 5' USR1; echo ready; while :; do sleep 0.01; done");

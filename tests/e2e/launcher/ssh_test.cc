@@ -27,6 +27,8 @@ std::string one_machine() {
                 "); name it once, with all its ranks, unless you mean that\n");
 }
 
+// docs/features.md, Launching: A start over ssh from one machine, and a dry run | `bprun -H`,
+// `--dry-run`
 TEST_F(SshTest, RanksOfTwoHostsConnectToTheStore) {
   BprunProcess bprun = run({"-H", "h1:2,h2:1", rank_program(), "join", "done"});
   EXPECT_EQ(bprun.finish(), 0);
@@ -86,6 +88,7 @@ TEST_F(SshTest, AHostThatRefusesConnectionsIsNamed) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
+// docs/acceptance.md, Networks: An ssh key that a host does not accept is explained.
 TEST_F(SshTest, AWrongKeyIsExplained) {
   write_file(folder() + "/key.pub", "");
   BprunProcess bprun = run({"-H", "h1:1", "true"});
@@ -95,6 +98,7 @@ TEST_F(SshTest, AWrongKeyIsExplained) {
   EXPECT_THAT(bprun.err(), HasSubstr("hint: bprun needs a login without password"));
 }
 
+// docs/acceptance.md, Networks: A host that lacks bprun is explained.
 TEST_F(SshTest, AMissingBprunIsExplained) {
   BprunProcess bprun = run({"-H", "h1:1", "--remote-bprun", "/no such/bprun", "true"});
   EXPECT_EQ(bprun.finish(), 75);
@@ -109,6 +113,7 @@ TEST(FakeSsh, OutputOfTheRemoteShellDoesNoHarm) {
   EXPECT_EQ(bprun.err(), "");
 }
 
+// docs/acceptance.md, Networks: A host that does not answer is named.
 TEST(FakeSsh, AHostThatDoesNotAnswerIsNamedInTime) {
   const auto start = std::chrono::steady_clock::now();
   BprunProcess bprun(

@@ -25,6 +25,7 @@ void wait_for_families(BprunProcess& bprun) {
   ASSERT_GE(bprun.marked(), 8);
 }
 
+// docs/acceptance.md, Failures: Ctrl-C kills ranks that ignore it after `--grace`.
 TEST(Stop, CtrlCKillsRanksThatIgnoreIt) {
   BprunProcess bprun(
       {{"-H", "localhost:1,127.0.0.1:1", "--grace", "100ms", rank_program(), "family"}});
@@ -37,6 +38,7 @@ TEST(Stop, CtrlCKillsRanksThatIgnoreIt) {
                         "kill)\nbprun: ranks 0,1 still run after 0.1 s (--grace): killing them\n"));
 }
 
+// docs/acceptance.md, Failures: A second Ctrl-C kills at once.
 TEST(Stop, ASecondCtrlCKillsAtOnce) {
   BprunProcess bprun({{"-n", "2", "--grace", "1h", rank_program(), "family"}});
   wait_for_families(bprun);
@@ -48,6 +50,9 @@ TEST(Stop, ASecondCtrlCKillsAtOnce) {
   EXPECT_THAT(bprun.err(), HasSubstr("\nbprun: SIGINT again: killing ranks 0,1\n"));
 }
 
+// docs/acceptance.md, Failures: A killed bprun leaves no process on any host.
+// docs/features.md, Launching: No process is left over | always. bprun signals only processes that
+// it has started.
 TEST(Stop, SigkillOfBprunLeavesNoProcess) {
   BprunProcess bprun({{"-H", "localhost:1,127.0.0.1:1", rank_program(), "family"}});
   wait_for_families(bprun);
@@ -71,6 +76,7 @@ TEST(Stop, SimpleProgramsEndAtTheSignal) {
   EXPECT_THAT(bprun.err(), HasSubstr("bprun: SIGTERM: stopping 2 ranks, at most 30.0 s\n"));
 }
 
+// docs/acceptance.md, Failures: A batch system's warning lets ranks save, and the job ends with 75.
 TEST(Stop, RanksThatSaveEndTheJobWith75) {
   for (const auto& [number, code] :
        {std::pair{SIGTERM, 75}, std::pair{SIGHUP, 75}, std::pair{SIGINT, 130}}) {
@@ -100,6 +106,7 @@ TEST(Stop, AHostThatIsLostDuringAStopDoesNotEndTheJobWith0) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
+// docs/acceptance.md, Failures: Ctrl-Z suspends all ranks, and none counts as silent afterwards.
 TEST(Stop, CtrlZSuspendsAllAndNoRankCountsAsSilentAfterwards) {
   BprunProcess bprun({{"-n", "2", "--kill-silent=1s", rank_program(), "join", "save"}});
   ASSERT_TRUE(bprun.wait_for("[0] joined\n"));
@@ -118,6 +125,8 @@ TEST(Stop, CtrlZSuspendsAllAndNoRankCountsAsSilentAfterwards) {
 
 // The job is stopped for 9 s. A collective and a wait in the store have a timeout of 8 s, between
 // hosts, within a host, and between collectives.
+// docs/acceptance.md, Failures: Time that a job is suspended does not count against the timeout of
+// a collective.
 TEST(Stop, CtrlZDoesNotCountAgainstTheTimeoutOfACollective) {
   BprunProcess bprun({{"-H", "localhost:2,127.0.0.1:2", rank_program(), "be-suspended", "8000"}});
   ASSERT_TRUE(bprun.wait_for("[3] waiting\n")) << bprun.err();
@@ -147,6 +156,7 @@ TEST(Stop, UserSignalsAreForwarded) {
 
 // The ranks begin with the ignored signals of bprun. If several are pending, SIGHUP and SIGINT are
 // delivered before SIGUSR1.
+// docs/acceptance.md, Failures: nohup works.
 TEST(Stop, ASignalThatBprunInheritsAsIgnoredStaysIgnored) {
   const auto run = [](std::vector<std::string> before, const std::vector<int>& signals) {
     BprunProcess bprun({.arguments = {"-n", "1", "sh", "-c",

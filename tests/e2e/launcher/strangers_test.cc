@@ -22,6 +22,7 @@ struct Case {
 
 class StrangersTest : public testing::TestWithParam<Case> {};
 
+// docs/acceptance.md, Strangers: Strangers on every port of a job do no harm, over every backend.
 TEST_P(StrangersTest, DoNotHarmTheJob) {
   const Case& c = GetParam();
   const Strangers strangers(c.mode, c.connections);

@@ -22,6 +22,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // The hardest promise: whenever the sweep is killed, every trial finishes exactly once.
+// docs/features.md, Searches: A search resumed, also after `kill -9` or a lost host | the same
+// command
 TEST_F(SweepTest, KillsAtRandomMomentsLoseNoTrialAndRepeatNone) {
   const auto sweep = [this] {
     return start("parameters: {i: {range: [1, 24, 1]}}\n",
@@ -154,6 +156,8 @@ TEST_F(SweepTest, AFileThatCannotGrowEndsTheSweepInOrder) {
 }
 
 // Trial 1 fills the disk and finishes, trial 2 waits, and trial 3 fails because the disk is full.
+// docs/features.md, Searches: The whole search stopped in order | `bprun sweep stop`, Ctrl-C,
+// `--max-hours`, `--until`
 TEST_F(SweepTest, AFullDiskEndsTheSweepInOrder) {
   constexpr const char* kSmallDisk =
       "mkdir -p $0 && mount -t tmpfs -o size=2m none $0 || exit 77; "

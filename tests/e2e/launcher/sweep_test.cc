@@ -24,6 +24,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
+// docs/features.md, Searches: At most N trials at once | `bprun sweep -n N`, `-H a:3,b:1`, `slots`
+// of a trial
 TEST_F(SweepTest, AGridRunsOnLocalSlotsAndItsBestTrialIsKnown) {
   BprunProcess sweep = start(
       "metric: score\ndirection: max\nslots: 2\nparameters:\n"
@@ -51,6 +53,8 @@ TEST_F(SweepTest, AGridRunsOnLocalSlotsAndItsBestTrialIsKnown) {
   EXPECT_EQ(std::filesystem::read_symlink(folder() + "/best"), "trials/5");
 }
 
+// docs/features.md, Searches: The best result, while the search runs | `bprun sweep status`,
+// `report`; `bert_train runs --sort`
 TEST_F(SweepTest, AMetricThatNoTrialReportedIsMissed) {
   const std::string space = "metric: loss\nparameters: {i: [1, 2]}\n";
   BprunProcess sweep = start(space, "echo bp: metric 5% $1", {"-q"});
@@ -61,6 +65,8 @@ TEST_F(SweepTest, AMetricThatNoTrialReportedIsMissed) {
                         "metrics.jsonl; trial 0 printed 'bp: metric 5% 1', which is no report\n"));
 }
 
+// docs/features.md, Searches: A failed trial tried again | `bprun sweep --max-restarts`, `bprun
+// sweep retry`
 TEST_F(SweepTest, AFailureIsExplainedAndCanBeRetried) {
   const auto sweep = [this] {
     return start("parameters: {i: [1, 2]}\n",
@@ -79,6 +85,7 @@ TEST_F(SweepTest, AFailureIsExplainedAndCanBeRetried) {
   EXPECT_EQ(count("finished"), 2);
 }
 
+// docs/features.md, Searches: Models over a size skipped | `--max-parameters`, exit code 77
 TEST_F(SweepTest, ATrialThatDeclinesItsParametersIsSkipped) {
   BprunProcess sweep = start("metric: score\nparameters: {x: [1, 2, 3]}\n",
                              "echo bp: metric $1 1; echo $1 >>$D/started; "
@@ -94,6 +101,8 @@ TEST_F(SweepTest, ATrialThatDeclinesItsParametersIsSkipped) {
   EXPECT_THAT(ask("status", {"--csv"}), HasSubstr("p: 3 is too large"));
 }
 
+// docs/features.md, Searches: The whole search stopped in order | `bprun sweep stop`, Ctrl-C,
+// `--max-hours`, `--until`
 TEST_F(SweepTest, AnotherShellSeesASweepAndStopsIt) {
   const auto sweep = [this](const char* script) {
     return start("metric: loss\nparameters: {i: [1, 2, 3]}\n", script, {"-n", "2"});
@@ -142,6 +151,8 @@ TEST_F(SweepTest, CtrlCLetsTrialsSaveAndTheSameCommandContinues) {
   EXPECT_EQ(count("finished"), 2);
 }
 
+// docs/features.md, Searches: Trials placed on hosts and GPUs | the slots of `-H`, a hostfile or a
+// batch job; `gpus=` of a host
 TEST_F(SweepTest, AHostNeedsOneLoginForAllTrials) {
   BprunProcess sweep =
       start("parameters: {i: {range: [1, 12, 1]}}\n", "echo $1 >>$D/done",
@@ -200,6 +211,8 @@ TEST_F(SweepTest, ADryRunListsEveryTrialAndStartsNothing) {
   EXPECT_FALSE(std::filesystem::exists(folder()));
 }
 
+// docs/features.md, Searches: The time that a search takes, before it starts | `bprun sweep
+// --dry-run --estimate`
 TEST_F(SweepTest, ADryRunTellsTheTimeByTrialsThatHaveFinished) {
   const auto sweep = [this](std::vector<std::string> options) {
     return start("parameters: {i: {range: [1, 9, 1]}}\n", "sleep 0.2", std::move(options));

@@ -31,6 +31,7 @@ std::string two_gpus() {
                 ",999999999\nNVIDIA B|85899345920|0|0|");
 }
 
+// docs/acceptance.md, Launcher: `bprun doctor` finds problems of this machine before a job starts.
 TEST(Doctor, ChecksThisMachine) {
   BprunProcess bprun({{"doctor", "/etc/passwd"}});
   EXPECT_EQ(bprun.finish(), 0) << bprun.out();
@@ -71,6 +72,9 @@ TEST(Doctor, SaysWhatWouldFailOnAHostWithoutRoomOrLoopback) {
                                   "at 127\\.0\\.0\\.1: [^\n]+\n +fix: ip link set dev lo up")));
 }
 
+// docs/acceptance.md, Launcher: `bprun doctor` names a host that it does not reach, and continues
+// with the others.
+// docs/features.md, Use: ssh, ports and shared folders | `bprun doctor`, docs/bprun.md
 TEST(Doctor, NamesAnUnreachableHostAndContinues) {
   BprunProcess bprun(
       {{"doctor", "-H", "localhost,far", "--ssh", "sh -c 'echo no way >&2; exit 9'", "--json"}});
@@ -123,6 +127,7 @@ TEST(Tools, HelpHasTheirNameAndFitsATerminal) {
   }
 }
 
+// docs/acceptance.md, Launcher: Help fits 80 columns, and a misspelt word gets the nearest.
 TEST(Tools, MisspeltWordsGetTheNearest) {
   BprunProcess option({{"doctor", "--jsn"}});
   EXPECT_EQ(option.finish(), 2);
@@ -144,6 +149,7 @@ TEST(Doctor, IsStillAProgramsNameAfterTwoDashes) {
   EXPECT_THAT(bprun.first_error_line(), HasSubstr("doctor was not found on localhost"));
 }
 
+// docs/acceptance.md, Launcher: GPUs are listed with the processes that use them.
 TEST(Gpus, AreListedWithTheirProcesses) {
   BprunProcess bprun({.arguments = {"gpus"}, .environment = {two_gpus()}});
   EXPECT_EQ(bprun.finish(), 0);
@@ -200,6 +206,8 @@ BprunProcess with_gpus(std::vector<std::string> arguments) {
   return BprunProcess({.arguments = std::move(arguments), .environment = {two_gpus()}});
 }
 
+// docs/acceptance.md, Launcher: A job gets the least busy GPUs, one per rank unless `--share-gpus`
+// is given.
 TEST(GpuJob, EachRankSeesTheGpusOfItsHost) {
   BprunProcess bprun = with_gpus(
       {"-n", "2", "--gpus", "least:2", "printenv", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"});
@@ -271,6 +279,7 @@ TEST(Completion, KnowsOptionsTheirValuesAndTools) {
 
 using SshDoctor = SshTest;
 
+// docs/acceptance.md, Launcher: `bprun doctor` finds problems of all hosts of a job.
 TEST_F(SshDoctor, AsksAllHosts) {
   write_file(folder() + "/data", "12345");
   BprunProcess bprun = run({"doctor", "-H", "h1,h2", folder() + "/data"});

@@ -66,6 +66,8 @@ TEST(Agreement, EqualBuildsAgree) {
   EXPECT_EQ(texts([](Build&) {}), three("agreed"));
 }
 
+// docs/acceptance.md, Optimizer: A model that differs on one rank is an error that names the
+// parameter.
 TEST(Agreement, MissingParameter) {
   EXPECT_EQ(texts([](Build& build) { build.parameters.erase(build.parameters.begin() + 2); }),
             three("rank 2 has \"layer1.bias f32 [16]\" where rank 0 has \"layer1.weight f32 [16, "
@@ -84,6 +86,8 @@ TEST(Agreement, OtherName) {
             three("rank 2 has \"renamed f32 [16]\" where rank 0 has \"layer1.bias f32 [16]\""));
 }
 
+// docs/acceptance.md, Disagreement and misuse: A parameter that has another shape on one rank is an
+// error, even if its count is the same.
 TEST(Agreement, OtherShape) {
   EXPECT_EQ(texts([](Build& build) {
               build.parameters[0].second = at::zeros({8, 16}).requires_grad_();
@@ -116,6 +120,8 @@ TEST(Agreement, OtherOptions) {
 
 // The other ranks throw and leave. That must not discard data that the slow rank has yet to
 // receive.
+// docs/acceptance.md, Disagreement and misuse: A rank that is slow gets the same error as the
+// others.
 TEST(Agreement, SlowRankGetsTheSameError) {
   const auto ends = test::try_ranks(
       3,

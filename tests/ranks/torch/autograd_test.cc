@@ -44,6 +44,8 @@ at::Tensor factor(const Communicator& world) {
                   test::tensor_device());
 }
 
+// docs/acceptance.md, Values: Gradients flow through a sum, and through an average, a gather and a
+// broadcast.
 TEST(Autograd, OfASum) {
   run_ranks(3, [](Communicator& world) {
     const at::Tensor x = input(world, {2, 2});
@@ -142,6 +144,8 @@ void square_and_differentiate_again(const at::Tensor& loss, const std::vector<at
   penalty.backward();
 }
 
+// docs/features.md, Gradients: Second derivatives through collectives | `all_reduced`,
+// `all_gathered`, `broadcasted`
 TEST(Autograd, SecondDerivativesAreThoseOfOneProcess) {
   for (const SecondDerivative& one : kSecondDerivatives) {
     run_ranks(3, [&](Communicator& world) {
@@ -192,6 +196,7 @@ TEST(Autograd, BuildsNoGraphIfNoneIsRequired) {
   });
 }
 
+// docs/acceptance.md, Values: A gradient through a maximum is refused.
 TEST(Autograd, RefusesAGradientThroughAMaximum) {
   run_ranks(2, [](Communicator& world) {
     try {

@@ -46,6 +46,9 @@ void train_alone(const Mlp& model, torch::optim::Optimizer& optimizer, int steps
 class Broadcast : public ::testing::TestWithParam<std::string> {};
 
 // Each rank has other parameters and has made another number of steps. The root is rank 1.
+// docs/acceptance.md, Optimizer: broadcast_parameters() gives all ranks the root's parameters and
+// optimizer state.
+// docs/features.md, Gradients: Weights from rank 0 | `broadcast_parameters()`
 TEST_P(Broadcast, EveryRankContinuesAsTheRoot) {
   const Mlp alone(1);
   const auto reference = make(GetParam(), alone);
@@ -111,6 +114,8 @@ std::string name_of_kind(const ::testing::TestParamInfo<std::string>& kind) {
 
 INSTANTIATE_TEST_SUITE_P(Optimizers, Broadcast, ::testing::ValuesIn(kinds()), name_of_kind);
 
+// docs/acceptance.md, Optimizer: A broadcast of parameters includes frozen ones, tensors with
+// strides, and other types.
 TEST(BroadcastOfTensors, IncludesFrozenAndStridedTensorsAndOtherTypes) {
   run_ranks(2, [&](Communicator& world) {
     const c10::Device here = test::tensor_device();

@@ -48,6 +48,8 @@ struct Opposite {
   DistributedOptimizer optimizer;
 };
 
+// docs/acceptance.md, Optimizer: Buckets are rebuilt in the order in which rank 0's gradients
+// arrive.
 TEST(BucketOrder, FirstBucketStartsEarlyInAnyOrderOfRegistration) {
   run_ranks(3, [](Communicator& world) {
     Opposite rank(world);
@@ -100,6 +102,8 @@ TEST(BucketOrder, PutsParametersThatRankZeroDoesNotUseLast) {
 
 // A sum over three ranks depends on the offset of a gradient in its bucket. Training that resumes
 // from a saved state must therefore have the saved layout from its first window on.
+// docs/acceptance.md, Optimizer: Residuals of rounding, the loss scale and the order of buckets are
+// part of the state.
 TEST(BucketOrder, IsPartOfTheState) {
   run_ranks(3, [](Communicator& world) {
     DistributedOptimizer::State saved;

@@ -22,6 +22,7 @@ using test::bits;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
+// docs/acceptance.md, Optimizer: Buffers of a batch norm are rank 0's after each step.
 TEST(Buffers, OfABatchNormAreRankZerosAfterEachStep) {
   test::run_ranks(3, [](Communicator& world) {
     torch::nn::Sequential model(torch::nn::Linear(2, 3), torch::nn::BatchNorm1d(3));

@@ -36,6 +36,9 @@ double norm_of(const Mlp& model) {
   return std::sqrt(squares);
 }
 
+// docs/acceptance.md, Optimizer: Clipping sees the reduced gradient, with the same bits on all
+// ranks.
+// docs/features.md, Optimization: Clipping by norm | `--clip`
 TEST(Clip, NormIsThatOfTheReducedGradientAndTheSameBitsOnAllRanks) {
   const auto rows = make_rows(21, 3);
   const Mlp exact(1, at::kDouble);
@@ -64,6 +67,8 @@ TEST(Clip, NormIsThatOfTheReducedGradientAndTheSameBitsOnAllRanks) {
 }
 
 // Equal but for the last bit: a gradient that was reduced before is multiplied twice, else once.
+// docs/acceptance.md, Optimizer: reduce() and step() may be two calls, because step() reduces only
+// what is not reduced yet.
 TEST(Clip, AfterReduceGivesTheSame) {
   const auto rows = make_rows(21, 3);
   run_ranks(2, [&](Communicator& world) {
@@ -89,6 +94,8 @@ TEST(Clip, AfterReduceGivesTheSame) {
 }
 
 // In place, or by another tensor.
+// docs/acceptance.md, Optimizer: Clipping sees a gradient that the program has changed after
+// reduce().
 TEST(Clip, SeesAGradientThatTheProgramHasChanged) {
   for (const int ranks : {1, 2}) {
     run_ranks(ranks, [](Communicator& world) {

@@ -62,6 +62,7 @@ Rows share_of(const Rows& rows, const Communicator& world) {
                     kClosureRows * (world.rank() + 1) / world.size());
 }
 
+// docs/acceptance.md, Optimizer: An optimizer that needs a closure, such as L-BFGS, works.
 TEST(Closure, LbfgsMinimisesAsOneProcessDoesOnAnyNumberOfRanks) {
   const Minimised alone = minimise_alone();
   EXPECT_GT(alone.evaluations, 2 * kClosureSteps);

@@ -126,6 +126,8 @@ TEST_P(OnDevice, TrainsAsOnTheHost) {
       options);
 }
 
+// docs/acceptance.md, Devices: With parameters on a device, gradients, sums and residuals stay
+// there.
 TEST(OnDeviceToo, GradientsSumsAndResidualsStayThere) {
   run_ranks(2, [](Communicator& world) {
     GivenGradients rank(world, 2,
@@ -155,6 +157,7 @@ TEST(OnDeviceToo, TheNormIsComputedInDoublePrecision) {
 }
 
 // The loss, the sum of the weights and the norm come together.
+// docs/acceptance.md, Devices: With parameters on a device, the host waits for it once a window.
 TEST(OnDeviceToo, TheHostReadsOnceAWindow) {
   if (test::runs_on_gpu()) return;  // which does not tell its copies
   run_ranks(1, [](Communicator& world) {
@@ -211,6 +214,7 @@ TEST(OnDeviceToo, ABackwardPassOutsideOfAWindowIsRefused) {
                               "failed: parameter p got a gradient outside of backward()")));
 }
 
+// docs/acceptance.md, Devices: Another kind of device on one rank is an error on all.
 TEST(OnDeviceToo, AnotherKindOfDeviceOnOneRankIsAMismatch) {
   const auto texts = try_ranks(2, [](Communicator& world) {
     if (world.rank() == 1) tensor_device() = at::kCPU;
@@ -234,6 +238,7 @@ std::string refusal(Communicator& world,
   return "accepted";
 }
 
+// docs/acceptance.md, Devices: Mixed devices and sparse gradients on a device are refused by name.
 TEST(OnDeviceToo, WhatIsImpossibleIsRefusedByName) {
   run_ranks(1, [](Communicator& world) {
     const at::Tensor there = at::zeros({2, 2}, tensor_device()).requires_grad_();

@@ -400,6 +400,8 @@ constexpr Idiom kIdioms[] = {
      }},
 };
 
+// docs/features.md, Gradients: Activation checkpoints, gradient penalties, shared and frozen
+// parameters, hooks | as in a plain program
 TEST(Idioms, TrainAsAPlainProgramDoesOnAnyNumberOfRanks) {
   for (const Idiom& idiom : kIdioms) {
     SCOPED_TRACE(idiom.name);

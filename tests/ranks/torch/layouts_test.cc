@@ -16,6 +16,7 @@ struct Layout {
 
 class Layouts : public ::testing::TestWithParam<Layout> {};
 
+// docs/acceptance.md, Optimizer: Any number of ranks, on any hosts, trains as one process does.
 TEST_P(Layouts, EndWhereLibTorchAloneEnds) {
   const Outcome alone = train_without_bp();
   const auto& [hosts, micro_batches] = GetParam();

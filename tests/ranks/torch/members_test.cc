@@ -26,6 +26,8 @@ void add_group(DistributedOptimizer& optimizer, const at::Tensor& parameter) {
   optimizer.optimizer().add_param_group(torch::optim::OptimizerParamGroup({parameter}));
 }
 
+// docs/acceptance.md, Optimizer: A parameter without a name that is added later is refused at the
+// next step.
 TEST(Members, UnnamedParameterAddedLaterIsRefusedAtTheNextStep) {
   test::run_ranks(2, [](Communicator& world) {
     const Mlp model;
@@ -52,6 +54,7 @@ TEST(Members, UnnamedParameterAddedLaterIsRefusedAtTheNextStep) {
   });
 }
 
+// docs/acceptance.md, Optimizer: A parameter with a name can be added later.
 TEST(Members, NamedParameterCanBeAddedLater) {
   test::run_ranks(3, [](Communicator& world) {
     const Mlp model;

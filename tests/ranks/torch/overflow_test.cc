@@ -29,6 +29,7 @@ INSTANTIATE_TEST_SUITE_P(Wires,
                          Overflow,
                          ::testing::Values(DataType::f32, DataType::f16, DataType::bf16));
 
+// docs/acceptance.md, Optimizer: An overflow on one rank skips the step on all.
 TEST_P(Overflow, OfOneRankSkipsTheStepOnAll) {
   const Case cases[] = {{.of_rank_1 = {kInfinity, 1}},
                         {.of_rank_2 = {1, kNan}},
@@ -98,6 +99,8 @@ TEST(OverflowWithErrorFeedback, LeavesTheResidualsAsTheyWere) {
   });
 }
 
+// docs/acceptance.md, Optimizer: Residuals of rounding, the loss scale and the order of buckets are
+// part of the state.
 TEST(LossScale, GrowsAfterSomeGoodWindowsAndIsPartOfTheState) {
   run_ranks(2, [](Communicator& world) {
     const DistributedOptimizerOptions options = {.nominal_weight = 2,

@@ -55,6 +55,8 @@ struct Window {
   std::vector<std::uint64_t> done = {};
 };
 
+// docs/acceptance.md, Optimizer: Communication overlaps backward.
+// docs/features.md, Gradients: Buckets, which are sent during the backward pass | always
 TEST(Overlap, BucketsArriveDuringBackward) {
   const auto body = [](Communicator& world) {
     Window window(world);

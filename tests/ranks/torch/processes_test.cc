@@ -20,6 +20,8 @@ RANK_BODY(train) {
   return 0;
 }
 
+// docs/features.md, Launching: Horovod's manner of training | `bp::comm`,
+// `bp::DistributedOptimizer`
 TEST(TorchProcesses, ThreeOnOneHostAndOneOnAnother) {
   run_processes(
       "train",
@@ -35,6 +37,7 @@ RANK_BODY(train_with_halves_on_the_wire) {
   return 0;
 }
 
+// docs/features.md, Gradients: Gradients sent in fp16 or bf16 | `--wire`, `--error-feedback`
 TEST(TorchProcesses, HalvesOnTheWire) {
   run_processes("train_with_halves_on_the_wire",
                 {.ranks = 4, .local_sizes = {3, 1}, .environment = {"OMP_NUM_THREADS=1"}});
@@ -47,6 +50,8 @@ RANK_BODY(another_kind_of_processor) {
   return 0;
 }
 
+// docs/acceptance.md, Disagreement and misuse: Processors whose steps round otherwise are named
+// before training.
 TEST(TorchProcesses, ProcessorsWhoseStepsRoundOtherwiseAreNamed) {
   const auto ends = try_processes("another_kind_of_processor", {.ranks = 2});
   for (const auto& end : ends) {

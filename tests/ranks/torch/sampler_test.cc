@@ -70,6 +70,8 @@ std::vector<RowNumbers> epoch_of_all(Communicator& world,
   return batches;
 }
 
+// docs/acceptance.md, Optimizer: A sampler for torch::data gives each row once an epoch, in the
+// same batches on any number of ranks.
 TEST(DistributedSampler, EveryRowOnceAnEpochInTheSameBatchesOnAnyNumberOfRanks) {
   for (const std::size_t rows : {0U, 1U, 7U, 64U, 101U}) {
     for (const std::size_t batch_size : {1U, 8U, 33U}) {

@@ -65,6 +65,7 @@ std::vector<float> with(std::size_t height, const std::vector<std::pair<std::siz
   return all;
 }
 
+// docs/acceptance.md, Values: The sparse gradient of an embedding is reduced as rows.
 TEST(Sparse, RowsAreAddedUpExactly) {
   run_ranks(3, [](Communicator& world) {
     Words rank(world, 1000, {.micro_batches = 2});
@@ -82,6 +83,8 @@ TEST(Sparse, RowsAreAddedUpExactly) {
   });
 }
 
+// docs/acceptance.md, Values: The sparse gradient of an embedding is reduced as a whole matrix if
+// that is smaller.
 TEST(Sparse, SendsTheWholeMatrixIfThatIsLess) {
   run_ranks(2, [](Communicator& world) {
     Words rank(world, 3);

@@ -56,6 +56,8 @@ constexpr const char* kAdvice =
     "every rank, clip by clip_grad_norm(), and call step() of the DistributedOptimizer, not of "
     "optimizer()";
 
+// docs/features.md, Gradients: A check that options of the optimizer are equal on all ranks |
+// always
 TEST(StepAgreement, LearningRateThatDiffersOnOneRankIsNamedBeforeTheStep) {
   for (const std::string& kind : test::optimizer_kinds()) {
     std::string before;
@@ -138,6 +140,7 @@ TEST(StepAgreement, WhatAllRanksWriteAlikeIsFine) {
 }
 
 // Rank 0 evaluates a mean of its parameters, say, and then puts its own back.
+// docs/acceptance.md, Optimizer: A parameter that one rank writes and takes back is no error.
 TEST(StepAgreement, WhatOneRankWritesAndTakesBackIsFine) {
   test::run_ranks(3, [](Communicator& world) {
     Training run(world, "adamw");
@@ -156,6 +159,8 @@ TEST(StepAgreement, WhatOneRankWritesAndTakesBackIsFine) {
 }
 
 // Nothing of it is seen by itself, but the parameters differ after the step.
+// docs/acceptance.md, Disagreement and misuse: Parameters that drift apart between ranks are named
+// in the next window.
 TEST(StepAgreement, DriftIsNamedInTheNextWindow) {
   struct Drift {
     const char* name;
@@ -187,6 +192,8 @@ TEST(StepAgreement, DriftIsNamedInTheNextWindow) {
   }
 }
 
+// docs/acceptance.md, Disagreement and misuse: Parameters that differ between ranks from the start
+// are named.
 TEST(StepAgreement, ParametersThatDifferFromTheStartAreNamed) {
   const auto ends = test::try_ranks(2, [](Communicator& world) {
     const Mlp model(static_cast<std::uint64_t>(world.rank()));

@@ -85,6 +85,8 @@ Gan train_share_of_gan(Communicator& world) {
   return gan;
 }
 
+// docs/acceptance.md, Optimizer: Two losses and two optimizers train a GAN as one process does.
+// docs/features.md, Models and losses: A small network as a first try | `examples/own_model`
 TEST(TwoOptimizers, TrainAGanAsOneProcessDoesOnAnyNumberOfRanks) {
   const Gan plain = train_plainly();
   EXPECT_GT(distance(plain.all(), Gan().all()), 0.01) << "training must change the parameters";

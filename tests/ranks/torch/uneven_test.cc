@@ -53,6 +53,8 @@ void run_uneven_plainly(UnevenRun& run, int fewest, int ranks) {
   }
 }
 
+// docs/acceptance.md, Ranks without data: A rank that has no more data joins, and the others
+// continue. An average counts only the ranks that have not joined.
 TEST(Uneven, RanksThatJoinLeaveTheOthersTheirSteps) {
   for (const int fewest : {0, 1, 2}) {
     for (const int ranks : {2, 3}) {

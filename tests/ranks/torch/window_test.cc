@@ -49,6 +49,8 @@ struct Rank {
 };
 
 // A world has two groups, each with data of its own.
+// docs/acceptance.md, Operations in flight and groups: An optimizer of a group reduces among its
+// members only.
 TEST(Window, OfAGroupIsReducedAmongItsMembersOnly) {
   run_ranks(4, [](Communicator& world) {
     const int color = world.rank() % 2;
@@ -78,6 +80,11 @@ struct Part {
 };
 constexpr Part kUneven[] = {{1, 0, 3}, {2, 3, 8}, {2, 8, 16}};
 
+// docs/acceptance.md, Ranks without data: Micro-batches of unequal weight make the exact mean over
+// all rows. A rank without data has the weight 0, and its mean is no NaN.
+// docs/features.md, Splits and batches: Ranks without rows | Their batches have the weight 0, so
+// means are exact.
+// docs/features.md, Gradients: The mean over samples of uneven batches | always
 TEST(Window, PartialWindowsOfUnevenWeightAreTheExactMean) {
   const auto rows = make_rows(16, 7);
   const Mlp exact(1, at::kDouble);
@@ -102,6 +109,7 @@ TEST(Window, PartialWindowsOfUnevenWeightAreTheExactMean) {
   });
 }
 
+// docs/acceptance.md, Ranks without data: A rank without data starts the buckets of the others.
 TEST(Window, FillerAtTheEndStartsTheBuckets) {
   const auto rows = make_rows(16, 7);
   const Mlp exact(1, at::kDouble);
@@ -122,6 +130,8 @@ TEST(Window, FillerAtTheEndStartsTheBuckets) {
 }
 
 // Weights and sums are powers of two, so the windows with data give the same bits in both runs.
+// docs/acceptance.md, Ranks without data: A step for which no rank has data is skipped, and the
+// next one works.
 TEST(Window, WithoutAnyWeightStepIsSkippedAndTheNextWindowWorks) {
   run_ranks(2, [&](Communicator& world) {
     const auto rows = make_rows(16, 1);
@@ -225,6 +235,8 @@ TEST(Window, FirstBucketStartsBeforeTheLastGradientArrives) {
   });
 }
 
+// docs/acceptance.md, Optimizer: Gradients stay the rank's own until they are reduced.
+// docs/features.md, Gradients: A count of backward passes per step | the window, an explicit object
 TEST(Window, GradientsAreTheRanksOwnUntilReduced) {
   run_ranks(2, [&](Communicator& world) {
     // Each micro-batch has the nominal weight, so its gradients are added unscaled.
@@ -243,6 +255,7 @@ TEST(Window, GradientsAreTheRanksOwnUntilReduced) {
   });
 }
 
+// docs/acceptance.md, Optimizer: Gradients are views of their bucket.
 TEST(Window, GradientsLieInTheSameBucketMemoryInEveryWindow) {
   run_ranks(2, [&](Communicator& world) {
     Rank rank(world);
@@ -266,6 +279,7 @@ TEST(Window, GradientsLieInTheSameBucketMemoryInEveryWindow) {
   });
 }
 
+// docs/acceptance.md, Optimizer: A gradient that only some ranks have reaches all.
 TEST(Window, GradientThatOneRankLacksComesFromTheOthers) {
   run_ranks(2, [&](Communicator& world) {
     Rank rank(world);
@@ -284,6 +298,7 @@ TEST(Window, GradientThatOneRankLacksComesFromTheOthers) {
   });
 }
 
+// docs/acceptance.md, Optimizer: Two parts of a model may be frozen alternately, as in a GAN.
 TEST(Window, AlternatelyFrozenHalvesStayEqual) {
   run_ranks(3, [&](Communicator& world) {
     Rank rank(world);
@@ -303,6 +318,8 @@ TEST(Window, AlternatelyFrozenHalvesStayEqual) {
   });
 }
 
+// docs/acceptance.md, Optimizer: A parameter that is frozen on one rank only is an error that names
+// it.
 TEST(Window, FreezingOnOneRankOnlyIsAMismatchThatNamesTheParameter) {
   const auto ends = test::try_ranks(2, [](Communicator& world) {
     Rank rank(world);
@@ -315,6 +332,8 @@ TEST(Window, FreezingOnOneRankOnlyIsAMismatchThatNamesTheParameter) {
   EXPECT_THAT(ends, Each(AllOf(StartsWith("mismatch: "), HasSubstr("without layer1.weight"))));
 }
 
+// docs/features.md, Gradients: Statistics of all ranks in one reduction | They travel in the last
+// bucket.
 TEST(Window, StopOfOneRankReachesAllInTheSameWindow) {
   run_ranks(3, [&](Communicator& world) {
     Rank rank(world);
@@ -329,6 +348,8 @@ TEST(Window, StopOfOneRankReachesAllInTheSameWindow) {
   });
 }
 
+// docs/acceptance.md, Optimizer: Weights are scaled by a nominal weight, so that halves on the wire
+// stay in range.
 TEST(Window, NominalWeightIsRankZerosFirstOrTheOption) {
   run_ranks(2, [&](Communicator& world) {
     Rank rank(world, {.micro_batches = 3});
@@ -369,6 +390,8 @@ TEST(Window, NominalWeightDoesNotChangeTheResult) {
   });
 }
 
+// docs/acceptance.md, Optimizer: A model in half precision is reduced in its own type, with the
+// totals in floats.
 TEST(Window, HalvesAreReducedInTheirOwnTypeWithTheTotalsInFloats) {
   run_ranks(2, [&](Communicator& world) {
     Rank rank(world, {}, at::kBFloat16);

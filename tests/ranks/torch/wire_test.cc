@@ -37,6 +37,8 @@ std::vector<float> gradient_of(int rank, std::size_t count) {
 class Wire : public ::testing::TestWithParam<DataType> {};
 INSTANTIATE_TEST_SUITE_P(Halves, Wire, ::testing::Values(DataType::f16, DataType::bf16));
 
+// docs/acceptance.md, Optimizer: Gradients may travel in f16 or bf16. Each rank rounds once, and
+// the sum is rounded once.
 TEST_P(Wire, EachRankRoundsOnceAndTheSumIsRoundedOnce) {
   constexpr std::size_t kCount = 1000;
   const auto body = [&](Communicator& world) {
@@ -103,6 +105,7 @@ TEST_P(Wire, TrainsLikeAFullOneOnUnevenHosts) {
 
 // What the rounding of one window loses is added to the next. After any number of windows, the
 // parameter and the ranks' residuals add up to the exact sum.
+// docs/acceptance.md, Optimizer: With error feedback nothing of a gradient is lost by rounding.
 TEST_P(Wire, ErrorFeedbackLosesNothing) {
   constexpr int kWindows = 7;
   run_ranks(2, [&](Communicator& world) {
@@ -146,6 +149,8 @@ std::vector<float> train(GivenGradients& rank, int me, int windows) {
   return seen;
 }
 
+// docs/acceptance.md, Optimizer: Residuals of rounding, the loss scale and the order of buckets are
+// part of the state.
 TEST_P(Wire, SavedResidualsContinueBitForBit) {
   const DistributedOptimizerOptions options = {
       .nominal_weight = 2, .wire = GetParam(), .error_feedback = true};

@@ -17,6 +17,8 @@ const SampleSchema kSchema = {
     {.name = "token_types", .shape = Shape::per_token},
     {.name = "weights", .element = Element::real, .shape = Shape::ragged, .padding = -7}};
 
+// docs/features.md, Input: Padding to the longest text or to a fixed length | Not needed: bp
+// computes tokens only.
 TEST(Batch, PadsToTheLongest) {
   const Batch batch = make_batch(kSamples, kSchema, 99);
   EXPECT_EQ(batch.rows, 3);

@@ -1,4 +1,6 @@
 // The order of blocks, the memory that they take, and the errors of each stage.
+// docs/acceptance.md, Data: The memory of a preparation does not grow with the file. The first bad
+// row is named.
 #include "trainer/prepare/block_pipeline.h"
 
 #include <gmock/gmock.h>

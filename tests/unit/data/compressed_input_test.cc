@@ -1,4 +1,6 @@
 // Data files that gzip or zstd has compressed.
+// docs/acceptance.md, Data: Files that gzip or zstd has compressed are read. A damaged or truncated
+// one is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

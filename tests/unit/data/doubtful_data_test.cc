@@ -1,5 +1,7 @@
 // Data that can be prepared but is probably not what the user wants: the warnings, and the options
 // that help.
+// docs/acceptance.md, Data: Doubtful data are remarked on: labels with blanks or decimals, equal
+// texts in train and test.
 #include <string>
 #include <vector>
 

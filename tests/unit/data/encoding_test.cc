@@ -1,4 +1,6 @@
 // Data files in other encodings than UTF-8.
+// docs/acceptance.md, Data: A file may be in UTF-16, Latin-1 or another encoding. An invalid byte
+// is named with its row.
 #include "trainer/input/encoding.h"
 
 #include <gtest/gtest.h>

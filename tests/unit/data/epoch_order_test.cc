@@ -45,6 +45,7 @@ TEST_F(EpochOrderTest, WithoutACurriculumIsThePermutation) {
   EXPECT_EQ(order(0, 3), drawn(3));
 }
 
+// docs/features.md, Splits and batches: Short texts first | `--curriculum`
 TEST_F(EpochOrderTest, ACurriculumOfEpochsBeginsWithTheShortRows) {
   for (const std::int64_t epoch : {0, 1}) {
     EXPECT_TRUE(ascends(order(2, epoch), epoch)) << epoch;
@@ -64,6 +65,8 @@ TEST_F(EpochOrderTest, APartOfAnEpochIsAsManyOfTheShortestRows) {
 }
 
 // 100 rows of ten lengths are 16 groups of 6, all in one window, and 4 rows that are left over.
+// docs/features.md, Splits and batches: Batches of texts of similar length, with a size by length |
+// `--group-lengths`, `--max-tokens`
 TEST_F(EpochOrderTest, GroupsHaveRowsOfSimilarLengthAndComeInRandomOrder) {
   const Rows rows = order(0, 1, 6);
   const Rows others = order(0, 2, 6);

@@ -1,4 +1,6 @@
 // JSON lines as a data file.
+// docs/acceptance.md, Data: JSON lines may have nested keys and values of every type. What is not
+// JSON is refused with its line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

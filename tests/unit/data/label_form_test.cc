@@ -1,3 +1,5 @@
+// docs/acceptance.md, Data: Doubtful data are remarked on: labels with blanks or decimals, equal
+// texts in train and test.
 #include <gtest/gtest.h>
 
 #include "trainer/common/numbers.h"

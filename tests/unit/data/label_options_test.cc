@@ -1,4 +1,5 @@
 // Labels that the user gives: --labels, --label-map and --unknown-labels.
+// docs/acceptance.md, Data: Labels can be given, mapped or left out.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,6 +82,8 @@ TEST_F(LabelOptions, AnotherLabelIsRefusedWithItsRow) {
                  "is --label the right column");
 }
 
+// docs/features.md, Input: Labels found, given or mapped; rows with other labels skipped and
+// counted | `--labels`, `--label-map`, `--unknown-labels skip`
 TEST_F(LabelOptions, RowsWithOtherLabelsAreSkippedAndCounted) {
   const PrepareOptions with = of("a,strange\nb,bad\nc,good\na b,odd\nd,good\n",
                                  {"--labels", "good,bad", "--unknown-labels", "skip"});

@@ -1,4 +1,5 @@
 // Rows with any number of labels: --multi-label.
+// docs/acceptance.md, Data: A row with several labels has each of them once.
 #include <string>
 #include <vector>
 

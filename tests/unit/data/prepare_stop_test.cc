@@ -1,4 +1,5 @@
 // Preparing that a signal asks to stop, and those signals.
+// docs/acceptance.md, Data: Ctrl-C and SIGTERM stop a preparation and leave nothing behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

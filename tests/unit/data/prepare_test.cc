@@ -62,6 +62,8 @@ TEST_F(PrepareTest, AStoreIsKnownByItsSuffix) {
   EXPECT_FALSE(is_store("reviews.sqlite.csv"));
 }
 
+// docs/acceptance.md, Data: Files that gzip or zstd has compressed are read. A damaged or truncated
+// one is refused.
 TEST_F(PrepareTest, ACompressedFileGivesTheStoreOfItsContent) {
   const std::string plain = write_rows("plain.csv", 50);
   const std::string identity = SampleStore::open(run(options(plain)).store).identity();
@@ -76,6 +78,8 @@ TEST_F(PrepareTest, ACompressedFileGivesTheStoreOfItsContent) {
   EXPECT_TRUE(run(options(gzip)).reused);
 }
 
+// docs/features.md, Splits and batches: A split by shares, seeded, stored, and stratified if asked
+// | `--split`, `--stratify`, `--seed`
 TEST_F(PrepareTest, EveryRowIsInOneSplitAndTheSplitDependsOnSeedAndRowAlone) {
   PrepareOptions with = options(write_rows("r.csv", 500));
   with.split = {0.5, 0.3, 0.2};
@@ -94,6 +98,9 @@ TEST_F(PrepareTest, EveryRowIsInOneSplitAndTheSplitDependsOnSeedAndRowAlone) {
   EXPECT_NE(splits_of(SampleStore::open(run(with).store)), splits);
 }
 
+// docs/features.md, Input: Long texts folded, each part with the label and a mask of its own |
+// `--long-text fold`
+// docs/features.md, Input: Long texts truncated | `--long-text truncate`, `--max-length`
 TEST_F(PrepareTest, FoldsLongTextsOrCutsThem) {
   PrepareOptions with = options(scratch_.write("r.csv", "text,label\na b c d a b c,1\n,0\n"));
   with.split = {1, 0, 0};
@@ -135,6 +142,8 @@ TEST_F(PrepareTest, TakesDevAndTestFromFilesAndNumbersLabelsByValue) {
   EXPECT_EQ(store.text(1, Split::test), "d");
 }
 
+// docs/features.md, Input: Samples reused by later runs, or prepared without training | `bert_train
+// prep`
 TEST_F(PrepareTest, ReusesAStoreThatMatches) {
   PrepareOptions with = options(write_rows("r.csv", 10));
   const PrepareResult first = run(with);
@@ -210,6 +219,8 @@ TEST_F(PrepareTest, NeverOverwritesAFileThatIsNoStore) {
                  "leave it out, or name another file, such as");
 }
 
+// docs/features.md, Input: CSV with broken line ends | It is read as it is. A quote that does not
+// end is named with its line.
 TEST_F(PrepareTest, RefusesBadContentAndLeavesNothingBehind) {
   const auto csv = [&](const std::string& content) {
     return options(scratch_.write("r.csv", content));
@@ -267,6 +278,8 @@ TEST_F(PrepareTest, TrainsAVocabularyOnTheTrainTextsWhenNoneIsGiven) {
   EXPECT_EQ(SampleStore::open(scratch_.path("r.sqlite")).identity(), identity);
 }
 
+// docs/features.md, Input: A binary file of samples, labels and splits, with one writer | the
+// store, an SQLite file: `--store`
 TEST_F(PrepareTest, OneOfManyProcessesPreparesAndTheOthersUseItsStore) {
   const PrepareOptions with = options(write_rows("r.csv", 20000));
   std::vector<pid_t> children;

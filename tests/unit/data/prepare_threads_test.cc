@@ -1,4 +1,5 @@
 // A store does not depend on the number of threads that make it.
+// docs/acceptance.md, Data: A store made by any number of threads has the same bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

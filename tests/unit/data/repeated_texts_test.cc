@@ -1,4 +1,6 @@
 // Counting texts that occur more than once, in memory that does not grow with their number.
+// docs/acceptance.md, Data: The memory of a preparation does not grow with the file. The first bad
+// row is named.
 #include "trainer/prepare/repeated_texts.h"
 
 #include <gmock/gmock.h>

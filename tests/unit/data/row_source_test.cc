@@ -1,4 +1,5 @@
 // Reading the rows of a table of any format.
+// docs/acceptance.md, Data: CSV and TSV give the same rows.
 #include "trainer/input/row_source.h"
 
 #include <gmock/gmock.h>
@@ -33,6 +34,8 @@ class RowSourceTest : public testing::Test {
   Scratch scratch_;
 };
 
+// docs/features.md, Input: CSV with named columns, quotes and line breaks in fields | `--text`,
+// `--label`
 TEST_F(RowSourceTest, CsvAndTsvGiveTheSameRows) {
   const auto rows = ElementsAre(Pair("a, \"b\"", "1"), Pair("", "0"));
   EXPECT_THAT(all(open("a.csv", "id,label,text\n7,1,\"a, \"\"b\"\"\"\n8,0,\n")), rows);
@@ -52,6 +55,7 @@ TEST_F(RowSourceTest, CountsRowsWithoutTheHeaderAndNamesTheirPlace) {
                      [&] { rows.next(); });
 }
 
+// docs/features.md, Input: TSV without a header | `--format tsv --header no`, or found by looking
 TEST_F(RowSourceTest, WithoutAHeaderTheFirstRecordIsARow) {
   const std::string path = scratch_.write("a.csv", "fine,5\nbad,1\n");
   const TableLayout layout = inspect_table({.path = path, .fields = text_and_label("1", "2")});

@@ -43,6 +43,7 @@ Rows step_rows(const Sampler& sampler, const SamplerOptions& options, std::int64
   return used;
 }
 
+// docs/features.md, Splits and batches: Each sample once an epoch, on any number of ranks | always
 TEST(Sampler, UsesEveryRowOncePerEpochWithEqualStepsOnAnyNumberOfRanks) {
   for (const std::int64_t rows : {0, 1, 2, 7, 64, 65, 100, 257}) {
     for (int ranks = 1; ranks <= 9; ++ranks) {
@@ -116,6 +117,8 @@ TEST(Sampler, ABalancedStepHasTheSameRowsInMicroBatchesOfSimilarTokens) {
   }
 }
 
+// docs/features.md, Splits and batches: Ranks without rows | Their batches have the weight 0, so
+// means are exact.
 TEST(Sampler, AShortLastStepIsDividedEvenly) {
   const Sampler sampler({.rows = 10, .seed = 1, .ranks = 4, .batch = 2});
   EXPECT_EQ(sampler.step_rows(), 8);
@@ -152,6 +155,9 @@ TEST(Sampler, AnotherWorldContinuesAtTheSameRow) {
   }
 }
 
+// docs/acceptance.md, Training: A part of an epoch ends with the step that uses its last row.
+// docs/features.md, Loop and checkpoints: An end by epochs or parts of them, steps, time or score |
+// `--epochs 2.5`, `--steps`, `--max-time`, `--target-score`
 TEST(Sampler, PartsOfAnEpochEndWithTheStepThatUsesTheirLastRow) {
   const Sampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 16});  // 7 steps
   EXPECT_EQ(sampler.steps_until(0.5, {}), 4);

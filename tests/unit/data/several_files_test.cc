@@ -1,4 +1,5 @@
 // Rows of several files: --also, and folders.
+// docs/acceptance.md, Data: Rows come from several files or from a folder.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -101,6 +102,8 @@ TEST_F(SeveralFiles, TheStoreRemembersThem) {
   expect_refused(of(a, {b}), 65, "b.csv has changed", "--rebuild");
 }
 
+// docs/features.md, Splits and batches: Only the first rows, for a quick look | `--limit`,
+// `--overfit`, `--fast-dev-run`
 TEST_F(SeveralFiles, ALimitIsOfEachFile) {
   const std::string a = scratch_.write("a.csv", "text,label\na,good\nb,bad\nc,bad\n");
   const std::string b = scratch_.write("b.csv", "text,label\nc,good\nd,bad\na,bad\n");

@@ -54,6 +54,8 @@ class Sst2Files : public PrepareTest {
   std::string data_;
 };
 
+// docs/acceptance.md, Data: The published files of SST-2 have the known rows, labels and pieces.
+// docs/features.md, Input: TSV without a header | `--format tsv --header no`, or found by looking
 TEST_F(Sst2Files, HaveTheKnownNumbers) {
   const Facts train = facts("train", 128);
   EXPECT_THAT(train.labels, ElementsAre(29'780, 37'569));
@@ -69,6 +71,7 @@ TEST_F(Sst2Files, HaveTheKnownNumbers) {
   EXPECT_EQ(test.longest, 62);
 }
 
+// docs/acceptance.md, Data: The published files of SST-2 fold into the known number of samples.
 TEST_F(Sst2Files, FoldIntoTheKnownNumberOfSamples) {
   const auto samples = [this](int length) {
     return std::vector<std::int64_t>{facts("train", length).samples, facts("dev", length).samples,

@@ -1,4 +1,5 @@
 // --stratify: a split in which each class has its share.
+// docs/acceptance.md, Data: Each class has its share of the splits.
 #include <array>
 #include <map>
 #include <string>
@@ -43,6 +44,8 @@ std::vector<Counts> divided(std::vector<std::int64_t> sizes,
   return counts;
 }
 
+// docs/features.md, Splits and batches: A split by shares, seeded, stored, and stratified if asked
+// | `--split`, `--stratify`, `--seed`
 TEST(Stratified, GivesEachClassItsExactShare) {
   EXPECT_THAT(divided({80, 15, 5}, 20, 20),
               ElementsAre(Counts{48, 16, 16}, Counts{9, 3, 3}, Counts{3, 1, 1}));

@@ -103,6 +103,7 @@ std::vector<Rows> steps_of(const SamplerOptions& options) {
   return steps;
 }
 
+// docs/features.md, Splits and batches: Batches of at most N tokens | `--max-tokens`
 TEST(SamplerByTokens, UsesEveryRowOncePerEpochAndNeverMoreTokensThanAllowed) {
   for (const std::int64_t rows : {1, 2, 65, 257}) {
     for (const auto& [ranks, micro_batches] : {std::pair{1, 1}, {3, 1}, {4, 2}}) {

@@ -1,4 +1,6 @@
 // Files of bert_train_parallel.
+// docs/acceptance.md, Data: All commands read the SQLite files of bert_train_parallel and leave
+// them as they are.
 #include "trainer/tasks/classify/token_file.h"
 
 #include <gmock/gmock.h>

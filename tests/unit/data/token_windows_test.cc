@@ -1,3 +1,4 @@
+// docs/acceptance.md, Data: Long texts are folded, at sentence ends if asked.
 #include "trainer/prepare/token_windows.h"
 
 #include <gmock/gmock.h>
@@ -86,6 +87,7 @@ TEST_F(FoldedSentences, WithoutRegardForTheirEnds) {
   EXPECT_THAT(lengths(kText, 8, LongText::fold), ElementsAre(6, 6, 2));
 }
 
+// docs/features.md, Input: Long texts folded at the ends of sentences | `--long-text fold-sentence`
 TEST_F(FoldedSentences, AtTheirEnds) {
   EXPECT_THAT(lengths(kText, 4, LongText::fold_sentence), ElementsAre(2, 2, 1, 2, 2, 2, 2, 1));
   EXPECT_THAT(lengths(kText, 8, LongText::fold_sentence), ElementsAre(5, 6, 3));

@@ -43,6 +43,7 @@ std::string ids_of(Tokenizer& tokenizer, const std::string& text) {
   return line;
 }
 
+// docs/features.md, Input: BERT's WordPiece | `--vocab`, `--cased`
 TEST(TokenizerGolden, GivesTheIdsOfTheWheel) {
   const Vocabulary vocabulary = Vocabulary::read(kFolder + "tokenizer_vocab.txt");
   Tokenizer uncased(vocabulary, true);
@@ -59,6 +60,7 @@ TEST(TokenizerGolden, GivesTheIdsOfTheWheel) {
 }
 
 // A text that is divided at the ends of its sentences has the tokens of the whole.
+// docs/acceptance.md, Data: Folding at sentence ends changes no ids.
 TEST(TokenizerGolden, ItsStringsAsSentencesHaveTheSameIds) {
   const Vocabulary vocabulary = Vocabulary::read(kFolder + "tokenizer_vocab.txt");
   Tokenizer tokenizer(vocabulary, true);

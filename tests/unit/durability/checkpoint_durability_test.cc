@@ -109,6 +109,10 @@ TEST(CheckpointDurability, EachPartIsOnDiskBeforeTheNameThatRefersToIt) {
       "");
 }
 
+// docs/acceptance.md, Disks and power: A power cut at any moment leaves the last checkpoints
+// complete.
+// docs/features.md, Loop and checkpoints: Checkpoints that are complete or absent, written by rank
+// 0 | always
 TEST(CheckpointDurability, PowerCutLeavesTheLastCheckpointsComplete) {
   const Scratch scratch;
   FileRecording recording(scratch.path());
@@ -187,6 +191,8 @@ FileRecord without_lease(FileRecord record) {
 }
 
 // After a power cut the same command must resume the run or find it finished.
+// docs/acceptance.md, Disks and power: A power cut at any moment leaves a run that can be resumed,
+// or a finished one.
 TEST(RunDurability, PowerCutLeavesAResumableOrAFinishedRun) {
   const Scratch scratch;
   FileRecording recording(scratch.path());

@@ -1,5 +1,7 @@
 // The recorder must see what a process does to its files, and the simulated disk must lose what a
 // power cut can lose. Otherwise the other tests of this folder would show nothing.
+// docs/acceptance.md, Disks and power: The recorder of these tests sees all that a process does to
+// its files.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

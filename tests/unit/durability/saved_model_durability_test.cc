@@ -60,6 +60,7 @@ TEST_F(SavedModelDurability, EveryFileIsOnDiskBeforeTheModelHasItsName) {
       "");
 }
 
+// docs/acceptance.md, Disks and power: A power cut at any moment leaves a complete model or none.
 TEST_F(SavedModelDurability, PowerCutLeavesNoModelOrACompleteOne) {
   const Scratch scratch;
   FileRecording recording(scratch.path());

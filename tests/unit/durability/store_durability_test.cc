@@ -85,6 +85,7 @@ TEST_F(StoreDurability, StoreIsOnDiskBeforeItHasItsName) {
             "");
 }
 
+// docs/acceptance.md, Disks and power: A power cut at any moment leaves a complete store or none.
 TEST_F(StoreDurability, PowerCutLeavesNoStoreOrACompleteOneAndTheNextIsTheSame) {
   const Scratch scratch;
   FileRecording recording(scratch.path());
@@ -123,6 +124,7 @@ TEST_F(StoreDurability, PowerCutDuringARebuildLeavesOneOfTheTwo) {
 }
 
 // Whatever a power cut leaves of a lease, it expires.
+// docs/acceptance.md, Disks and power: A lease of a store that a power cut left is taken over.
 TEST(LeaseDurability, LeaseLeftByAPowerCutIsTakenOver) {
   const Scratch scratch;
   FileRecording recording(scratch.path());

@@ -24,6 +24,8 @@ using test::FileRecording;
 using test::PowerCut;
 using ::testing::ElementsAre;
 
+// docs/acceptance.md, Disks and power: A power cut at any moment leaves a whole file, the old or
+// the new one.
 TEST(WholeFileDurability, PowerCutLeavesTheOldFileOrTheNewAndAfterKeepTheNew) {
   const Scratch scratch;
   scratch.write("summary.json", "the old content");
@@ -79,6 +81,7 @@ TEST(WholeFileDurability, FoldersAndTheirParentsStay) {
 
 // A folder that accepts files but cannot be listed, such as one for hand-ins. It cannot be opened,
 // and therefore not synced.
+// docs/acceptance.md, Disks and power: A whole file can be written to a folder that cannot be read.
 TEST(WholeFile, CanBeWrittenToAFolderThatCannotBeRead) {
   const Scratch scratch;
   const std::string folder = scratch.path("in");

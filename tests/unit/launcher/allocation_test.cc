@@ -23,6 +23,7 @@ using testing::StartsWith;
 using Map = Variables::Map;
 
 // The expected names are those that `scontrol show hostnames` of Slurm 22.05 prints.
+// docs/acceptance.md, Other engines: Slurm's lists of nodes expand as scontrol expands them.
 TEST(Nodelist, ExpandsLikeScontrol) {
   const auto names = [](const char* text) { return parse_nodelist(text, "x"); };
   EXPECT_THAT(names("login"), ElementsAre("login"));
@@ -89,6 +90,7 @@ class AllocationTest : public testing::Test {
   Scratch folder_;
 };
 
+// docs/acceptance.md, Other engines: In a batch job bprun takes the hosts of the allocation.
 TEST_F(AllocationTest, OfSlurmIsThatOfABatchScriptOrAnInteractiveShell) {
   const Map script = {{"SLURM_JOB_NODELIST", "n[1-2],big"},
                       {"SLURM_TASKS_PER_NODE", "2(x2),1"},

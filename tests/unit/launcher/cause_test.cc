@@ -20,6 +20,8 @@ std::string cause_of_line(const std::string& line) {
   return likely_cause({.exit_code = 1, .last_errors = {"first", line, "last"}});
 }
 
+// docs/acceptance.md, Failures: The report names the likely cause: a full disk, a busy port, too
+// large an allocation, the kernel's OOM killer, a loss that is NaN.
 TEST(LikelyCause, IsReadFromStderr) {
   const auto means = [](const char* line, const char* cause) {
     EXPECT_THAT(cause_of_line(line), HasSubstr(cause)) << line;

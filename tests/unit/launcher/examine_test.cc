@@ -1,3 +1,5 @@
+// docs/acceptance.md, Launcher: `bprun doctor` compares versions, clocks, limits, disk space, data
+// and GPUs.
 #include "launcher/tools/examine.h"
 
 #include <gmock/gmock.h>
@@ -103,6 +105,7 @@ TEST(Examine, DataMustBeTheSameEverywhere) {
   EXPECT_EQ(check_data({"d", "", 0, true}, &five).grade, Grade::fail);
 }
 
+// docs/features.md, Launching: A look whether GPUs are free and folders exist | `bprun doctor`
 TEST(Examine, Gpus) {
   GpuList list{.driver = "550"};
   EXPECT_EQ(check_gpus(list, {}).grade, Grade::ok);

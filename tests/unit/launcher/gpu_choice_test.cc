@@ -79,6 +79,9 @@ TEST(GpuChoice, TheHostListTakesPrecedence) {
   EXPECT_THAT(choose({named}, "least:2"), ElementsAre(ElementsAre(2)));
 }
 
+// docs/acceptance.md, Launcher: A job gets the least busy GPUs, one per rank unless `--share-gpus`
+// is given.
+// docs/features.md, Launching: The least busy GPUs | `--gpus least:N`
 TEST(GpuChoice, TheLeastBusyByLoadThenMemory) {
   const auto busy = host("a", {gpu(0, 50, 1), gpu(1, 0, 9), gpu(2, 0, 3), gpu(3, 0, 9)});
   EXPECT_THAT(choose({busy}, "least:1"), ElementsAre(ElementsAre(2)));
@@ -86,6 +89,8 @@ TEST(GpuChoice, TheLeastBusyByLoadThenMemory) {
   EXPECT_EQ(refusal({busy}, "least:5"), "host a has 4 of the 5 GPUs requested");
 }
 
+// docs/features.md, Launching: GPUs here and on other machines | `gpus=` of a host, `-n N --gpus
+// all`
 TEST(GpuChoice, EachHostMayHaveItsOwnRequest) {
   GpuHost a = host("h", {gpu(0), gpu(1), gpu(2)}, 1);
   GpuHost b = host("h#2", {gpu(0), gpu(1), gpu(2)}, 1);
@@ -94,6 +99,7 @@ TEST(GpuChoice, EachHostMayHaveItsOwnRequest) {
   EXPECT_THAT(choose_gpus({a, b}, false), ElementsAre(ElementsAre(1), ElementsAre(0)));
 }
 
+// docs/acceptance.md, Launcher: Several logical hosts of one machine divide its GPUs.
 TEST(GpuChoice, HostsOfOneMachineDivideItsGpus) {
   GpuHost a = host("localhost", {gpu(0), gpu(1), gpu(2)}, 2);
   GpuHost b = host("127.0.0.1", {gpu(0), gpu(1), gpu(2)});
@@ -105,6 +111,8 @@ TEST(GpuChoice, HostsOfOneMachineDivideItsGpus) {
             "rest");
 }
 
+// docs/features.md, Launching: A machine without a GPU | It trains on its cores. `--gpus` and
+// `--device cuda` refuse it.
 TEST(GpuChoice, AHostWithoutGpusSaysWhy) {
   GpuHost none = host("b", {});
   none.available.problem = "no NVIDIA driver";

@@ -59,6 +59,8 @@ TEST(HostList, TakesTheFieldsOfAHostfile) {
   EXPECT_THAT(*hosts[3].gpus, ElementsAre(3));
 }
 
+// docs/acceptance.md, Launcher: A mistake on the command line ends with one line, a hint and exit
+// code 2.
 TEST(HostList, RefusesMalformedLists) {
   const auto error = [](const char* text) {
     return refusal_of([=] { (void)parse_host_list(text); });
@@ -88,6 +90,10 @@ TEST(HostList, RefusesMalformedLists) {
   }
 }
 
+// docs/acceptance.md, Launcher: A hostfile has slots, users, ports, GPUs, ranges of names and IPv6
+// addresses.
+// docs/features.md, Launching: A file of hosts | `--hostfile` with lines such as `name slots=3
+// gpus=0,1,2`
 TEST(Hostfile, TakesEveryField) {
   const Hosts hosts = parse_hostfile(
       "# our hosts\n"
@@ -120,6 +126,7 @@ TEST(Hostfile, TakesTheFormsOfTheHostList) {
   EXPECT_EQ(hosts[1].port, 2222);
 }
 
+// docs/acceptance.md, Launcher: A mistake in a hostfile is named with its line.
 TEST(Hostfile, NamesFileAndLine) {
   const auto error = [](const char* text) {
     return refusal_of([=] { (void)parse_hostfile(text, "h"); });
@@ -145,6 +152,7 @@ TEST(Hostfile, NamesFileAndLine) {
   EXPECT_EQ(error("# nothing\n"), "h: names no host");
 }
 
+// docs/acceptance.md, Launcher: A field that is given twice, or a NUL byte, is refused.
 TEST(Hostfile, AFieldThatIsGivenTwiceIsRefused) {
   const auto error = [](const char* text) {
     return refusal_of([=] { (void)parse_hostfile(text, "h"); });
@@ -173,6 +181,7 @@ TEST(Hostfile, ANulByteIsShown) {
             R"(h:1: "\xff\xfea\x00" has a NUL byte (\x00); is this a text file in UTF-8?)");
 }
 
+// docs/features.md, Launching: A map of hosts and GPUs as JSON | `--hosts MAP.json`
 TEST(HostMap, KeepsItsOrder) {
   const Hosts hosts = parse_host_map(
       R"({"zeta": 3, "alpha": {"slots": 2, "gpus": [0, 2]}, "m": null, "n": {"gpus": [1, 3, 4]},

@@ -65,6 +65,8 @@ TEST_F(JoinHandshakeTest, AClientWithTheKeyIsAdmittedAndItsRecordsAreRead) {
   EXPECT_EQ(seal.open(admitted_->seal->seal("an answer")), "an answer");
 }
 
+// docs/acceptance.md, Other engines: A machine with another key is refused, and a key file that
+// others can read too.
 TEST_F(JoinHandshakeTest, AClientWithAnotherKeyIsRefusedAndLearnsThatTheKeysDiffer) {
   ClientHandshake client(random_bytes(), kJoinHandshake, -1);
   send(client.hello());
@@ -134,6 +136,8 @@ TEST(SealedStream, OpensCompleteRecordsAndRefusesAlteredOnes) {
   EXPECT_THROW((void)server.open(altered), Error);
 }
 
+// docs/acceptance.md, Other engines: Records of a joined machine that are replayed or reflected are
+// refused.
 TEST(SealedStream, RefusesReplayedAndReflectedRecords) {
   const Bytes32 session = random_bytes();
   SealedStream server(session, SealedStream::End::server);

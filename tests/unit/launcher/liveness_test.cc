@@ -1,5 +1,6 @@
 // How an agent checks by a second connection whether bprun is alive, and how bprun learns from it
 // that the agent is.
+// docs/acceptance.md, Networks: A host is lost after its silence limit, and not before.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

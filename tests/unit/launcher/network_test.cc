@@ -82,6 +82,8 @@ struct ThreeHosts {
   ProbeMatrix problems{3, ProbeProblems(3, std::vector<std::string>(2))};
 };
 
+// docs/acceptance.md, Launcher: Of several addresses of a host, the job uses one that all others
+// reach.
 TEST(Reach, TakesTheFirstAddressThatAllReach) {
   ThreeHosts three;
   EXPECT_THAT(choose_addresses(three.hosts, three.problems).addresses,
@@ -92,6 +94,7 @@ TEST(Reach, TakesTheFirstAddressThatAllReach) {
   EXPECT_THAT(reach.addresses, ElementsAre("10.1.0.1", "10.0.0.2", "10.0.0.3"));
 }
 
+// docs/acceptance.md, Launcher: Hosts that do not reach each other are shown.
 TEST(Reach, ShowsTheWholeMatrixWhereAHostIsNotReached) {
   ThreeHosts three;
   three.problems[0][1] = {"no answer within 3.0 s", "Connection refused"};
@@ -156,6 +159,7 @@ std::vector<std::string> try_peer(EventLoop& loop,
   return found ? found->at(0) : std::vector<std::string>{"the round has no end"};
 }
 
+// docs/features.md, Launching: The address of a host by its name | The one that the others reach.
 TEST(Probe, ReachesTheRightHostByTheRightAddress) {
   EventLoop loop;
   const JobKey key = random_job_key();
@@ -232,6 +236,7 @@ TEST(Probe, ReportsARefusalAndEndsAtItsTimeLimit) {
 
 // A host behind a network that loses large packets: it answers the question, and then no more of
 // either end's bytes arrive.
+// docs/acceptance.md, Networks: `bprun doctor` finds a network that loses large packets.
 TEST(Probe, ReportsThatLargePacketsAreLost) {
   EventLoop loop;
   const JobKey key = random_job_key();
@@ -366,6 +371,7 @@ TEST(NetworkProbe, IsDoneAtOnceOnOneMachine) {
   EXPECT_THAT(probe.reach().addresses, ElementsAre("", "", ""));
 }
 
+// docs/acceptance.md, Launcher: The process that holds a port is named.
 TEST(PortHolder, IsNamed) {
   EventLoop loop;
   const ProbeListener listener(loop, 0, random_job_key());

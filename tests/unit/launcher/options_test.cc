@@ -123,6 +123,8 @@ TEST(Options, LeaveTheProgramsOptionsAlone) {
               ElementsAre("prog", "a", "--", "b", "", "--version"));
 }
 
+// docs/acceptance.md, Launcher: A mistake on the command line ends with one line, a hint and exit
+// code 2.
 TEST(Options, AreRefusedInOneLineAndAHint) {
   EXPECT_EQ(bad({}), "bprun: no program is given");
   EXPECT_EQ(bad({"-n", "2", "--"}), "bprun: no program is given");
@@ -164,6 +166,7 @@ TEST(Options, AreRepeatedWithoutTheValuesOfEnv) {
   EXPECT_THAT(good({"--env", "TOKEN=s3=cret", "p"}).environment, ElementsAre("TOKEN=s3=cret"));
 }
 
+// docs/acceptance.md, Launcher: Options of other launchers work if they mean the same.
 TEST(OtherOptions, WithTheSameMeaningWork) {
   EXPECT_EQ(good({"-np", "2", "p", "-np", "3"}).ranks, 2);
   EXPECT_THAT(good({"-np", "2", "p", "-np", "3"}).program, ElementsAre("p", "-np", "3"));
@@ -180,6 +183,8 @@ TEST(OtherOptions, WithTheSameMeaningWork) {
       << "-np is the value of --env here";
 }
 
+// docs/acceptance.md, Launcher: Options of other launchers that mean something else are refused
+// with a hint.
 TEST(OtherOptions, WithAnotherMeaningAreRefusedWithAHint) {
   const auto hint = [](const Words& words) {
     const auto result = parse_options(words);
@@ -205,6 +210,7 @@ TEST(OtherOptions, WithAnotherMeaningAreRefusedWithAHint) {
                                                     "-H a:3,b:1 starts all by ssh"));
 }
 
+// docs/acceptance.md, Launcher: Help fits 80 columns, and a misspelt word gets the nearest.
 TEST(Options, HelpFitsATerminal) {
   std::istringstream lines(std::get<EarlyExit>(parse_options({"--help"})).text);
   int count = 0;
@@ -223,6 +229,9 @@ TEST(Options, HelpWrapsBetweenWordsUnderTheDescription) {
             "  --op {a,bbbbbb,\n      ccccccc,d}\n");
 }
 
+// docs/features.md, Launching: The first rank, the count of this machine and that of all |
+// `--first-rank`, `--slots` and `-n` of each machine (`--serve`, `--join`), or an engine's
+// variables
 TEST(Options, OfMachinesThatJoin) {
   const Options server = good({"--serve", "7000", "-n", "6", "--slots", "3", "p"});
   EXPECT_EQ(server.serve_port, 7000);
@@ -261,6 +270,7 @@ TEST(Options, OfMachinesThatJoinAreRefusedInWrongCombinations) {
             "would have to join again");
 }
 
+// docs/acceptance.md, Launcher: Help begins with examples.
 TEST(Options, HelpBeginsWithExamples) {
   const auto help = std::get<EarlyExit>(parse_options({"--help"}));
   EXPECT_EQ(help.code, 0);
@@ -269,6 +279,8 @@ TEST(Options, HelpBeginsWithExamples) {
   EXPECT_THAT(std::get<EarlyExit>(parse_options({"--version"})).text, StartsWith("bprun 0."));
 }
 
+// docs/acceptance.md, Devices: bprun --check-build says what is built in and which libraries for
+// GPUs this machine has.
 TEST(Options, CheckBuildSaysWhatIsBuiltIn) {
   const std::string lines = std::get<EarlyExit>(parse_options({"--check-build"})).text;
   EXPECT_THAT(lines, StartsWith("bprun 0."));

@@ -19,6 +19,8 @@ std::vector<int> sizes(const Hosts& hosts, std::optional<int> ranks) {
   return local_sizes(place_ranks(hosts, ranks));
 }
 
+// docs/acceptance.md, Launcher: `-H a:3,b:1` numbers ranks host by host.
+// docs/features.md, Launching: Hosts with different numbers of ranks | `bprun -H a:3,b:1`
 TEST(Placement, NumbersRanksHostByHost) {
   const auto placement = place_ranks(parse_host_list("a:3,b:1"), std::nullopt);
   ASSERT_EQ(placement.size(), 2U);
@@ -31,6 +33,7 @@ TEST(Placement, NumbersRanksHostByHost) {
   EXPECT_EQ(host_of_rank(placement, 3), 1U);
 }
 
+// docs/acceptance.md, Launcher: Fewer ranks than slots fill the first hosts first.
 TEST(Placement, FillsTheFirstHostsFirst) {
   EXPECT_THAT(sizes(parse_host_list("a:2,b:2"), 3), ElementsAre(2, 1));
   EXPECT_THAT(sizes(parse_host_list("a:2,b:2"), 2), ElementsAre(2)) << "b runs no rank";
@@ -46,6 +49,7 @@ TEST(Placement, ExceedsTheSlotsUpToMaxSlots) {
   EXPECT_THROW((void)sizes(hosts, 8), Error);
 }
 
+// docs/acceptance.md, Launcher: More ranks than slots are refused.
 TEST(Placement, RefusesMoreRanksThanSlotsNamingBoth) {
   try {
     (void)place_ranks(parse_host_list("a:2,b:2"), 5);

@@ -24,6 +24,8 @@ Output line(std::string text) {
   return {.rank = 0, .stream = Stream::out, .data = std::move(text)};
 }
 
+// docs/features.md, Evaluation and reports: A log of each rank, with rotation | `bprun --output`,
+// `--output-limit`
 TEST(RankFiles, RotateAtTheEndOfALine) {
   const Scratch folder;
   RankFiles files(folder.path(), 1, 10);

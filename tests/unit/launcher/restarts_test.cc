@@ -14,6 +14,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+// docs/acceptance.md, Recovery and restarts: A host that failed twice is left out, unless the
+// others hold too few ranks.
 TEST(HostRecord, AHostIsExcludedAfterItsSecondFailure) {
   HostRecord record;
   record.failed({"a"}, "rank 0 on a exited with code 7");

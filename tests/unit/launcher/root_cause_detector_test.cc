@@ -63,6 +63,7 @@ TEST_F(RootCauseDetectorTest, NamesAProgramWithoutTheStoreAtOnce) {
             (RootCause{.kind = Kind::ended, .rank = 1, .status = exit_status(7)}));
 }
 
+// docs/acceptance.md, Failures: The first failure is reported, not its consequences.
 TEST_F(RootCauseDetectorTest, FirstFailureWins) {
   end(10, 2, exit_status(5));
   end(11, 0, exit_status(7));
@@ -190,6 +191,7 @@ TEST_F(RootCauseDetectorTest, ARankThatLeftIsNamedThoughItNoticedAnother) {
   EXPECT_EQ(detector.root_cause(at(1'514)), (RootCause{.kind = Kind::left, .rank = 1}));
 }
 
+// docs/acceptance.md, Failures: An aborted job fails although all ranks end with 0.
 TEST_F(RootCauseDetectorTest, AnAbortIsAFailureThoughAllEndWith0) {
   join_all();
   report(10, Event::failed, 1, 1, "enough");

@@ -50,6 +50,7 @@ TEST(Selection, IncludesHostsAndSlots) {
   EXPECT_THAT(included("[::1]:1", "[::1]:2,b"), ElementsAre("::1:1"));
 }
 
+// docs/acceptance.md, Launcher: `--include` and `--exclude` choose hosts and slots.
 TEST(Selection, ExcludesHostsAndSlots) {
   EXPECT_THAT(excluded("worker-0:1"), ElementsAre("worker-0:0,2,3", "worker-1:x4"));
   EXPECT_THAT(excluded("worker-0"), ElementsAre("worker-1:x4"));

@@ -20,6 +20,8 @@ std::vector<std::string> assignments(const std::vector<SlotOffer>& offers, int w
   return texts;
 }
 
+// docs/acceptance.md, Other engines: Machines that join with `--join` get their ranks in the order
+// of joining.
 TEST(SlotOffers, AreAssignedInTheOrderOfJoining) {
   EXPECT_THAT(assignments({{"a", 3, {}}, {"b", 1, {}}, {"c", 2, {}}}, 6),
               ElementsAre("0@0", "1@3", "2@4"));

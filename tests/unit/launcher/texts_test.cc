@@ -92,6 +92,7 @@ TEST(SshCommand, PutsTheUsersOptionsFirst) {
               ElementsAre("rsh-wrapper", "-p", "2222", "-l", "u", "h1", "/b --agent"));
 }
 
+// docs/acceptance.md, Launcher: The variables of ranks follow docs/environment.md.
 TEST(RankVariables, FollowTheContract) {
   const auto placement = place_ranks(parse_host_list("a:3,b:1"), std::nullopt);
   const JobVariables job{{"10.0.0.1", 99}, "10.0.0.2", 88, 2};
@@ -106,6 +107,8 @@ TEST(RankVariables, FollowTheContract) {
   EXPECT_EQ(last[4], "GROUP_RANK=1");
 }
 
+// docs/features.md, Launching: The number of threads of a rank | bprun sets `OMP_NUM_THREADS`
+// within CPU quotas and without hyperthreads. Threads sleep sooner on a machine that others use.
 TEST(RankVariables, ThreadsAreCountedPerMachine) {
   EXPECT_THAT(threads_per_rank({{"m", 8, 2}, {"m", 8, 1}, {"other", 16, 4}, {"small", 1, 3}}),
               ElementsAre(2, 2, 4, 1));
@@ -125,6 +128,8 @@ TEST(RankVariables, OnlySomeAreSentByDefault) {
 
 // BP_ENGINE says how bprun itself was started. A rank that read it would run alone or refuse to
 // start.
+// docs/acceptance.md, Launcher: BP_ENGINE of bprun's own environment reaches the ranks only on
+// request.
 TEST(RankVariables, TheEngineOfBprunIsSentOnlyOnRequest) {
   const std::vector<std::string> own = {"BP_ENGINE=none", "BP_ENGINES=2", "BP_LOG=debug"};
   for (const bool whole : {false, true}) {

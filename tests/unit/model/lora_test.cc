@@ -1,4 +1,6 @@
 // Adapters: the formula and PEFT's numbers (tests/golden/lora), the folder, and what is refused.
+// docs/acceptance.md, Models: `peft` loads the adapters that bert_train writes, and computes the
+// same numbers to 1e-5.
 #include "trainer/model/lora.h"
 
 #include <ATen/ATen.h>
@@ -51,6 +53,8 @@ class Lora : public ::testing::Test {
   Batch batch_ = golden_batch(expected_);
 };
 
+// docs/features.md, Models and losses: LoRA in PEFT's format, trained, loaded and merged |
+// `--lora`, `--lora-alpha`, `--lora-dropout`, `--lora-targets`, `bert_train merge`
 TEST_F(Lora, LogitsLossAndEveryGradientEqualPefts) {
   LoraConfig config = golden_lora();
   config.dropout = 0;

@@ -1,4 +1,6 @@
 // The files of OnnxGraph, read by a reader of protocol buffers of this test's own.
+// docs/acceptance.md, Models: An exported model has the same logits in onnxruntime to 1e-5, and in
+// int8 an accuracy within 0.5 points.
 #include "trainer/model/onnx_graph.h"
 
 #include <ATen/core/Tensor.h>
@@ -99,6 +101,8 @@ NamedTensors small_layer() {
   return {{"dense.weight", at::randn({3, 4})}, {"dense.bias", at::randn({3})}};
 }
 
+// docs/features.md, Use: Predictions from a trained model | `bert_train predict`; `export` for
+// onnxruntime
 TEST(OnnxFiles, HoldTheWeightsAsTheyAre) {
   const NamedTensors parameters = small_layer();
   OnnxGraph graph(parameters, OnnxNumbers::fp32);

@@ -68,6 +68,7 @@ TEST(Pickle, ReadsATensor) {
   EXPECT_TRUE(tensors[0].contiguous());
 }
 
+// docs/acceptance.md, Strangers: A pickle can call only known functions.
 TEST(Pickle, CallsOnlyKnownFunctions) {
   EXPECT_EQ(refused(kProtocol + global("posix", "system") + "(" + text("rm -rf /") + "tR."),
             "the pickle's byte 2: it asks for 'posix system', which no file of weights needs");
@@ -119,6 +120,7 @@ TEST(Pickle, KeepsItsStackInOrder) {
   EXPECT_THAT(refused(kProtocol + "}(Nu"), HasSubstr("a key without a value"));
 }
 
+// docs/acceptance.md, Strangers: A pickle takes bounded memory.
 TEST(Pickle, BoundsItsMemory) {
   EXPECT_EQ(refused(std::string(kMaxPickle + 1, 'N')),
             "its pickle has 16777217 bytes; the most that bp reads is 16777216");

@@ -53,6 +53,8 @@ class Products : public ::testing::TestWithParam<Bf16Products> {
   }
 };
 
+// docs/features.md, Optimization: bf16, fp16 with loss scaling, or the fastest type of the
+// processors or GPUs | `--precision`, `--loss-scale`
 TEST_P(Products, AreRoundedOnceToBf16) {
   for (const auto& [a, b] : layouts()) {
     const Tensor product = multiplied(a, b, at::kBFloat16);

@@ -109,6 +109,7 @@ TEST_F(SavedModel, WeightsThatDoNotFitAreNamed) {
   EXPECT_EQ(report.missing.size(), kGoldenParameters - 2);
 }
 
+// docs/acceptance.md, Models: Old names of weights, and weights in halves, are loaded.
 TEST_F(SavedModel, OldNamesAndHalvesAreLoaded) {
   const std::vector<std::uint16_t> ones(24, 0x3f80);  // 1.0 in bf16
   const std::string path = folder_ + "/x.safetensors";

@@ -59,6 +59,7 @@ TEST(ZipReader, RefusesFeaturesThatTorchSaveNeverUses) {
   EXPECT_EQ(refused(disks), "it is spread over several disks");
 }
 
+// docs/acceptance.md, Strangers: A zip file whose records contradict each other is refused.
 TEST(ZipReader, RefusesContradictoryRecords) {
   EXPECT_EQ(refused({{{"a", "x", 0, 0, "b"}}}),
             "the entry at byte 0 is not 'a', as the directory says");

@@ -80,6 +80,8 @@ std::string lengths_html(const std::vector<SplitLengths>& splits) {
   return sections_html({lengths_section(splits)});
 }
 
+// docs/features.md, Splits and batches: The counts of labels in each split | `report.html`,
+// `bert_train check`
 TEST(Analysis, DescribesTheData) {
   EXPECT_THAT(sections_html({label_counts_section({"a<", "b"}, {{"train", {30, 10}}})}),
               AllOf(HasSubstr("a&lt;</th><td>30 <small class=\"quiet\">75.0 %")));

@@ -63,6 +63,7 @@ std::string console_at_width(int width, const std::string& page) {
   return log;
 }
 
+// docs/features.md, Evaluation and reports: Charts of loss and scores | `report.html`
 TEST(Browser, ShowsThePageWithoutScrollingSidewaysOrWarnings) {
   if (!chromium_is_installed()) {
     GTEST_SKIP() << "chromium is not installed";

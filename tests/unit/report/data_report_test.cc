@@ -43,6 +43,8 @@ class DataReport : public testing::Test {
   Scratch scratch_;
 };
 
+// docs/features.md, Splits and batches: The counts of labels in each split | `report.html`,
+// `bert_train check`
 TEST_F(DataReport, CountsWhatTheFilesHold) {
   const Plan plan = plan_of("a b,yes\na b c a,yes\n,no\na b,no\nz,\n", "a b,yes\nb,\nc,perhaps\n");
   const DataFindings found = check(plan);

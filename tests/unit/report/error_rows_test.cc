@@ -55,6 +55,8 @@ TEST(ErrorRows, BehindTheFirstAreFolded) {
   EXPECT_THAT(error_lines(errors_of(kOpenErrorRows + 3)), Not(HasSubstr("text number 5")));
 }
 
+// docs/features.md, Evaluation and reports: The worst rows with their texts | `report.html`,
+// `bert_train report RUN`
 TEST(ErrorRows, ALongTextIsFoldedAndEveryTextEscaped) {
   ErrorRows errors = errors_of(1);
   errors.rows[0].text = "<script>\x1b[31m\n" + std::string(400, 'w') + " end";

@@ -250,6 +250,7 @@ TEST_F(Files, ScoresWithoutASingleLabelAreNull) {
   })"));
 }
 
+// docs/features.md, Evaluation and reports: Results as JSON | `summary.json`
 TEST_F(Files, SummaryIsAsDocumented) {
   RunSummary summary{.task = "classify",
                      .model = "tiny",
@@ -346,6 +347,7 @@ TEST_F(Files, MetricsThatAreNestedDeeplyAreRefused) {
   EXPECT_EQ(content_of(path("m")), "");
 }
 
+// docs/features.md, Evaluation and reports: A file of predictions | `predictions.csv`
 TEST_F(Files, PredictionsAreAsDocumented) {
   const std::string first[] = {"so, so", "said \"no\"", probability_text(0.25)};
   const std::string second[] = {"", "so, so", probability_text(1e-9)};

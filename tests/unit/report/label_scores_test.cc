@@ -30,6 +30,7 @@ Scores scores() {
   return scores_of(rows_of(kNames, kAnswers, kPredictions), losses);
 }
 
+// docs/acceptance.md, Tasks: Scores of several labels are scikit-learn's.
 TEST(LabelScores, EqualScikitLearn) {
   const Scores own = scores();
   EXPECT_DOUBLE_EQ(own.micro.f1, 0.6666666666666666);
@@ -43,6 +44,7 @@ TEST(LabelScores, EqualScikitLearn) {
   EXPECT_EQ(own.labelled, 6);
 }
 
+// docs/acceptance.md, Tasks: The table of scores by label is scikit-learn's byte for byte.
 TEST(LabelScores, TheTableEqualsScikitLearnsByteForByte) {
   EXPECT_EQ(classification_table(scores(), kNames),
             "                precision    recall  f1-score   support\n"

@@ -32,6 +32,10 @@ int most_probable_of(std::span<const float> shares) {
   return best;
 }
 
+// docs/acceptance.md, Tasks: Scores of probabilities are scikit-learn's, and the same for any
+// number of ranks.
+// docs/features.md, Evaluation and reports: Accuracy, Matthews, kappa, F1, ROC-AUC, top-k and
+// calibration | `summary.json`, the report
 TEST(ProbabilityScores, EqualScikitLearn) {
   std::ifstream golden(kSourceDir + "/tests/golden/classify/golden.jsonl");
   int cases = 0;

@@ -36,6 +36,7 @@ struct Screen {
   std::string taken() { return std::exchange(text, ""); }
 };
 
+// docs/features.md, Evaluation and reports: Progress with loss and rate | stderr, `metrics.jsonl`
 TEST(Progress, RedrawsOneLineOnATerminal) {
   Screen screen;
   Progress progress(100, screen.output(true));
@@ -116,6 +117,7 @@ TEST(Progress, CountsOnlyTimeInTraining) {
               testing::EndsWith("step 6/10 (60%)  loss 1.0000  1.0 samples/s  0:04 left\n"));
 }
 
+// docs/features.md, Evaluation and reports: The time left | the progress line
 TEST(Progress, MeasuresAResumedRunFromItsFirstStep) {
   Screen screen;
   Progress progress(1000, screen.output(false));

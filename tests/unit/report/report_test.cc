@@ -20,6 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
+// docs/features.md, Evaluation and reports: Charts of loss and scores | `report.html`
 TEST(Report, ShowsWhatHappened) {
   const std::string page = render_report(sample_report());
   EXPECT_THAT(page, HasSubstr("<h1>reviews</h1>"));
@@ -43,6 +44,7 @@ TEST(Report, ShowsWhatHappened) {
 }
 
 // The report once had a cell for each pair of labels, which made 65 MB for 1,000 labels.
+// docs/acceptance.md, Runs: Reports of 1,000 labels stay readable.
 TEST(Report, OfManyLabelsStaysReadable) {
   for (const int classes : {21, 100, 1000}) {
     const std::string page = render_report(sample_report_of(classes));

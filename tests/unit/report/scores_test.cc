@@ -30,6 +30,8 @@ const Counts kFour = {{13, 2, 0, 5}, {1, 40, 3, 0}, {0, 7, 9, 1}, {2, 0, 0, 17}}
 const Counts kTwo = {{781, 131}, {77, 832}};
 const Counts kNeverSeen = {{5, 0, 0}, {3, 0, 0}, {0, 0, 0}};
 
+// docs/features.md, Evaluation and reports: Accuracy, Matthews, kappa, F1, ROC-AUC, top-k and
+// calibration | `summary.json`, the report
 TEST(Scores, EqualScikitLearn) {
   const Scores four = scores_of(kFour);
   EXPECT_DOUBLE_EQ(four.mcc, 0.6992855967695292);
@@ -159,6 +161,7 @@ TEST(Tables, LabelsCannotControlTheTerminalOrBreakLines) {
   }
 }
 
+// docs/acceptance.md, Runs: Reports of 1,000 labels stay readable.
 TEST(Tables, OfManyLabelsAPageIsShown) {
   for (const int classes : {21, 100, 1000}) {
     const Counts counts = counts_of_many(classes);
@@ -182,6 +185,7 @@ TEST(Tables, OfManyLabelsAPageIsShown) {
   EXPECT_EQ(confusion_table(right, many_labels(30)), "no label was confused with another\n");
 }
 
+// docs/features.md, Evaluation and reports: A confusion matrix | `confusion.csv`, the report
 TEST(Confusions, AreCountedAndGrouped) {
   const Tally tally = tally_of(kFour);
   const std::vector<Confusion> all = confusions_of(tally);

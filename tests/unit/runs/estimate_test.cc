@@ -32,6 +32,8 @@ TEST(MeanStep, LeavesOutTheWarmUpAndWeighsRecordsByTheirSteps) {
   EXPECT_DOUBLE_EQ(mean.seconds_exposed, 0.9 / 3);
 }
 
+// docs/features.md, Evaluation and reports: Parameters by size | `estimate`; `--parameter-table` of
+// `estimate` and `report`; `summary.json`
 TEST(ModelParts, AreSortedBySizeAndEqualLayersAreOne) {
   const std::vector<ModelPart> parts = joined_layers({{"embeddings", 500, 0},
                                                       {"layer 0", 300, 0},

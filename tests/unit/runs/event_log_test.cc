@@ -1,5 +1,6 @@
 // Event files for TensorBoard, decoded here byte by byte. tests/e2e/tensorboard_test.cc reads them
 // with TensorBoard.
+// docs/acceptance.md, Runs: TensorBoard reads the event files. A resumed run has each step once.
 #include "trainer/events/event_log.h"
 
 #include <gmock/gmock.h>
@@ -103,6 +104,7 @@ TEST(Crc32c, IsThatOfTheRfc) {
   EXPECT_EQ(masked_crc32c(""), 0xA282EAD8U);
 }
 
+// docs/features.md, Evaluation and reports: TensorBoard | `--tensorboard`
 TEST_F(EventLogTest, HasScalarsTextsHistogramsAndCurves) {
   EventLog log(path("tb/here"), 7);
   log.settings({{"lr", "0.1|0.2", "command line"}});

@@ -1,4 +1,6 @@
 // The list of runs.
+// docs/acceptance.md, Runs: A run that is finished, in progress, stopped, failed or damaged has a
+// report, and so has a predictions.csv alone.
 #include "trainer/runs/run_list.h"
 
 #include <gmock/gmock.h>
@@ -52,6 +54,8 @@ TEST_F(RunListTest, HasALineForEachRun) {
   EXPECT_THAT(text, HasSubstr("\ndamaged: " + path("damaged") + " is not the folder of a run"));
 }
 
+// docs/features.md, Searches: The best result, while the search runs | `bprun sweep status`,
+// `report`; `bert_train runs --sort`
 TEST_F(RunListTest, IsSorted) {
   EXPECT_THAT(names("name"), ElementsAre("a", "b", "c", "damaged"));
   EXPECT_THAT(names("accuracy"), ElementsAre("c", "a", "b", "damaged"));

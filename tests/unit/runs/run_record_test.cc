@@ -1,4 +1,6 @@
 // What the folder of a run says.
+// docs/acceptance.md, Runs: A run that is finished, in progress, stopped, failed or damaged has a
+// report, and so has a predictions.csv alone.
 #include "trainer/runs/run_record.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,6 @@
 // The database of runs.
+// docs/acceptance.md, Runs: Several runs may write a database of runs at once. Its failure loses no
+// run.
 #include "trainer/runs/runs_database.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -42,6 +44,7 @@ class RunsDatabaseTest : public RunsFixture {
   }
 };
 
+// docs/features.md, Input: Results of runs in SQLite | `--runs-db`
 TEST_F(RunsDatabaseTest, HasTheRunWithItsSettingsScoresAndPredictions) {
   store_run(path("runs.sqlite"), run("a"));
   EXPECT_EQ(value("SELECT path FROM runs"), path("a"));

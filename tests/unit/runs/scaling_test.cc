@@ -17,6 +17,8 @@ using ::testing::HasSubstr;
 
 // HetSeq (yifding/hetseq, README): BERT-base on 4, 8, 16 and 32 GPUs takes 7.19, 4.19, 2.23 and
 // 1.21 days for the same rows.
+// docs/features.md, Evaluation and reports: A table of speed by number of ranks | `scale --worlds
+// 1,2,3+1`
 TEST(Scaling, PublishedDaysGiveThePublishedSpeedUpAndExpansion) {
   std::vector<MeasuredWorld> worlds;
   for (const auto& [ranks, days] :

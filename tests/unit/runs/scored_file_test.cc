@@ -1,4 +1,6 @@
 // Scores of a predictions.csv.
+// docs/acceptance.md, Runs: A run that is finished, in progress, stopped, failed or damaged has a
+// report, and so has a predictions.csv alone.
 #include "trainer/tasks/scored_file.h"
 
 #include <gmock/gmock.h>
@@ -33,6 +35,8 @@ class ScoredFileTest : public RunsFixture {
 
 constexpr const char* kHead = "sample_id,text_id,label,prediction,p_no,\"p_yes, \"\"sir\"\"\"\n";
 
+// docs/features.md, Evaluation and reports: A report from a file of predictions | `bert_train
+// report FILE`
 TEST_F(ScoredFileTest, HasTheScoresOfLabels) {
   const ScoredFile file = scored(concat(kHead, "1,1,no,no,0.750000,0.250000\n",
                                         "2,2,\"yes, \"\"sir\"\"\",no,1.000000,0.000000\n",

@@ -145,6 +145,8 @@ TEST_F(ArenaTest, KnowsWhichAddressesLieInIt) {
 
 #if !defined(__SANITIZE_THREAD__)  // which leaves a process less than 2 TiB
 // A process has 128 TiB of addresses, and each rank maps the arenas of all ranks.
+// docs/acceptance.md, Operations in flight and groups: The shared memory of all ranks of a large
+// machine fits into the address space of a process.
 TEST(Arena, ThoseOfALargeMachineFitIntoAProcess) {
   constexpr std::size_t kTera = std::size_t{1} << 40;
   for (const int ranks : {4, 8, 192}) {
@@ -161,6 +163,8 @@ TEST(Arena, ThoseOfALargeMachineFitIntoAProcess) {
 }
 #endif
 
+// docs/acceptance.md, Operations in flight and groups: Thousands of groups one after another take
+// no more memory than a few.
 TEST(ChannelPool, AChannelIsTakenAgainOnceAllRanksHaveLeftIt) {
   constexpr std::size_t kBytes = 4 * kPage;
   Arena arena(SharedMemory::create("bp test", 32 * kPage));

@@ -156,6 +156,7 @@ TEST_F(ConnectHostTest, FailedJobEndsTheWait) {
 
 // Strangers of the same user: fifty that send nothing, one that sends nonsense, one that reflects
 // what it receives, and one that leaves at once. None delays the ranks, and none gets a descriptor.
+// docs/acceptance.md, Strangers: Processes of the same host without the key are refused.
 TEST_F(ConnectHostTest, StrangersAreRefused) {
   std::thread strangers([this] {
     std::vector<Fd> silent(50);

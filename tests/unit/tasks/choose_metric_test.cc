@@ -1,4 +1,6 @@
 // The score that ranks the evaluations of a run.
+// docs/acceptance.md, Training: Which score compares evaluations, and what ends a run early,
+// follows stated rules.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,6 +13,8 @@
 namespace bp::trainer {
 namespace {
 
+// docs/features.md, Loop and checkpoints: The best weights, by a score of your choice |
+// `--best-metric`, `--final best`
 TEST(ChooseMetric, TakesTheFirstOrTheNamedOne) {
   const std::vector<MainScore> metrics = {{"accuracy", true}, {"loss", false}};
   EXPECT_EQ(choose_metric(metrics, "", "classify").key, "accuracy");

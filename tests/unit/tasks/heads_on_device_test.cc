@@ -199,6 +199,8 @@ TEST(HeadsOnDevice, MaskedTokens) {
                         small_batch());
 }
 
+// docs/acceptance.md, Devices: Every head computes on a device what it computes on the CPU, and
+// none waits for the device in its loss.
 TEST(HeadsOnDevice, MaskedTokensAndNextSentences) {
   const OnBoth head(small_config(), [](const BertConfig& config, Parameters& parameters) {
     return make_pretrain_head(config, parameters, [](const Batch&) { return targets(); });

@@ -63,6 +63,8 @@ void copy_state(const torch::optim::Optimizer& from, torch::optim::Optimizer& to
   to.load(in);
 }
 
+// docs/features.md, Optimization: Adam and AdamW, with decay of matrices only | `--optimizer`,
+// `--weight-decay`
 TEST(FusedAdamW, EqualsTorchsAdamWWithGroups) {
   const Mlp model;
   const Mlp other;
@@ -83,6 +85,7 @@ TEST(FusedAdamW, LearningRateOfAGroupCanBeSet) {
   EXPECT_EQ(bits({model.parameters()[1]}), bits({Mlp().parameters()[1]}));
 }
 
+// docs/acceptance.md, Optimizer: AdamW continues from saved state bit for bit.
 TEST(FusedAdamW, ContinuesFromSavedStateBitForBit) {
   const Mlp model;
   const auto optimizer = fused(model);
@@ -186,6 +189,8 @@ TEST_F(RowsOfATable, MayHaveDenseGradientsMeanwhile) {
   EXPECT_LT(distance({dense.rows}, {mixed.rows}), 2e-6);
 }
 
+// docs/acceptance.md, Training: Words that a batch does not use are updated later, with the same
+// bits.
 TEST_F(RowsOfATable, MayDeferUpdatesWithTheSameBits) {
   Table at_once;
   Table deferring;

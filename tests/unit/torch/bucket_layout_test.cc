@@ -29,6 +29,8 @@ std::vector<BucketPlan> reverse(std::span<const GradientSize> sizes) {
   return plan_buckets(sizes, reverse_order(sizes.size()), kUsual);
 }
 
+// docs/acceptance.md, Optimizer: Buckets have known parameters and limits. The first one is
+// smaller.
 TEST(BucketLayout, FillsInReverseOrderOfRegistration) {
   const GradientSize sizes[] = {f32(10), f32(20), f32(30)};
   const auto plan = reverse(sizes);
@@ -92,6 +94,7 @@ TEST(BucketLayout, FollowsAnyOtherOrder) {
   EXPECT_EQ(plan[2].count, 0U);
 }
 
+// docs/acceptance.md, Optimizer: Other types than f32 stay as they are on the wire.
 TEST(BucketLayout, NarrowsF32OnTheWireAndNothingElse) {
   const GradientSize sizes[] = {f32(8), bf16(8)};
   const auto plan = plan_buckets(sizes, reverse_order(2), {.bytes = kMiB, .wire = DataType::f16});

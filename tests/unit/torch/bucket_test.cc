@@ -1,6 +1,8 @@
 // Buckets without LibTorch: the order in which they start, and gradients that are written into one
 // bucket while others are summed. Without LibTorch, ThreadSanitizer sees both sides of each
 // hand-over.
+// docs/acceptance.md, Optimizer: Buckets are right without LibTorch, where ThreadSanitizer sees
+// both sides of each hand-over.
 
 #include "comm/torch/bucket.h"
 
@@ -176,6 +178,7 @@ TEST_P(BucketTest, GradientsArriveInAnyOrderWhileOthersAreSummed) {
 
 // 1 + 2^-10 is 1 in bf16. The remainder is added to the next window's gradient until the sum of
 // remainders is 2^-7.
+// docs/features.md, Gradients: Gradients sent in fp16 or bf16 | `--wire`, `--error-feedback`
 TEST(BucketErrors, OfRoundingAreAddedToTheNextWindow) {
   run_ranks(2, [](Communicator& comm) {
     constexpr std::size_t kCount = 100;

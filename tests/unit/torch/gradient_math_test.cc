@@ -1,4 +1,6 @@
 // Every way to sum squares gives the same bits, on every kind of processor.
+// docs/acceptance.md, Precision: Norms of gradients are exact on every instruction set of the
+// processor.
 #include "comm/torch/gradient_math.h"
 
 #include <gtest/gtest.h>

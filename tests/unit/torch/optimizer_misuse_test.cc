@@ -51,6 +51,7 @@ class Misuse : public ::testing::Test {
   test::Rows rows = make_rows(4, 1);
 };
 
+// docs/acceptance.md, Optimizer: One backward too many is refused.
 TEST_F(Misuse, TooManyBackwards) {
   const auto optimizer = make(model.named_parameters(), {.micro_batches = 2});
   backward(*optimizer);
@@ -126,6 +127,7 @@ TEST_F(Misuse, SecondBackwardOfAGraphThatWasNotRetained) {
   EXPECT_ANY_THROW(optimizer->backward(loss, 4)) << "autograd must report the error";
 }
 
+// docs/acceptance.md, Optimizer: zero_grad while gradients are in flight is refused.
 TEST_F(Misuse, ZeroGradBetweenBackwardAndStep) {
   const auto optimizer = make(model.named_parameters());
   backward(*optimizer);
@@ -170,6 +172,7 @@ TEST_F(Misuse, BroadcastInsideAWindow) {
               HasSubstr("in the middle of a window: call step() first"));
 }
 
+// docs/acceptance.md, Optimizer: Parameters need names, each once.
 TEST_F(Misuse, NamesAtConstruction) {
   auto parameters = model.named_parameters();
   parameters[2].first = "layer0.weight";
@@ -292,6 +295,7 @@ TEST_F(Misuse, WeightFarFromTheNominalOne) {
       "nominal_weight to about the weight of a window over all ranks");
 }
 
+// docs/acceptance.md, Optimizer: A sparse gradient in another form than rows is refused by name.
 TEST_F(Misuse, SparseGradient) {
   const at::Tensor weight = at::zeros({5, 3}).requires_grad_();
   DistributedOptimizer optimizer(world, {{"words", weight}},

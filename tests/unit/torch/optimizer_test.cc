@@ -60,6 +60,9 @@ TEST(Optimizer, OneMicroBatchIsTheBareOptimizerBitForBit) {
   EXPECT_EQ(bits(run.model.parameters()), bits(stepped(rows).parameters()));
 }
 
+// docs/acceptance.md, Optimizer: N micro-batches act as one large batch, with one reduction per
+// bucket.
+// docs/features.md, Gradients: Gradients accumulated over micro-batches | `--accumulate`
 TEST(Optimizer, MicroBatchesOfUnequalWeightMakeTheMeanOverAllRows) {
   Trainer run({.micro_batches = 3});
   const auto rows = make_rows(32, 1);
@@ -156,6 +159,8 @@ TEST(Optimizer, NormThatIsNotFiniteIsReportedAndNothingScaled) {
   EXPECT_FALSE(std::isfinite(run.optimizer.clip_grad_norm(1)));
 }
 
+// docs/features.md, Gradients: Parameters without a gradient | They stay as they are, and are named
+// once.
 TEST(Optimizer, ParameterWithoutGradientStaysAsItIsAndIsNamedOnce) {
   const Warnings warnings;
   Trainer run({}, "adamw");  // adamw would decay it

@@ -49,6 +49,8 @@ TEST(TensorView, KnowsEveryTypeOfBp) {
   EXPECT_EQ(std::size(types), kDataTypes.size());
 }
 
+// docs/acceptance.md, Values: A tensor that is not contiguous, that is sparse or undefined, or that
+// has another type than bp's is refused.
 TEST(TensorView, RefusesUnsupportedTensors) {
   EXPECT_EQ(refusal(at::Tensor()), "view_of: the tensor is undefined");
   EXPECT_EQ(refusal(at::zeros({2, 3}).t()),

@@ -1,4 +1,6 @@
 // The moving average of the weights: its formula, and a run that has one.
+// docs/acceptance.md, Training: Averaged weights follow their formula, and are evaluated, saved and
+// resumed.
 #include "trainer/train/methods/averaged_weights.h"
 
 #include <ATen/ATen.h>

@@ -59,6 +59,7 @@ class BatchesTest : public testing::Test {
 
 std::int64_t tokens_of(std::int64_t row) { return row % 5 + 2; }
 
+// docs/features.md, Splits and batches: Batches loaded beside training | always, by threads
 TEST_F(BatchesTest, AreABalancedSamplersRowsStepByStepOverSeveralEpochs) {
   constexpr std::int64_t kSteps = 11;  // the fourth step of an epoch has only 4 rows
   auto lengths = std::make_shared<std::vector<std::int32_t>>();
@@ -101,6 +102,8 @@ TEST_F(BatchesTest, AreABalancedSamplersRowsStepByStepOverSeveralEpochs) {
 }
 
 // The thread then waits for room, makes a step, or has made all steps.
+// docs/features.md, Splits and batches: Data in memory, in shards, memory-mapped or streamed | One
+// kind serves all: the store, which is read as needed and which the system caches.
 TEST_F(BatchesTest, CanBeDestroyedAtAnyMoment) {
   for (std::int64_t taken = 0; taken < 12; ++taken) {
     for (const std::int64_t steps : {taken, taken + 1, taken + 1000}) {

@@ -53,6 +53,8 @@ std::chrono::duration<double> processor_time() {
 }
 
 // Between loops that are 3 ms apart, threads would spin all the time.
+// docs/features.md, Launching: The number of threads of a rank | bprun sets `OMP_NUM_THREADS`
+// within CPU quotas and without hyperthreads. Threads sleep sooner on a machine that others use.
 TEST(SleepSooner, ThreadsThatWaitUseLittleTime) {
   if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) {
     EXPECT_FALSE(sleep_sooner()) << "the user has chosen";

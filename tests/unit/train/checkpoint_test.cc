@@ -125,6 +125,7 @@ TEST_F(Checkpoint, TheNewestCompleteOneIsFoundAndTheSkippedAreNamed) {
   EXPECT_EQ(CheckpointFolder(path("nowhere")).newest_complete().step, std::nullopt);
 }
 
+// docs/acceptance.md, Training: Checkpoints are saved when due, and the right ones stay.
 TEST_F(Checkpoint, MultiplesOfAStepStayForEver) {
   for (std::int64_t step = 5; step <= 40; step += 5) {
     (void)checkpoints().begin(step);
@@ -182,6 +183,8 @@ TEST_F(Checkpoint, PublishThrowsAnErrorWhateverIsWrongWithTheFolder) {
   EXPECT_EQ(damage_of(checkpoints().of_step(4)), "");
 }
 
+// docs/features.md, Loop and checkpoints: The checkpoints that stay | `--keep`, `--keep-best`,
+// `--keep-every`
 TEST_F(Checkpoint, TheLastOnesAndTheBestAreKept) {
   save(10, {10});
   for (const int step : {20, 30, 40}) save(step, {10});

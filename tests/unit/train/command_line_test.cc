@@ -247,6 +247,7 @@ TEST(CommandLine, MistakesGetTheNearestRightWord) {
   EXPECT_THAT(refusal({"x.csv", "--batch"}), HasSubstr("--batch"));
 }
 
+// docs/acceptance.md, Runs: Options of other trainers get a hint.
 TEST(CommandLine, OptionsOfOtherTrainersGetAHint) {
   const auto hint = [](const std::string& option) {
     const std::string text = refusal({"x.csv", option, "1"});
@@ -268,6 +269,7 @@ TEST(CommandLine, OptionsOfOtherTrainersGetAHint) {
       << "a hint names only options of the same command";
 }
 
+// docs/acceptance.md, Runs: A misspelt command gets the right one.
 TEST(CommandLine, MisspeltCommandsGetTheRightOne) {
   EXPECT_EQ(refusal({"evla", "runs/a"}),
             "'evla' is neither a file nor a command | did you mean 'bert_train eval RUN'?");
@@ -316,6 +318,7 @@ TEST(CommandLine, ATaskIsRefusedWithTheNearest) {
   EXPECT_THAT(refusal({"prep", "x.csv", "--task=clasify"}), HasSubstr("did you mean 'classify'?"));
 }
 
+// docs/features.md, Use: All options on the command line | always
 TEST(CommandLine, HelpShowsEveryOptionWithItsDefault) {
   const std::string help = parse_command_line({"--help"}).instead;
   for (const char* text :

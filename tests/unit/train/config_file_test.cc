@@ -44,6 +44,7 @@ class ConfigFile : public testing::Test {
   Scratch scratch_;
 };
 
+// docs/features.md, Use: A YAML file of options, with `~` | `--config`
 TEST_F(ConfigFile, SetsWhatTheCommandLineDoesNot) {
   const TrainOptions options = parse(
       "data: r.csv\nbatch: 64   # many\nlr: 3e-4\nsplit: [0.5, 0.25, 0.25]\nheader: yes\n"
@@ -100,6 +101,7 @@ TEST_F(ConfigFile, MistakesNameTheLineAndTheNearestKey) {
   EXPECT_EQ(parse("", {"d.csv"}).prepare.source, "d.csv");
 }
 
+// docs/acceptance.md, Runs: A bad value in a config file is named with its line.
 TEST_F(ConfigFile, BadValuesNameTheirLine) {
   const auto refused_in_line_2 = [&](const std::string& line, const std::string& text,
                                      const std::string& hint) {
@@ -134,6 +136,7 @@ TEST_F(ConfigFile, AValueWithoutEffectIsRefusedUnlessTheCommandLineTookItsEffect
 }
 
 // bert_train once created a folder named "~", where users did not find their run.
+// docs/acceptance.md, Runs: `~` in a config file is the home folder.
 TEST_F(ConfigFile, ATildeIsTheHomeFolder) {
   const char* const before = std::getenv("HOME");
   const std::string home = before == nullptr ? "" : before;

@@ -1,4 +1,6 @@
 // Distillation: its formulas, and the numbers of PyTorch (tests/golden/distill).
+// docs/acceptance.md, Training: A small model learns more from a large one than alone, by 1 point
+// or more, the median of three seeds.
 #include "trainer/train/methods/distillation.h"
 
 #include <ATen/ATen.h>
@@ -64,6 +66,8 @@ class DistillationGolden : public ::testing::Test {
       read_tensors(kDistillFolder + "/expected.safetensors");
 };
 
+// docs/features.md, Models and losses: Distillation from logits and hidden states | `--teacher`,
+// `--distill-temperature`, `--distill-weight`, `--distill-hidden`
 TEST_F(DistillationGolden, IsWhatPyTorchComputes) {
   const auto student = golden("student");
   auto teacher = golden("teacher");

@@ -1,5 +1,7 @@
 // The training loop with what ends it early, with the other ways to save, and with the weights of
 // its best checkpoint.
+// docs/acceptance.md, Training: A run that ends early ends on all ranks after one step, with the
+// same weights.
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
@@ -141,6 +143,7 @@ class EarlyEnd : public test::SmallData {
   }
 };
 
+// docs/features.md, Loop and checkpoints: An early stop | `--patience`, `--min-improvement`
 TEST_F(EarlyEnd, PatienceEndsTheRunOnAllRanksAfterTheSameEvaluation) {
   RunSettings options = often();
   options.early_stop.patience = 2;
@@ -193,6 +196,8 @@ TEST_F(EarlyEnd, ATargetEndsTheRunOnceItIsReached) {
 }
 
 // Only the clock of rank 0 counts. The evaluation after step 2 takes longer than the limit.
+// docs/features.md, Loop and checkpoints: An end by epochs or parts of them, steps, time or score |
+// `--epochs 2.5`, `--steps`, `--max-time`, `--target-score`
 TEST_F(EarlyEnd, MaxTimeEndsTheRunOnAllRanksWithAnEvaluationAndACheckpoint) {
   RunSettings options = often();
   options.early_stop.max_time = 1s;
@@ -222,6 +227,7 @@ TEST_F(EarlyEnd, ARequestToStopGoesBeforeTheTime) {
   }
 }
 
+// docs/features.md, Loop and checkpoints: Checkpoints by steps, time or epochs | `--save-every`
 TEST_F(EarlyEnd, SavesByTimeAndByPartsOfAnEpoch) {
   RunSettings options = often();
   options.steps = 0;
@@ -240,6 +246,8 @@ TEST_F(EarlyEnd, SavesByTimeAndByPartsOfAnEpoch) {
   EXPECT_THAT(saved_steps("time"), ElementsAre(2, 6, 10, 14, 15));
 }
 
+// docs/features.md, Loop and checkpoints: No checkpoints, or checkpoints without the optimizer |
+// `--save-every none`, `--no-optimizer-state`
 TEST_F(EarlyEnd, WithoutCheckpointsTheRunComputesTheSame) {
   RunSettings options = often();
   const Ended saving = train_as({.run = "saving"}, options);
@@ -263,6 +271,8 @@ TEST_F(EarlyEnd, WithoutTheOptimizersStateItBeginsAgain) {
   EXPECT_FALSE(rest.parameters[0][0].equal(whole.parameters[0][0])) << "the moments are gone";
 }
 
+// docs/acceptance.md, Training: Averaged weights follow their formula, and are evaluated, saved and
+// resumed.
 TEST_F(EarlyEnd, AveragedWeightsAreEvaluatedSavedAndResumed) {
   RunSettings options = often();
   options.save_every = every_steps(5);
@@ -305,6 +315,7 @@ TEST_F(EarlyEnd, AveragedWeightsAreEvaluatedSavedAndResumed) {
                plain.parameters[0]);
 }
 
+// docs/acceptance.md, Training: Frozen weights stay as they are and are not sent.
 TEST_F(EarlyEnd, FrozenWeightsStayBitForBitAndTakeNoPart) {
   RunSettings options = often();
   options.save_every = every_steps(10);
@@ -331,6 +342,8 @@ TEST_F(EarlyEnd, FrozenWeightsStayBitForBitAndTakeNoPart) {
   expect_equal(rest.parameters[0], whole.parameters[0]);
 }
 
+// docs/features.md, Loop and checkpoints: The best weights, by a score of your choice |
+// `--best-metric`, `--final best`
 TEST_F(EarlyEnd, AllRanksTakeTheBestWeights) {
   RunSettings options = often();
   options.save_every = every_steps(1);

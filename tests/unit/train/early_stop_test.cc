@@ -1,4 +1,6 @@
 // When a run ends early, by its evaluations and by its time.
+// docs/acceptance.md, Training: Which score compares evaluations, and what ends a run early,
+// follows stated rules.
 #include "trainer/train/loop/early_stop.h"
 
 #include <gtest/gtest.h>

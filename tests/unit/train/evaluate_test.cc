@@ -59,6 +59,7 @@ class Evaluate : public test::SmallData {
   }
 };
 
+// docs/features.md, Splits and batches: Evaluation in blocks, exact on any number of ranks | always
 TEST_F(Evaluate, IsTheSameForAnyNumberOfRanksAndThreads) {
   for (const bool as_trained : {false, true}) {
     at::set_num_threads(2);

@@ -1,4 +1,5 @@
 // Which data `bert_train eval SOURCE [DATA]` scores, with which model, and how it reads the data.
+// docs/acceptance.md, Runs: eval scores any checkpoint, on the run's own data or on a file.
 #include "trainer/commands/evaluation_source.h"
 
 #include <gmock/gmock.h>
@@ -133,6 +134,7 @@ TEST_F(EvaluationSourceTest, AnUnfinishedRunHasTheModelOfItsLastCheckpoint) {
   EXPECT_EQ(source.run, path("run"));
 }
 
+// docs/features.md, Evaluation and reports: A test of any checkpoint | `eval RUN --checkpoint`
 TEST_F(EvaluationSourceTest, ACheckpointOfARunIsScoredOnTheRunsData) {
   std::filesystem::create_directory_symlink("step-8", path("run/checkpoints/best"));
   for (const std::string& name :

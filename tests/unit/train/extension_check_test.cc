@@ -1,3 +1,5 @@
+// docs/acceptance.md, Training: What is wrong with an added task, model, optimizer or schedule is
+// named.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -16,6 +16,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
+// docs/features.md, Evaluation and reports: Figures that a user's step reports | `losses()` of a
+// task; metrics, summary, TensorBoard and the report show them
 TEST(FigureSums, AreTheSameForAnyNumberOfRanksAndMicroBatches) {
   constexpr int kSamples = 12;
   for (const int ranks : {1, 2, 3, 4}) {

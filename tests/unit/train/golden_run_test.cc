@@ -1,5 +1,6 @@
 // A store and a checkpoint of an earlier version (tests/golden/run/make) are read, and the
 // checkpoint is written again byte for byte.
+// docs/acceptance.md, Runs: A store and a checkpoint of an earlier version are read.
 #include <gmock/gmock.h>
 #include <torch/optim/optimizer.h>
 
@@ -31,6 +32,8 @@ std::string bytes_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+// docs/features.md, Input: A binary file of samples, labels and splits, with one writer | the
+// store, an SQLite file: `--store`
 TEST(GoldenRun, ItsStoreIsRead) {
   const SampleStore store = SampleStore::open(kStore);
   store.verify();

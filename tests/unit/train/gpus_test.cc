@@ -19,6 +19,7 @@ VisibleGpus some(std::size_t count) {
   return visible;
 }
 
+// docs/acceptance.md, Devices: A rank takes the GPU with its number on its host.
 TEST(GpuOfARank, IsTheOneWithItsNumberOnItsHost) {
   struct Case {
     std::size_t gpus = 0;

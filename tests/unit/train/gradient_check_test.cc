@@ -30,6 +30,8 @@ class FaultsOfAStep : public test::SmallData {
   }
 };
 
+// docs/features.md, Gradients: A check that gradients are equal on all ranks | `--check-gradients`;
+// `--trace` writes a hash of the parameters of each step
 TEST_F(FaultsOfAStep, ABitThatDiffersNamesTheParameterAndTheRanks) {
   const auto errors = bp::test::try_agreeing_ranks(4, [&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
@@ -67,6 +69,8 @@ TEST_F(FaultsOfAStep, AGradientThatDiffersIsNamedDuringTraining) {
               Each(HasSubstr("step 4: the parameter classifier.bias on rank 1 differs")));
 }
 
+// docs/features.md, Optimization: The place where a NaN begins | The first tensor that is not
+// finite is named; `--detect-anomaly` examines each step.
 TEST_F(FaultsOfAStep, AnomalyModeNamesTheFirstActivation) {
   RunSettings options = test::SmallData::options();
   options.detect_anomaly = true;

@@ -121,6 +121,8 @@ TEST_F(Train, LayoutsOfTheSameSamplesTrainTheSameModelEvenWithDropout) {
 }
 
 // With a trace every step reads all weights, so that no update can be deferred.
+// docs/acceptance.md, Training: Words that a batch does not use are updated later, with the same
+// bits.
 TEST_F(Train, DeferredUpdatesOfWordsChangeNoBit) {
   RunSettings options = test::SmallData::options();
   options.steps = 60;
@@ -149,6 +151,7 @@ std::multiset<std::int64_t> samples_of(const std::string& trace,
   return all;
 }
 
+// docs/acceptance.md, Training: Every row is used once an epoch on any number of ranks.
 TEST_F(Train, UsesEveryRowOncePerEpochOnAnyNumberOfRanks) {
   std::multiset<std::int64_t> every_row;
   {
@@ -198,6 +201,8 @@ TEST_F(Train, LearnsAndRecordsItInMetrics) {
 
 // The distance from what a wire that does not round trains. The rounding of the sums of ranks,
 // which is not fed back, stays.
+// docs/acceptance.md, Precision: Error feedback makes a narrow wire round less, and resumes to the
+// same bits.
 TEST_F(Train, ErrorFeedbackMakesANarrowWireRoundLessOverManySteps) {
   RunSettings options = test::SmallData::options();
   options.optimizer = "sgd";  // adds up gradients, and so their errors
@@ -238,6 +243,7 @@ std::uint64_t all_reduces(const Counters& counters) {
   return operations;
 }
 
+// docs/acceptance.md, Training: Each line of metrics holds the collectives since the line before.
 TEST_F(Train, MetricsHoldTheCollectivesSinceThePreviousLine) {
   const Result result = train_on(2, test::SmallData::options(), 0);
   std::uint64_t in_lines = 0;
@@ -277,6 +283,10 @@ TEST_F(Train, AGradientThatIsNotFiniteEndsTheRunAndNamesTheStep) {
               ::testing::MatchesRegex("the (loss|norm of the gradient) at step [0-9]+ is .*"));
 }
 
+// docs/features.md, Optimization: The place where a NaN begins | The first tensor that is not
+// finite is named; `--detect-anomaly` examines each step.
+// docs/features.md, Loop and checkpoints: A folder for the batch that failed | `RUN/bug/`, which
+// `bert_train replay` computes again
 TEST_F(Train, ALossThatIsNaNRecordsItsSamplesAndTensors) {
   RunSettings options = test::SmallData::options();
   options.run = path("run");
@@ -342,6 +352,7 @@ TEST_F(Train, ASignalEndsTheRunAtTheStep) {
   }
 }
 
+// docs/features.md, Loop and checkpoints: A stop by file or signal | `bert_train stop`, Ctrl-C
 TEST_F(Train, TheStopFileEndsTheRunOnAllRanks) {
   RunSettings options = test::SmallData::options();
   options.steps = 1000;

@@ -1,5 +1,7 @@
 // Loss scaling in training: overflows lower the factor on all ranks, a run continues with the
 // factor of its checkpoint, and it ends if no factor helps.
+// docs/acceptance.md, Precision: A loss scale that is too large falls until the gradient fits, also
+// if one rank alone overflows.
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
@@ -146,6 +148,8 @@ TEST_F(LossScalingInTraining, APowerOfTwoChangesNoBits) {
   EXPECT_EQ(scales("plain"), std::vector<double>(12, 0));
 }
 
+// docs/features.md, Optimization: Mixed precision with accumulated gradients | `--precision`,
+// `--accumulate`
 TEST_F(LossScalingInTraining, AnOverflowOfOneRankAloneIsSkippedOnAllRanks) {
   const Result result = train_part({.loud_on_rank_1 = {5, 6, 9}}, options());
   EXPECT_EQ(result.error, "");
@@ -197,6 +201,8 @@ TEST_F(LossScalingInTraining, ARunResumesBitForBitAcrossASkippedStep) {
 }
 
 // The scale falls from 2^40 until the gradients fit into f16, which takes more than 20 steps.
+// docs/features.md, Optimization: bf16, fp16 with loss scaling, or the fastest type of the
+// processors or GPUs | `--precision`, `--loss-scale`
 TEST_F(LossScalingInTraining, AHugeScaleFallsUntilTheGradientFits) {
   RunSettings huge = options();
   huge.steps = 48;

@@ -24,6 +24,8 @@ StepBatches batches() {
   return batches;
 }
 
+// docs/features.md, Gradients: A micro-batch that fits into memory | After a failure for lack of
+// memory one line names a batch that trains the same.
 TEST(MemoryAdvice, NamesTheBatchAndASmallerOne) {
   RunSettings options;
   options.batch = 32;
@@ -53,6 +55,8 @@ TEST(MemoryAdvice, LeavesOtherErrorsAlone) {
 }
 
 // The texts of such errors quote that of the other rank.
+// docs/acceptance.md, Devices: A step that fails for lack of GPU memory leaves a file with the
+// memory of the steps before, on the rank that failed only.
 TEST(MemoryAdvice, AnotherRanksMemoryIsNotThisOnes) {
   for (const ErrorCode code : {ErrorCode::peer_lost, ErrorCode::aborted}) {
     const Error error(code, "rank 1 has failed: out of memory at step 12");

@@ -15,6 +15,8 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
+// docs/features.md, Evaluation and reports: A warning before memory runs out | always, with the
+// trend. If the kernel kills a rank, the report says so.
 TEST(MemoryWatch, TellsOnceThatTheProcessGrowsAndWhereThatEnds) {
   MemoryWatch watch;
   std::vector<std::string> told;

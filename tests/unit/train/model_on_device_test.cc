@@ -82,6 +82,7 @@ class ModelOnDevice : public test::SmallData {
 };
 
 // From a device to the CPU, to a device: the files stay the same byte for byte.
+// docs/acceptance.md, Devices: A checkpoint of a GPU resumes on a CPU, and the other way round.
 TEST_F(ModelOnDevice, ACheckpointFitsEveryDevice) {
   const auto first = on_the_device(1);
   const auto optimizer = test::adamw_of(*first);

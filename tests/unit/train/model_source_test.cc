@@ -73,6 +73,8 @@ TEST_F(ModelSourceTest, FromScratchFitsTheVocabulary) {
   EXPECT_THAT(class_config_of(model->config()).labels, ElementsAre("no", "yes"));
 }
 
+// docs/features.md, Models and losses: Weights of Hugging Face, with a report of what was loaded |
+// `--model DIR`
 TEST_F(ModelSourceTest, WeightsAreLoadedAndANewHeadIsReported) {
   const SampleStore store = SampleStore::open(store_path());
   const ModelSource whole = find_model(saved(config(store, 0.1)), *classify());

@@ -1,3 +1,4 @@
+// docs/acceptance.md, Training: An option without effect on the chosen optimizer is refused.
 #include "trainer/optim/optimizer_options.h"
 
 #include <gmock/gmock.h>

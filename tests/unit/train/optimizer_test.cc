@@ -35,6 +35,8 @@ double decay_of(const torch::optim::OptimizerParamGroup& group) {
   return static_cast<const torch::optim::AdamWOptions&>(group.options()).weight_decay();
 }
 
+// docs/features.md, Optimization: Adam and AdamW, with decay of matrices only | `--optimizer`,
+// `--weight-decay`
 TEST(Optimizer, DecaysMatricesButNoBiasesAndNorms) {
   RunSettings options;
   options.weight_decay = 0.25;
@@ -51,6 +53,7 @@ TEST(Optimizer, DecaysMatricesButNoBiasesAndNorms) {
 }
 
 // The rate of each layer is half of that of the layer above.
+// docs/acceptance.md, Training: The rate of each layer follows its formula.
 TEST(Optimizer, TheRateOfALayerFollowsTheFormula) {
   RunSettings options;
   options.layer_decay = 0.5;
@@ -79,6 +82,7 @@ TEST(Optimizer, TheRateOfALayerFollowsTheFormula) {
   }
 }
 
+// docs/acceptance.md, Training: Frozen weights stay as they are and are not sent.
 TEST(Optimizer, LeavesOutFrozenParameters) {
   const NamedParameters all = parameters();
   all[0].second.requires_grad_(false);

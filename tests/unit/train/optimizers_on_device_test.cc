@@ -101,6 +101,8 @@ class OptimizersOnDevice : public ::testing::TestWithParam<OptimizerCase> {
   }
 };
 
+// docs/acceptance.md, Devices: Every optimizer and every extra loss makes the same steps on a
+// device.
 TEST_P(OptimizersOnDevice, MakeTheSameStepsAsOnTheCpu) {
   const Side host = on_cpu();
   const Side device = on_the_device();
@@ -111,6 +113,7 @@ TEST_P(OptimizersOnDevice, MakeTheSameStepsAsOnTheCpu) {
   expect_same(device, host);
 }
 
+// docs/acceptance.md, Devices: A checkpoint of a GPU resumes on a CPU, and the other way round.
 TEST_P(OptimizersOnDevice, TakeStateOfTheCpuAndGiveIt) {
   const Side first = on_cpu();
   make_step(first, 0);

@@ -58,6 +58,8 @@ class Optimizers : public ::testing::TestWithParam<OptimizerCase> {
   }
 };
 
+// docs/acceptance.md, Training: Each optimizer computes what torch.optim or its paper says.
+// docs/features.md, Optimization: LAMB, Adadelta, SGD and Lion | `--optimizer`
 TEST_P(Optimizers, EqualTorchOrThePaperAfterAHundredSteps) {
   const auto expected = read_tensors(kSourceDir + "/tests/golden/optim/expected.safetensors");
   NamedParameters parameters;
@@ -95,6 +97,7 @@ NamedParameters random_parameters() {
   return parameters;
 }
 
+// docs/acceptance.md, Training: Each optimizer is the same on any number of threads.
 TEST_P(Optimizers, AreTheSameOnAnyNumberOfThreads) {
   const int usual = at::get_num_threads();
   const auto train = [](int threads) {
@@ -114,6 +117,7 @@ TEST_P(Optimizers, AreTheSameOnAnyNumberOfThreads) {
   }
 }
 
+// docs/acceptance.md, Training: Each optimizer continues from its state bit for bit.
 TEST_P(Optimizers, ContinueFromTheirStateBitForBit) {
   const NamedParameters whole = random_parameters();
   const auto optimizer = make(whole);

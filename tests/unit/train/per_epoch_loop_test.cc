@@ -59,6 +59,7 @@ class PerEpochLoop : public test::SmallData {
 };
 
 // fairseq's lists came into force an epoch too late.
+// docs/features.md, Gradients: Another accumulation in each epoch | `--accumulate 1,2,4`
 TEST_F(PerEpochLoop, ListsOfMicroBatchesAndRatesAreNotShiftedByOne) {
   RunSettings options = by_epochs(4);
   options.schedule = "constant";
@@ -86,6 +87,7 @@ struct Shared {
   PerEpoch<int> accumulate;
 };
 
+// docs/features.md, Splits and batches: Batches of at most N tokens | `--max-tokens`
 TEST_F(PerEpochLoop, LayoutsTrainTheSameModel) {
   RunSettings options = by_epochs(2);
   options.max_tokens = 40;

@@ -94,6 +94,7 @@ TEST_F(RecomputeTest, ChangesNoBitOfTheModel) {
   }
 }
 
+// docs/features.md, Models and losses: Activation checkpointing | `--checkpoint-activations`
 TEST_F(RecomputeTest, TakesLessMemory) {
   const SampleStore store = SampleStore::open(store_path());
   const Bert model(deep(store), make_classifier_head, Precision::fp32, 1);

@@ -138,6 +138,7 @@ TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRunWithErrorFeedback) {
       << "without a checkpoint the residuals must stay";
 }
 
+// docs/acceptance.md, Runs: A resumed run has the bits of an uninterrupted one.
 TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRun) {
   for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16}) {
     RunSettings options = short_run();
@@ -196,6 +197,7 @@ TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRunWithWhatDependsOnThePlace) {
 }
 
 // Rank 0 alone reads the moments; without them the other ranks once made other updates.
+// docs/features.md, Loop and checkpoints: Exact resuming inside an epoch | always
 TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRunWithEachOptimizer) {
   for (const char* name : {"adam", "sgd", "lion", "lamb", "adadelta"}) {
     SCOPED_TRACE(name);
@@ -210,6 +212,8 @@ TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRunWithEachOptimizer) {
   }
 }
 
+// docs/features.md, Evaluation and reports: Evaluation by epochs or steps, or before the first step
+// | `--eval-every`, `--eval-first`
 TEST_F(ResumeLoop, SavesWhenDueAndWhenDevIsTheBest) {
   RunSettings options = short_run();
   options.save_every = every_steps(6);
@@ -242,6 +246,8 @@ TEST_F(ResumeLoop, SavesWhenDevIsAmongTheBest) {
   EXPECT_FALSE(std::filesystem::exists(path("run/checkpoints/step-24")));
 }
 
+// docs/acceptance.md, Runs: A run resumes with 4, then 2, then 1 rank, and uses each row once an
+// epoch.
 TEST_F(ResumeLoop, FourRanksThenTwoThenOneUseEachRowOncePerEpoch) {
   RunSettings options = short_run();
   options.batch = 4;

@@ -62,6 +62,8 @@ TEST_F(ResumeTest, AResultWithoutCheckpointsIsNotOverwritten) {
                    " already holds a result | choose another with --run, or remove it"));
 }
 
+// docs/features.md, Loop and checkpoints: Resuming from a file, with resets and other options |
+// `--resume PATH`, `--reset-schedule`, `--reset-optimizer`, `--reset-data`, `--reset-meters`
 TEST_F(ResumeTest, APathIsACheckpointOrARun) {
   begin_run();
   for (const int step : {50, 100}) save(step);

@@ -181,6 +181,7 @@ TEST_F(RunFolderTest, KeepsWhatWasWritten) {
   EXPECT_TRUE(std::filesystem::exists(path("run/metrics.jsonl")));
 }
 
+// docs/features.md, Use: Options saved with the run | `config.yaml`
 TEST_F(RunFolderTest, SettingsRoundTripThroughYaml) {
   const std::vector<Setting> settings = {{"text", "a: \"b\" # c", "command line"},
                                          {"lr", "0.001", "default for this model"},
@@ -197,6 +198,7 @@ TEST_F(RunFolderTest, SettingsRoundTripThroughYaml) {
   }
 }
 
+// docs/acceptance.md, Runs: A path that cannot be written is reported before the work.
 TEST_F(RunFolderTest, AFolderThatCannotBeCreatedGetsAHintForAnother) {
   write("file", "");
   EXPECT_EQ(

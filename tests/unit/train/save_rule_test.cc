@@ -1,4 +1,5 @@
 // When a checkpoint is due, and how a user says so.
+// docs/acceptance.md, Training: Checkpoints are saved when due, and the right ones stay.
 #include "trainer/train/loop/save_rule.h"
 
 #include <gmock/gmock.h>
@@ -28,6 +29,7 @@ std::vector<int> due_steps(const std::string& text, EpochPosition at = {}, int s
   return steps;
 }
 
+// docs/features.md, Loop and checkpoints: Checkpoints by steps, time or epochs | `--save-every`
 TEST(SaveRule, BySteps) { EXPECT_THAT(due_steps("5"), ElementsAre(5, 10)); }
 
 TEST(SaveRule, ByEpochsAndTheirParts) {

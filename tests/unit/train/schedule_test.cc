@@ -16,6 +16,8 @@
 namespace bp::trainer {
 namespace {
 
+// docs/features.md, Optimization: Warm-up and linear decay | `--schedule linear`; `--warmup` as a
+// share or in epochs
 TEST(Schedule, RisesToThePeakAndFallsTowardsZero) {
   const Schedule schedule{8.0, 10, 3};
   EXPECT_DOUBLE_EQ(learning_rate(schedule, 0), 2.0);
@@ -42,6 +44,8 @@ TEST(Schedule, InterpolatesBetweenTwoSteps) {
   EXPECT_DOUBLE_EQ(learning_rate(schedule, 9.5), 8.0 * 0.5 / 7);
 }
 
+// docs/features.md, Optimization: A constant or a cyclic rate | `--schedule constant`, `--schedule
+// cyclic` with `--cycle`
 TEST(Schedule, HasOneOfSeveralShapes) {
   const Sampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 10});
   RunSettings options;
@@ -84,6 +88,9 @@ class ScheduleOptions : public ::testing::Test {
   RunSettings options_;
 };
 
+// docs/acceptance.md, Training: Schedules of the learning rate follow their formulas.
+// docs/features.md, Optimization: Polynomial decay, and a rate for each epoch | `--schedule
+// polynomial`, `--end-lr`, `--power`, `--force-anneal`; `--lr` with a list
 TEST_F(ScheduleOptions, APolynomialFallsToItsEnd) {
   options_.schedule = "polynomial";
   EXPECT_EQ(rates({3, 4, 12, 19}), (std::vector<double>{6.4, 8, 4, 0.5})) << "by default a line";
@@ -92,6 +99,8 @@ TEST_F(ScheduleOptions, APolynomialFallsToItsEnd) {
   EXPECT_EQ(rates({3, 4, 8, 12, 16}), (std::vector<double>{6.4, 8, 6.25, 5, 4.25}));
 }
 
+// docs/features.md, Optimization: Decay in steps | `--schedule step`; `--decay-every` in steps or
+// epochs
 TEST_F(ScheduleOptions, StepsFallByAFactorAfterTheWarmup) {
   options_.schedule = "step";
   options_.decay_every = every_steps(5);

@@ -89,6 +89,7 @@ TEST_F(SharedData, EachHostPreparesItsOwnStoreAndAllAreEqual) {
   for (int host = 1; host < 3; ++host) EXPECT_EQ(read_file(store(host)), read_file(store(0)));
 }
 
+// docs/acceptance.md, Data: Only rank 0's host needs the SQLite file of bert_train_parallel.
 TEST_F(SharedData, OnlyTheHostOfRank0HasToSeeThatATokenFileIsNoStore) {
   make_token_file(scratch_.path("host-0/old.sqlite"), kLabelsTable);
   const auto kind = [&](const std::string& name) {

@@ -1,5 +1,6 @@
 // Steps whose gradient overflows on an f16 wire: no rank makes an update, every count has them, and
 // a run of only such steps ends.
+// docs/acceptance.md, Precision: A gradient that overflows on an f16 wire skips its step.
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
@@ -136,6 +137,8 @@ class SkippedStep : public test::SmallData {
   }
 };
 
+// docs/features.md, Optimization: The schedule after a skipped step | The step counts as one of the
+// plan.
 TEST_F(SkippedStep, MakesNoUpdateAndIsCounted) {
   const Result result = train_part({.run = "run", .first_bad = 5, .last_bad = 6});
   ASSERT_EQ(result.after.size(), 12U);

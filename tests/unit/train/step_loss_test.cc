@@ -101,6 +101,8 @@ TEST_F(StepLoss, IsTheHeadsLossWithoutRegularization) {
   EXPECT_EQ(step_loss(model_, batch(), kStep, {}).weight, 1.25 + 2);
 }
 
+// docs/acceptance.md, Training: R-Drop follows its formula.
+// docs/features.md, Models and losses: VAT and R-Drop | `--vat`, `--r-drop`
 TEST_F(StepLoss, RDropFollowsItsFormula) {
   const auto p1 = probabilities(0);
   const auto p2 = probabilities(1);
@@ -159,6 +161,8 @@ double sum_of(const Loss& loss, const std::string& name) {
   return std::ranges::find(figures, name, &Figure::name)->sum;
 }
 
+// docs/features.md, Evaluation and reports: Figures that a user's step reports | `losses()` of a
+// task; metrics, summary, TensorBoard and the report show them
 TEST_F(StepLoss, ReportsThePartsOfItsLoss) {
   EXPECT_TRUE(step_loss(model_, batch(), kStep, {}).figures.empty());
   const Regularization both{.r_drop = 2, .vat = 0.5};

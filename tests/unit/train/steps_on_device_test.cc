@@ -81,10 +81,13 @@ class StepsOnDevice : public ::testing::Test {
   }
 };
 
+// docs/features.md, Launching: Training, evaluation and prediction on a GPU | `--device`
 TEST_F(StepsOnDevice, OfTheTask) {
   expect_same_step(*model_on(at::kCPU), *model_on(bp::test::torch_device()), {});
 }
 
+// docs/acceptance.md, Devices: Every optimizer and every extra loss makes the same steps on a
+// device.
 TEST_F(StepsOnDevice, WithRDrop) {
   expect_same_step(*model_on(at::kCPU), *model_on(bp::test::torch_device()), {.r_drop = 2});
 }

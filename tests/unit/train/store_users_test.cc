@@ -1,4 +1,5 @@
 // Which runs need a store, and how --rebuild treats it then.
+// docs/acceptance.md, Runs: A store that a run needs is never replaced.
 #include "trainer/run/store_users.h"
 
 #include <gmock/gmock.h>

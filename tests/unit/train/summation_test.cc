@@ -39,6 +39,7 @@ class SummationTest : public test::SmallData {
   }
 };
 
+// docs/acceptance.md, Training: A resumed run notices that sums are made by other algorithms.
 TEST_F(SummationTest, DistinguishesTablesOfAlgorithms) {
   const std::string ring = "all_reduce gloo 2 1 - ring\n";
   EXPECT_EQ(algorithm_with(""), "auto");

@@ -68,6 +68,8 @@ class Vat : public ::testing::Test {
   const Batch batch_;
 };
 
+// docs/acceptance.md, Training: VAT has PyTorch's perturbation, loss and gradients.
+// docs/features.md, Models and losses: VAT and R-Drop | `--vat`, `--r-drop`
 TEST_F(Vat, IsWhatPyTorchComputes) {
   const at::Tensor outputs = model_.forward(batch_, &kVatStep);
   const VatLoss vat(model_, batch_, kVatStep, outputs);

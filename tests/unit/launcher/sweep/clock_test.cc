@@ -26,6 +26,7 @@ TEST(SweepClock, PacksEighteenTrialsOfTwoSlots) {
   EXPECT_EQ(time_of({2, 4, 6}, trials), 3000);
 }
 
+// docs/features.md, Searches: Mixed jobs in one pool | `blocks`
 TEST(SweepClock, PacksTwoHundredSixteenTrialsOnUnevenHosts) {
   const std::vector<int> pool{64, 40, 30, 20, 14, 8, 4};
   ASSERT_EQ(std::accumulate(pool.begin(), pool.end(), 0), 180);

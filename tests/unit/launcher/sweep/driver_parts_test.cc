@@ -25,6 +25,8 @@ Host host_with(const std::string& name, int slots, std::vector<int> gpus = {}) {
   return host;
 }
 
+// docs/features.md, Searches: Trials placed on hosts and GPUs | the slots of `-H`, a hostfile or a
+// batch job; `gpus=` of a host
 TEST(Pool, GivesEachTrialItsSlotsAndTheirGpus) {
   Pool pool({host_with("a", 3, {4, 5, 7}), host_with("fe80::1", 1)});
   EXPECT_EQ(pool.all_slots(), 4);

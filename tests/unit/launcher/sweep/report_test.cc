@@ -136,6 +136,8 @@ PageData page_of(std::vector<TrialRecord> trials) {
   return page;
 }
 
+// docs/features.md, Searches: The best result, while the search runs | `bprun sweep status`,
+// `report`; `bert_train runs --sort`
 TEST(SweepPage, HasASectionForEachQuestion) {
   PageData page = page_of(trials_of_a_line(20));
   page.reports = {{{10, 0.5}, {20, 0.75}}};

@@ -28,6 +28,9 @@ std::vector<std::string> plans_of(const Space& space) {
   return plans;
 }
 
+// docs/features.md, Searches: Ranges and their product | `bprun sweep` with lists, `range` and
+// `int`
+// docs/features.md, Searches: Parameters that vary together, or only in some trials | `zip`, `when`
 TEST(SweepGrid, IsTheProductInTheOrderOfTheFile) {
   EXPECT_THAT(
       plans_of(space_of("parameters: {a: [1, 2], b: [x, y]}\nzip: [{c: [3, 4], d: [5, 6]}]")),
@@ -67,6 +70,8 @@ TEST(SweepRandom, DependsOnSeedAndIndexOnly) {
   EXPECT_EQ(shown(Sampler(space, 0, Direction::min).next(37, {})->parameters), plans[37]);
 }
 
+// docs/features.md, Searches: Random search | `sampler: random`, and `tpe`, which learns from
+// earlier trials
 TEST(SweepRandom, DrawsFromEachDistribution) {
   const Space space = space_of(
       "sampler: random\ntrials: 4000\nparameters: {u: {uniform: [-1, 3]}, "

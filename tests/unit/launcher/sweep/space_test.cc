@@ -89,6 +89,8 @@ TEST(SweepSpace, KeepsTheTextOfValues) {
   EXPECT_EQ(parameter("3e-5").rows[0][0].kind(), Value::Kind::real) << "one value is a constant";
 }
 
+// docs/features.md, Searches: Ranges and their product | `bprun sweep` with lists, `range` and
+// `int`
 TEST(SweepSpace, CountsRanges) {
   EXPECT_THAT(texts_of(parameter("{range: [1, 5, 2]}")), ElementsAre("1", "3", "5"));
   EXPECT_THAT(texts_of(parameter("{range: [0.1, 0.5, 0.1]}")),
@@ -98,6 +100,7 @@ TEST(SweepSpace, CountsRanges) {
   EXPECT_THAT(texts_of(parameter("{range: [7, 7, 1]}")), ElementsAre("7"));
 }
 
+// docs/features.md, Searches: Mixed jobs in one pool | `blocks`
 TEST(SweepSpace, GivesBlocksWhatTheTopSays) {
   const Space space = parse_space(
       "slots: 2\nrepeat: {data-seed: 2}\nblocks:\n- program: [a, b c]\n"

@@ -132,6 +132,7 @@ StoppingRule median(int trials = 3, std::int64_t min = 1) {
                       Direction::max);
 }
 
+// docs/features.md, Searches: Weak trials stopped | `stop: median`, `stop: asha`
 TEST(SweepMedian, StopsWhatIsBelowTheMedian) {
   const std::vector<TrialHistory> others{history(kRunning, {0.4, 0.6}), history(kRunning, {0.5}),
                                          history(TrialState::stopped, {0.1, 0.3, 0.9}),

@@ -27,6 +27,8 @@ TEST(ClassLoss, IsTheMeanCrossEntropyUnlessAskedForMore) {
   EXPECT_EQ(loss.weight, 4);
 }
 
+// docs/features.md, Models and losses: Label smoothing and focal loss | `--label-smoothing`,
+// `--focal-gamma`
 TEST(ClassLoss, WeightsAndSmoothsAsTorchDoes) {
   const Loss loss = class_loss(logits(), labels(), {.label_smoothing = 0.2}, kWeights);
   const at::Tensor expected = at::cross_entropy_loss(logits(), labels(), at::tensor(kWeights),

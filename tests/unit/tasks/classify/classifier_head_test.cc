@@ -15,6 +15,8 @@ class GoldenLabels : public ::testing::TestWithParam<int> {
   GoldenHead golden_{"labels_" + std::to_string(GetParam())};
 };
 
+// docs/acceptance.md, Tasks: Heads for tags, for numbers and for several labels compute what
+// transformers computes: logits, loss and every gradient, and 20 steps of AdamW to 1e-4.
 TEST_P(GoldenLabels, NumbersAndGradientsEqualTransformers) {
   golden_.expect_first_step(*golden_.model(classifier_head({})), GoldenHead::kRows);
 }

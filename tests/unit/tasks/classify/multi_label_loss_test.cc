@@ -1,3 +1,4 @@
+// docs/acceptance.md, Tasks: Losses for several labels follow their formulas.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/tensor.h>

@@ -42,10 +42,12 @@ class GoldenGap : public ::testing::TestWithParam<std::string> {
   std::map<std::string, std::vector<std::int64_t>> values_;
 };
 
+// docs/acceptance.md, Tasks: Heads for GAP compute what the same heads in PyTorch compute.
 TEST_P(GoldenGap, NumbersAndGradientsEqualThoseOfPyTorch) {
   golden_.expect_first_step(*model(), GoldenHead::kRows);
 }
 
+// docs/features.md, Models and losses: GAP's heads concat, mul and segment | `--gap-head`
 TEST_P(GoldenGap, TwentyStepsEqualThoseOfPyTorch) { golden_.expect_training(*model()); }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, GoldenGap, ::testing::Values("concat", "mul", "segment"));

@@ -111,6 +111,7 @@ TEST_F(GapInputs, RowsToTestNeedNoAnswer) {
                  "A-coref and B-coref say the answer");
 }
 
+// docs/acceptance.md, Tasks: A row of GAP that is wrong is named.
 TEST_F(GapInputs, NamesTheRowThatIsWrong) {
   expect_refused(options(kFirst + second("yes", "no")), 65,
                  "g.tsv, row 2 (line 3): dev-2: B-coref is 'no', neither TRUE nor FALSE",

@@ -191,6 +191,8 @@ class GapFiles : public ::testing::Test {
   std::string data_;
 };
 
+// docs/acceptance.md, Data: The published files of GAP have the known rows, labels, lengths and
+// positions.
 TEST_F(GapFiles, HaveTheKnownNumbers) {
   const Facts development = read("development");
   EXPECT_EQ(development.samples.size(), 2000U);
@@ -209,6 +211,7 @@ TEST_F(GapFiles, HaveTheKnownNumbers) {
   EXPECT_NEAR(tokens / (2000 + 2000 + 454), 97, 0.5);
 }
 
+// docs/features.md, Input: GAP's eleven columns and their preparation | `--task gap`
 TEST_F(GapFiles, TheFirstRowHasTheKnownTokens) {
   const GapSample first = read("development").samples.at(0);
   EXPECT_EQ(first.ids.size(), 92U + 2);

@@ -94,6 +94,8 @@ TEST_F(GapScoring, ShowsTheRowsWithTheHighestLoss) {
   EXPECT_NE(right, std::string::npos) << page;
 }
 
+// docs/features.md, Evaluation and reports: Probabilities, and Kaggle's file | `predictions.csv`,
+// `kaggle.csv`; `predict --out-format kaggle`
 TEST_F(GapScoring, WritesKagglesFileAlsoWithoutAnswers) {
   const SampleStore rows = store(false);
   const auto scorer = scored(rows);

@@ -20,6 +20,8 @@ namespace bp::trainer {
 namespace {
 
 // tests/golden/gap/make.py makes the file.
+// docs/acceptance.md, Tasks: Scores of GAP are those of its own scorer.
+// docs/features.md, Evaluation and reports: GAP's scores, by gender | `--task gap`
 TEST(GapScores, EqualTheScorerOfGap) {
   std::ifstream golden(kSourceDir + "/tests/golden/gap/golden.jsonl");
   int cases = 0;

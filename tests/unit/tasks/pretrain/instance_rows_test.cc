@@ -123,6 +123,9 @@ TEST(ShardRowsOfFiles, AreInstancesWithTheirPlaces) {
   EXPECT_THAT(firsts, ElementsAre(6, 9));
 }
 
+// docs/acceptance.md, Tasks: Shards may be a file, a folder, or the beginning of names.
+// docs/features.md, Input: HDF5 shards to pre-train on, by split, or only the first ones | `--task
+// pretrain`, `--limit-files`
 TEST(ShardFiles, AreThoseOfAFileAFolderOrTheBeginningOfNames) {
   const Scratch scratch;
   for (const char* name :

@@ -53,6 +53,7 @@ class MakeShards : public TextFiles {
   InstanceOptions options_{.max_length = 32, .copies = 3};
 };
 
+// docs/features.md, Input: Pre-training data made from plain text | `bert_train shards`
 TEST_F(MakeShards, HoldEachInstanceOnceInAnotherOrder) {
   const MadeShards made = make({path("train"), 100, folder()});
   ASSERT_GE(made.files.size(), 4U);

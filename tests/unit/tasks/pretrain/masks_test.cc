@@ -99,6 +99,7 @@ TEST(Masks, SpecialTokensAreNeverChosen) {
 }
 
 // 100,000 tokens are hidden. With 2 degrees of freedom chi-square exceeds 20 once in 22,000 times.
+// docs/features.md, Input: Pre-training data made from plain text | `bert_train shards`
 TEST(Masks, EightyPercentBecomeMaskTenAnyTokenTenStay) {
   const Masker masker(vocabulary(), {});
   std::array<double, 3> seen = {};

@@ -100,6 +100,7 @@ TEST_F(PretrainGolden, OnlyAModelOfNextSentencesHasAPooler) {
   EXPECT_EQ(poolers(*with_both()), 2);
 }
 
+// docs/features.md, Models and losses: Masked words and next sentences | `--task pretrain`
 TEST_F(PretrainGolden, TwentyStepsOfAdamWEqualTransformers) {
   const auto model = with_both();
   std::vector<at::Tensor> parameters;

@@ -78,6 +78,8 @@ TEST_F(Shards, OnWhichTheLibraryCrashesAreRefused) {
               HasSubstr("broken.hdf5: is broken: the HDF5 library crashes on it | "));
 }
 
+// docs/features.md, Input: HDF5 shards to pre-train on, by split, or only the first ones | `--task
+// pretrain`, `--limit-files`
 TEST_F(Shards, AreReadInBlocks) {
   constexpr int kRows = 20000;  // the reader's blocks have 8192 rows of this width
   {

@@ -30,6 +30,8 @@ class GoldenRegress : public ::testing::TestWithParam<int> {
   std::vector<double> targets_;
 };
 
+// docs/acceptance.md, Tasks: Heads for tags, for numbers and for several labels compute what
+// transformers computes: logits, loss and every gradient, and 20 steps of AdamW to 1e-4.
 TEST_P(GoldenRegress, NumbersAndGradientsEqualTransformers) {
   golden_.expect_first_step(*golden_.model(head()), GoldenHead::kRows);
 }

@@ -36,6 +36,7 @@ RegressScores scores_of(const Numbers& targets, const Numbers& predictions) {
 }
 
 // tests/golden/regress/make.py makes the file.
+// docs/acceptance.md, Tasks: Scores of numbers are those of scikit-learn and SciPy.
 TEST(RegressScores, EqualScikitLearnAndSciPy) {
   std::ifstream golden(kSourceDir + "/tests/golden/regress/golden.jsonl");
   int cases = 0;

@@ -45,6 +45,8 @@ Found found_in(const EntityTags& tags, const std::vector<int>& sentence) {
 }
 
 // tests/golden/entities/make.py makes the file.
+// docs/acceptance.md, Tasks: Scores of entities are seqeval's.
+// docs/features.md, Input: Named entities | `--task tokens`
 TEST(Entities, EqualSeqeval) {
   std::ifstream golden(kSourceDir + "/tests/golden/entities/golden.jsonl");
   int cases = 0;
@@ -80,6 +82,7 @@ TEST(Entities, SentencesEndThem) {
 }
 
 // Ranks add up their counts, so the result does not depend on which rank has which sentence.
+// docs/acceptance.md, Tasks: Scores of entities are the same for any number of ranks.
 TEST(Entities, CountsOfRanksAddUp) {
   const EntityTags tags({"O", "B-PER", "I-PER", "B-LOC"});
   EntityTally whole(tags);

@@ -90,6 +90,8 @@ TEST(SentenceWindows, AWordLongerThanAWindowIsCut) {
 }
 
 // tests/golden/sentences/make.py makes the file.
+// docs/acceptance.md, Tasks: Pieces and targets of tagged words are those of transformers' recipe.
+// docs/features.md, Input: Named entities | `--task tokens`
 TEST(SentenceWindows, EqualTheRecipeOfTransformers) {
   const std::string folder = kSourceDir + "/tests/golden/";
   const Vocabulary vocabulary = Vocabulary::read(folder + "tokenizer_vocab.txt");

@@ -37,6 +37,8 @@ class GoldenTokens : public ::testing::TestWithParam<int> {
   std::vector<std::int64_t> targets_;
 };
 
+// docs/acceptance.md, Tasks: Heads for tags, for numbers and for several labels compute what
+// transformers computes: logits, loss and every gradient, and 20 steps of AdamW to 1e-4.
 TEST_P(GoldenTokens, NumbersAndGradientsEqualTransformers) {
   const auto model = golden_.model(head(), "bert.pooler.");
   const std::vector<std::int64_t> targets = vector_of<std::int64_t>(golden_.rows("targets", 0));

@@ -74,6 +74,7 @@ class TokenScores : public testing::Test {
 
 constexpr const char* kThree = "c O\na B-X\nb I-X\nb I-X\n\na B-X\nc I-X\n\nc O\n";
 
+// docs/acceptance.md, Tasks: An entity may be in several samples.
 TEST_F(TokenScores, AnEntityMayBeInSeveralSamples) {
   const SampleStore of = store(kThree);
   ASSERT_EQ(of.size(Split::test), 4);

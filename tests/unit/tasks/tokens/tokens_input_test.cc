@@ -135,6 +135,7 @@ TEST_F(TokensInput, ReadsTablesAndJsonLinesToo) {
   EXPECT_EQ(of_table.arrays, of_arrays.arrays);
 }
 
+// docs/acceptance.md, Tasks: A file that has no tagged sentences is refused.
 TEST_F(TokensInput, RefusesWhatIsNoTaggedSentence) {
   const std::string head = "words,tags\na b,O B-X\n";
   const auto table = [&](const std::string& row) { return options("t.csv", head + row); };
