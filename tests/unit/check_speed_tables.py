@@ -119,12 +119,35 @@ class Showing(unittest.TestCase):
         text = tables.table(results, [OURS["allocated"], PEERS["mpich"], PEERS["impi"]], CASE)
         self.assertIn("| MPICH 4.0 (no such package) | - | - | - | - |", text)
         self.assertIn("| Intel MPI 2021.19 | 2.00 | 10.00 | 100 | 200 |", text)
-        self.assertIn("| *allocated / best peer* | 0.50 | 0.56 | 2.22 | 11.11 |", text)
+        self.assertIn("| *allocated / best peer* | 0.50 | **0.56** | **2.22** | **11.11** |", text)
+
+    def test_the_overview_has_both_memories_and_marks_what_fails(self):
+        half = dataclasses.replace(CASE, dtype="f16", touch=True, sizes=(SMALL, 16 << 20))
+        results = results_of([1.9, 5, 20, 100], [1] * 4, [2, 10, 100, 200], [9] * 4)
+        for system, time in ((OURS["allocated"], 0.5), (OURS["any"], 1.5), (PEERS["impi"], 1)):
+            results.add(system, half, {SMALL: time})
+        other = dataclasses.replace(CASE, ranks=4)
+        self.assertEqual(tables.overview([(results, [CASE, half, other])], 2).splitlines()[2:],
+                         ["| all_reduce, f32 | **0.95**; 0.50 | **0.56**; 0.11 |  | **2.22**; 0.11 | **11.11**; 0.11 |",
+                          "| all_reduce, f16, refilled | 0.50; **1.50** |  | -; - |  |  |"])
+        failed = [check.what for check in tables.against_peers(results, CASE) if check.passed is False and check.cause]
+        self.assertEqual(len(failed), tables.overview([(results, [CASE])], 2).count("**") // 2)
+
+    def test_misses_are_grouped_by_cause(self):
+        results = results_of([1, 1, 1, 1], [2, 20, 1, 300], [1, 10, 100, 200], [9] * 4)
+        four = dataclasses.replace(CASE, ranks=4, sizes=(SMALL,))
+        for system, time in ((OURS["allocated"], 2), (OURS["any"], 2), (PEERS["impi"], 1)):
+            results.add(system, four, {SMALL: time})
+        text = report.misses({"All-reduce": tables.against_peers(results, CASE, 2) + tables.against_peers(results, four, 2)})
+        titles = [line[4:] for line in text.splitlines() if line.startswith("### ")]
+        self.assertEqual(titles, ["The time of a call", "More ranks than cores", "Memory that bp has not allocated",
+                                  "Large vectors"])
 
     def test_each_miss_is_told_in_words(self):
         found = [checks.Check("a", "1 s", "at most 2 s", True), checks.Check("b", "9 s", "at most 2 s", False),
                  checks.Check("c", "no such program", "at most 2 s", None)]
-        self.assertIn("1 of the targets below are missed:\n\n- b: 9 s; the target is at most 2 s.\n",
+        self.assertIn("1 of 3 targets are missed.\n\n### Other targets\n", report.misses({"Store": found}))
+        self.assertIn("\n| what | measured | target |\n|---|---|---|\n| b | 9 s | at most 2 s |\n",
                       report.misses({"Store": found}))
         self.assertIn("All targets that were measured are met.", report.misses({"Store": found[:1] + found[2:]}))
 

@@ -14,6 +14,7 @@ class Check:
     measured: str
     target: str
     passed: bool | None = None  # None: not measured; `measured` says why
+    cause: str = ""  # why it may miss its target, a key of report.CAUSES
 
     def verdict(self):
         return "skipped" if self.passed is None else "PASS" if self.passed else "FAIL"
