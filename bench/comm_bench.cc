@@ -14,7 +14,7 @@
 #include "bp/communicator.h"
 #include "bp/environment.h"
 #include "bp/error.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 
 namespace {
 

@@ -48,7 +48,7 @@ if(BP_TORCH)
   # state.
   set(_kernels comm/reduce/convert.cc comm/reduce/copy.cc comm/reduce/reduce.cc comm/reduce/scale.cc)
   add_library(bp_torch_shared SHARED $<TARGET_OBJECTS:bp_torch> base/check.cc base/names.cc base/permutation.cc
-                                     base/text.cc comm/device/host.cc comm/reduce/finite.cc ${_kernels})
+                                     base/text.cc comm/device/host_memory.cc comm/reduce/finite.cc ${_kernels})
   set_source_files_properties(${_kernels} PROPERTIES BP_ALONE ON) # as in comm/reduce
   target_link_libraries(bp_torch_shared PRIVATE bp_flags hwy::hwy PUBLIC bp_comm_shared LibTorch::torch)
   target_link_options(bp_torch_shared PRIVATE -fopenmp)

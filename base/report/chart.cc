@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/report/escape.h"
-#include "base/report/table.h"
+#include "base/report/report_table.h"
 #include "base/text.h"
 
 namespace bp {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/report/chart.h"
-#include "base/report/table.h"
+#include "base/report/report_table.h"
 
 namespace bp {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "bp/collective.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 #include "comm/reduce/reduce.h"
 
 namespace bp::bench {

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "comm/backend/common/backend.h"
 #include "comm/backend/common/pieces.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 
 namespace bp {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 
 namespace bp {
 namespace {

@@ -1,7 +1,7 @@
 // The memory of a CUDA device.
 #pragma once
 
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 
 namespace bp {
 

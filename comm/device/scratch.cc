@@ -1,6 +1,6 @@
 #include "comm/device/scratch.h"
 
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 
 namespace bp {
 

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "comm/backend/perform.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 
 namespace bp {
 

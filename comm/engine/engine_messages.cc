@@ -13,7 +13,7 @@
 #include "bp/collective.h"
 #include "comm/backend/common/operation.h"
 #include "comm/device/ask_until.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 #include "comm/engine/engine.h"
 #include "comm/engine/observe/work_state.h"
 

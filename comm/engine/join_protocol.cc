@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 
 namespace bp {
 namespace {

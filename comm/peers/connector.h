@@ -1,4 +1,5 @@
-// The connecting side: connects to a rank's listener, and both prove the job's key (handshake.h).
+// The connecting side: connects to a rank's listener, and both prove the job's key
+// (peer_handshake.h).
 // If the connection ends before that, for example because the listener drops it in favour of
 // others, the connector retries after a pause that grows.
 //
@@ -19,7 +20,7 @@
 #include "base/fd.h"
 #include "bp/environment.h"
 #include "comm/peers/endpoint.h"
-#include "comm/peers/handshake.h"
+#include "comm/peers/peer_handshake.h"
 
 namespace bp {
 

@@ -1,6 +1,6 @@
 // The address at which a rank listens for its peers: TCP, or an abstract Unix socket of this
 // machine. With it goes the random identity that every handshake with that rank covers
-// (handshake.h).
+// (peer_handshake.h).
 #pragma once
 
 #include <sys/socket.h>

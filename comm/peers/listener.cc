@@ -12,7 +12,7 @@
 #include <asio/read.hpp>
 
 #include "base/text.h"
-#include "comm/peers/handshake.h"
+#include "comm/peers/peer_handshake.h"
 
 namespace bp {
 namespace {

@@ -1,5 +1,5 @@
-// The listening side: accepts connections, has each peer prove the job's key (handshake.h), and
-// passes those connections to the owner. It reads nothing but the handshake.
+// The listening side: accepts connections, has each peer prove the job's key (peer_handshake.h),
+// and passes those connections to the owner. It reads nothing but the handshake.
 //
 // Strangers can hold at most `most_unproven` connections of a few hundred bytes, each for
 // kProveWithin. When another connects, the listener closes the oldest connection on which no valid

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "comm/reduce/kernels.h"
+#include "comm/reduce/reduce_kernel.h"
 
 namespace bp {
 namespace {

@@ -1,7 +1,7 @@
 #include "comm/reduce/reduce.h"
 
 #include "base/check.h"
-#include "comm/reduce/kernels.h"
+#include "comm/reduce/reduce_kernel.h"
 #include "comm/reduce/targets.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -12,23 +12,23 @@ namespace bp {
 // the user in this host's temporary folder. Rank 0 holds a lock on the file while it exists, so
 // other ranks recognise a file that an earlier job left.
 [[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous_in_folder(const std::string& folder,
-                                                                    const EngineRank& rank);
+                                                                    const LaunchedRank& rank);
 
 // The key is derived from the secret in the file BP_JOB_KEY_FILE, and all ranks expect the store at
 // the master's address.
-[[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous_by_key_file(const EngineRank& rank,
+[[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous_by_key_file(const LaunchedRank& rank,
                                                                       const Variables& variables);
 
 // PMI-1 over the descriptor PMI_FD, as the ranks of MPI use it. It works once in each process.
-[[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous_by_pmi(const EngineRank& rank,
+[[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous_by_pmi(const LaunchedRank& rank,
                                                                  const Variables& variables);
 
 // The TCPStore of PyTorch 2, which torchrun's agent serves at the master's address.
-[[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous_by_torchrun(const EngineRank& rank,
+[[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous_by_torchrun(const LaunchedRank& rank,
                                                                       const Variables& variables);
 
 // Returns the address of the engine's master. Throws invalid_argument if it has none or its port is
 // not a number.
-[[nodiscard]] StoreAddress master_address(const EngineRank& rank, const Variables& variables);
+[[nodiscard]] StoreAddress master_address(const LaunchedRank& rank, const Variables& variables);
 
 }  // namespace bp

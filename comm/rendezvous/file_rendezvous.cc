@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 constexpr const char* kElsewhere = "; set TMPDIR to a folder in which you can write";
 
 // Returns a file name that differs between jobs that use the same folder at the same time.
-std::string file_name(const EngineRank& rank) {
+std::string file_name(const LaunchedRank& rank) {
   std::string name = concat("bp-", rank.engine, "-", rank.job, "-", rank.master_port);
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
@@ -123,7 +123,7 @@ class FileRendezvous final : public StoreRendezvous {
 }  // namespace
 
 std::unique_ptr<StoreRendezvous> rendezvous_in_folder(const std::string& folder,
-                                                      const EngineRank& rank) {
+                                                      const LaunchedRank& rank) {
   const fs::path parent = folder.empty() ? own_folder() : folder;
   return std::make_unique<FileRendezvous>((parent / file_name(rank)).string(),
                                           folder.empty() ? kElsewhere : "");

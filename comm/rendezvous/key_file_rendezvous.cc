@@ -25,7 +25,7 @@ class KeyFileRendezvous final : public StoreRendezvous {
 
 }  // namespace
 
-std::unique_ptr<StoreRendezvous> rendezvous_by_key_file(const EngineRank& rank,
+std::unique_ptr<StoreRendezvous> rendezvous_by_key_file(const LaunchedRank& rank,
                                                         const Variables& variables) {
   std::string secret;
   try {

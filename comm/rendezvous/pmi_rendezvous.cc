@@ -91,7 +91,7 @@ class PmiRendezvous final : public StoreRendezvous {
 
 }  // namespace
 
-std::unique_ptr<StoreRendezvous> rendezvous_by_pmi(const EngineRank& rank,
+std::unique_ptr<StoreRendezvous> rendezvous_by_pmi(const LaunchedRank& rank,
                                                    const Variables& variables) {
   const Contract contract(variables, "PMI_RANK", "PMI sets them together");
   return std::make_unique<PmiRendezvous>(contract.required_number("PMI_FD", 0), rank.found_by);

@@ -15,7 +15,7 @@ namespace {
 
 // torchrun's agent serves a store only if it sets this variable to True. Otherwise it expects rank
 // 0 to serve one.
-bool torchrun_has_a_store(const EngineRank& rank, const Variables& variables) {
+bool torchrun_has_a_store(const LaunchedRank& rank, const Variables& variables) {
   return rank.engine == "torchrun" && variables.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
 }
 
@@ -39,7 +39,7 @@ StoreEndpoint parse_endpoint(const std::string& text) {
 
 StoreRendezvous::Known StoreRendezvous::known() const { return {.key = random_job_key()}; }
 
-StoreAddress master_address(const EngineRank& rank, const Variables& variables) {
+StoreAddress master_address(const LaunchedRank& rank, const Variables& variables) {
   if (rank.master_host.empty()) {
     variables.refuse("MASTER_ADDR",
                      "is not set, and neither is MASTER_PORT; set both to the address at which "
@@ -55,7 +55,7 @@ StoreAddress master_address(const EngineRank& rank, const Variables& variables) 
   }
 }
 
-std::unique_ptr<StoreRendezvous> choose_rendezvous(const EngineRank& rank,
+std::unique_ptr<StoreRendezvous> choose_rendezvous(const LaunchedRank& rank,
                                                    const Variables& variables) {
   if (variables.has("BP_JOB_KEY_FILE")) return rendezvous_by_key_file(rank, variables);
   if (variables.has("BP_SHARED_FOLDER")) {

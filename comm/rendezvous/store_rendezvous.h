@@ -12,7 +12,7 @@
 #include "base/deadline.h"
 #include "bp/environment.h"
 #include "bp/store.h"
-#include "comm/topology/engine.h"
+#include "comm/topology/launcher.h"
 
 namespace bp {
 
@@ -52,7 +52,7 @@ class StoreRendezvous {
 
 // Chooses the channel by the variables. Throws `unavailable`, with a list of the possible channels,
 // if there is none.
-[[nodiscard]] std::unique_ptr<StoreRendezvous> choose_rendezvous(const EngineRank& rank,
+[[nodiscard]] std::unique_ptr<StoreRendezvous> choose_rendezvous(const LaunchedRank& rank,
                                                                  const Variables& variables);
 
 // Finds the job's store by what rank 0 has published.

@@ -34,7 +34,7 @@ std::string query(Query query) { return {static_cast<char>(query)}; }
 
 class TorchrunRendezvous final : public StoreRendezvous {
  public:
-  TorchrunRendezvous(StoreAddress address, const EngineRank& rank)
+  TorchrunRendezvous(StoreAddress address, const LaunchedRank& rank)
       : address_(std::move(address)),
         key_(string_of(concat("bp/", rank.job, "/store"))),
         found_by_(rank.found_by) {}
@@ -110,7 +110,7 @@ class TorchrunRendezvous final : public StoreRendezvous {
 
 }  // namespace
 
-std::unique_ptr<StoreRendezvous> rendezvous_by_torchrun(const EngineRank& rank,
+std::unique_ptr<StoreRendezvous> rendezvous_by_torchrun(const LaunchedRank& rank,
                                                         const Variables& variables) {
   return std::make_unique<TorchrunRendezvous>(master_address(rank, variables), rank);
 }

@@ -19,7 +19,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "comm/peers/connect.h"
+#include "comm/peers/connect_peers.h"
 
 namespace bp {
 namespace {

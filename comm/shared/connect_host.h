@@ -1,6 +1,7 @@
 // Makes the ranks of one host share their memory. Each pair of ranks connects over a Unix socket.
-// Both ranks prove on it that they know the job's key (comm/peers/connect.h), and then send each
-// other the descriptors of their arenas, and try whether they can read each other's other memory.
+// Both ranks prove on it that they know the job's key (comm/peers/connect_peers.h), and then send
+// each other the descriptors of their arenas, and try whether they can read each other's other
+// memory.
 //
 // The names of the sockets are in Linux' abstract namespace, so no file is left behind. Ranks in
 // different containers of one machine cannot connect in this way; they must be different hosts.
@@ -11,7 +12,7 @@
 
 #include "bp/environment.h"
 #include "bp/store.h"
-#include "comm/shared/host.h"
+#include "comm/shared/shared_host.h"
 
 namespace bp {
 

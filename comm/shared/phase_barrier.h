@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "comm/shared/host.h"
+#include "comm/shared/shared_host.h"
 
 namespace bp {
 

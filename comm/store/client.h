@@ -23,7 +23,7 @@
 #include "bp/error.h"
 #include "bp/store.h"
 #include "comm/store/seal.h"
-#include "comm/store/wire.h"
+#include "comm/store/store_wire.h"
 
 namespace bp {
 

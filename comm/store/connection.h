@@ -17,7 +17,7 @@
 #include "comm/store/handshake.h"
 #include "comm/store/seal.h"
 #include "comm/store/send_queue.h"
-#include "comm/store/wire.h"
+#include "comm/store/store_wire.h"
 
 namespace bp {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "comm/store/seal.h"
-#include "comm/store/wire.h"
+#include "comm/store/store_wire.h"
 
 namespace bp {
 

@@ -10,7 +10,7 @@
 
 #include "base/hmac.h"
 #include "bp/environment.h"
-#include "comm/store/wire.h"
+#include "comm/store/store_wire.h"
 
 namespace bp {
 

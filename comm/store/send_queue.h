@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "comm/store/seal.h"
-#include "comm/store/wire.h"
+#include "comm/store/store_wire.h"
 
 namespace bp {
 

@@ -20,8 +20,8 @@
 #include "bp/error.h"
 #include "comm/store/connection.h"
 #include "comm/store/keepalive.h"
+#include "comm/store/store_table.h"
 #include "comm/store/strangers.h"
-#include "comm/store/table.h"
 
 namespace bp {
 namespace {

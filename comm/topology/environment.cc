@@ -7,8 +7,8 @@
 #include "base/job_key.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "comm/topology/engine.h"
 #include "comm/topology/environment_reader.h"
+#include "comm/topology/launcher.h"
 #include "comm/topology/store_address.h"
 
 namespace bp {
@@ -95,13 +95,13 @@ Environment read_environment(const Variables& variables) {
                                          [&](const char* name) { return variables.has(name); });
     if (own != kOfBprun.end()) return read_bprun(variables, *own);
   }
-  if (const auto rank = find_engine(variables)) return environment_of(*rank);
+  if (const auto rank = find_launcher(variables)) return environment_of(*rank);
   Environment environment;
   environment.launcher = "none";
   return environment;
 }
 
-Environment environment_of(const EngineRank& rank) {
+Environment environment_of(const LaunchedRank& rank) {
   Environment environment;
   environment.launcher = rank.engine;
   environment.found_by = rank.found_by;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bp/environment.h"
-#include "comm/topology/engine.h"
+#include "comm/topology/launcher.h"
 #include "comm/topology/variables.h"
 
 namespace bp {
@@ -10,7 +10,7 @@ namespace bp {
 [[nodiscard]] Environment read_environment(const Variables& variables);
 
 // Returns the environment of a rank that an engine started. Hosts, store and key are not set: the
-// ranks find them out together (comm/rendezvous/engine_job.h).
-[[nodiscard]] Environment environment_of(const EngineRank& rank);
+// ranks find them out together (comm/rendezvous/launched_job.h).
+[[nodiscard]] Environment environment_of(const LaunchedRank& rank);
 
 }  // namespace bp

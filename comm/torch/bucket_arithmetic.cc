@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 #include "comm/torch/gradient_math.h"
 
 namespace bp {

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "comm/torch/refuse.h"
+#include "comm/torch/misuse.h"
 
 namespace bp {
 namespace {

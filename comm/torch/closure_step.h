@@ -14,7 +14,7 @@
 #include "bp/communicator.h"
 #include "comm/torch/gradient_window.h"
 #include "comm/torch/packed_tensors.h"
-#include "comm/torch/parameters.h"
+#include "comm/torch/parameter_set.h"
 
 namespace bp {
 

@@ -17,10 +17,10 @@
 #include "comm/torch/closure_step.h"
 #include "comm/torch/failure_latch.h"
 #include "comm/torch/gradient_window.h"
+#include "comm/torch/misuse.h"
 #include "comm/torch/optimizer_checks.h"
 #include "comm/torch/packed_tensors.h"
-#include "comm/torch/parameters.h"
-#include "comm/torch/refuse.h"
+#include "comm/torch/parameter_set.h"
 #include "comm/torch/step_agreement.h"
 #include "comm/torch/tensor_view.h"
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "comm/torch/parameters.h"
+#include "comm/torch/parameter_set.h"
 
 namespace torch::autograd {
 struct Node;

@@ -17,7 +17,7 @@
 #include "bp/log.h"
 #include "bp/trace.h"
 #include "comm/torch/gradient_hooks.h"
-#include "comm/torch/refuse.h"
+#include "comm/torch/misuse.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {

@@ -18,7 +18,7 @@
 #include "comm/torch/gradient_hooks.h"
 #include "comm/torch/gradients.h"
 #include "comm/torch/loss_scale.h"
-#include "comm/torch/parameters.h"
+#include "comm/torch/parameter_set.h"
 #include "comm/torch/step_agreement.h"
 
 namespace bp {

@@ -13,7 +13,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include "comm/torch/device_arithmetic.h"
-#include "comm/torch/refuse.h"
+#include "comm/torch/misuse.h"
 #include "comm/torch/sum_of_squares.h"
 #include "comm/torch/tensor_view.h"
 

@@ -28,7 +28,7 @@
 #include "comm/torch/bucket.h"
 #include "comm/torch/bucket_arithmetic.h"
 #include "comm/torch/bucket_layout.h"
-#include "comm/torch/parameters.h"
+#include "comm/torch/parameter_set.h"
 #include "comm/torch/window_totals.h"
 
 namespace bp {

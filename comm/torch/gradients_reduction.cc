@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "bp/collective.h"
 #include "bp/torch/collective.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 #include "comm/torch/gradients.h"
-#include "comm/torch/refuse.h"
+#include "comm/torch/misuse.h"
 #include "comm/torch/sparse_rows.h"
 #include "comm/torch/tensor_view.h"
 

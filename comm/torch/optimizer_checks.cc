@@ -12,8 +12,8 @@
 #include <c10/util/Type.h>
 
 #include "base/text.h"
-#include "comm/torch/agreement.h"
-#include "comm/torch/refuse.h"
+#include "comm/torch/misuse.h"
+#include "comm/torch/same_lines.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bp/torch/distributed_optimizer.h"
-#include "comm/torch/parameters.h"
+#include "comm/torch/parameter_set.h"
 
 namespace bp {
 

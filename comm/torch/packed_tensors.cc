@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bp/collective.h"
-#include "comm/torch/refuse.h"
+#include "comm/torch/misuse.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {

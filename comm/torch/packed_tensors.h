@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bp/communicator.h"
-#include "comm/torch/parameters.h"
+#include "comm/torch/parameter_set.h"
 
 namespace bp {
 

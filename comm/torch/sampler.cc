@@ -8,7 +8,7 @@
 #include "base/permutation.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "comm/torch/agreement.h"
+#include "comm/torch/same_lines.h"
 
 namespace bp {
 namespace {

@@ -19,7 +19,7 @@
 
 #include "base/mix.h"
 #include "base/text.h"
-#include "comm/torch/agreement.h"
+#include "comm/torch/same_lines.h"
 
 namespace bp {
 namespace {

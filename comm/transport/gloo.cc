@@ -7,7 +7,7 @@
 
 #include "base/plugin.h"
 #include "base/text.h"
-#include "comm/peers/connect.h"
+#include "comm/peers/connect_peers.h"
 
 namespace bp {
 namespace {

@@ -1,6 +1,6 @@
 // Messages between processes over TCP, carried by Gloo. Gloo is in a plugin, because
 // libtorch_cpu.so exports its own, newer gloo:: symbols, and a program that links both crashes.
-// libbp_gloo.so is opened with RTLD_DEEPBIND and reached only through gloo_plugin/table.h.
+// libbp_gloo.so is opened with RTLD_DEEPBIND and reached only through gloo_plugin/function_table.h.
 //
 // The plugin is searched in BP_PLUGIN_DIR alone if that is set; else beside libbp_comm.so if a
 // program uses that; else beside the program, in the library folder relative to it, and where bp
@@ -18,7 +18,7 @@
 #include "bp/environment.h"
 #include "bp/store.h"
 #include "comm/peers/local_address.h"
-#include "comm/transport/gloo_plugin/table.h"
+#include "comm/transport/gloo_plugin/function_table.h"
 #include "comm/transport/transport.h"
 
 namespace bp {
@@ -40,7 +40,7 @@ class GlooTransport : public Transport {
  public:
   // Connects to all other ranks, which publish their addresses in `store` under their numbers, and
   // passes these connections to Gloo. Throws unavailable if the plugin cannot be opened, what
-  // connect_peers() throws (comm/peers/connect.h), and io if Gloo cannot use a connection. Uses
+  // connect_peers() throws (connect_peers.h), and io if Gloo cannot use a connection. Uses
   // `store`, and its failure listener, only during the call.
   GlooTransport(const GlooOptions& options, Store& store);
   ~GlooTransport() override;

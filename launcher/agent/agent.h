@@ -9,7 +9,7 @@
 
 #include "bp/environment.h"
 #include "launcher/agent/channel.h"
-#include "launcher/protocol/messages.h"
+#include "launcher/protocol/agent_messages.h"
 #include "launcher/protocol/timing.h"
 
 namespace bp::launcher {
@@ -22,7 +22,7 @@ struct JoinSession {
   std::chrono::milliseconds lost_after{kLostAfter};  // until the server sends another
 };
 
-// Serves one job by messages (protocol/messages.h) over `ends`. When that connection ends, the
+// Serves one job by messages (agent_messages.h) over `ends`. When that connection ends, the
 // agent kills every process of the job. `session` is set for an agent that joins by --join. Returns
 // the exit code of this process: 0, or with `session` that of the job, 75 if the server was lost,
 // or 128 plus the signal's number if a signal ended this agent before its ranks ran. Blocks until

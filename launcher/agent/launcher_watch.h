@@ -11,7 +11,7 @@
 
 #include "launcher/agent/liveness_check.h"
 #include "launcher/process/event_loop.h"
-#include "launcher/protocol/messages.h"
+#include "launcher/protocol/agent_messages.h"
 #include "launcher/protocol/timing.h"
 
 namespace bp::launcher {

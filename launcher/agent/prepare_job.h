@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "launcher/process/program.h"
-#include "launcher/protocol/messages.h"
+#include "launcher/protocol/agent_messages.h"
 
 namespace bp::launcher {
 

@@ -17,7 +17,7 @@
 #include "launcher/process/event_loop.h"
 #include "launcher/process/oom_killer.h"
 #include "launcher/process/pump.h"
-#include "launcher/protocol/messages.h"
+#include "launcher/protocol/agent_messages.h"
 
 namespace bp::launcher {
 

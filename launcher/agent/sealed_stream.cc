@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
-#include "comm/store/wire.h"
+#include "comm/store/store_wire.h"
 
 namespace bp::launcher {
 namespace {

@@ -9,7 +9,7 @@
 
 namespace bp::launcher {
 
-// plan/plan.h decides it, AgentLink carries it out.
+// plan/job_plan.h decides it, AgentLink carries it out.
 struct AgentStart {
   bool local = true;                 // on this machine; a job's agent is then a fork of bprun
   std::string bprun;                 // the path of bprun on that host

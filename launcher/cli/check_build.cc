@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "bp/features.h"
-#include "comm/topology/engine.h"
+#include "comm/topology/launcher.h"
 #include "launcher/process/program.h"
 #include "launcher/protocol/hello.h"
 
@@ -45,7 +45,7 @@ std::string line_of(const LibraryState& library) {
 std::string json_of(const std::vector<BackendState>& backends,
                     const std::vector<LibraryState>& libraries) {
   Json engines = Json::array();
-  const std::string names = engine_names();
+  const std::string names = launcher_names();
   for (std::size_t at = 0; at < names.size();) {
     const std::size_t end = std::min(names.find(", ", at), names.size());
     engines.push_back(names.substr(at, end - at));
@@ -84,7 +84,7 @@ std::string check_build(bool json) {
   for (const LibraryState& library : libraries) {
     text += line_of(library);
   }
-  text += concat("  engines   bprun, ", engine_names(), "\n");
+  text += concat("  engines   bprun, ", launcher_names(), "\n");
   text += concat("  LibTorch  ", *kLibTorch == '\0' ? "built without" : kLibTorch, "\n  programs ");
   for (const std::string& program : programs()) {
     text += concat(" ", program);

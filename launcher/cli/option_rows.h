@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/options/option_set.h"
-#include "launcher/cli/options.h"
+#include "launcher/cli/bprun_options.h"
 
 namespace bp::launcher {
 

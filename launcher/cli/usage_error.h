@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/options/option_set.h"
-#include "launcher/cli/options.h"
+#include "launcher/cli/bprun_options.h"
 
 namespace bp::launcher {
 

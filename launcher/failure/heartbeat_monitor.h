@@ -8,7 +8,7 @@
 #include <string>
 
 #include "comm/store/server.h"
-#include "launcher/report/failure.h"
+#include "launcher/report/failure_report.h"
 
 namespace bp::launcher {
 

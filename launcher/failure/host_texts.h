@@ -8,8 +8,8 @@
 
 #include "launcher/agent/link.h"
 #include "launcher/agent/ssh_command.h"
-#include "launcher/protocol/messages.h"
-#include "launcher/report/failure.h"
+#include "launcher/protocol/agent_messages.h"
+#include "launcher/report/failure_report.h"
 
 namespace bp::launcher {
 

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "comm/store/server.h"
-#include "launcher/cli/options.h"
+#include "launcher/cli/bprun_options.h"
 #include "launcher/failure/heartbeat_monitor.h"
 #include "launcher/failure/rank_states.h"
 #include "launcher/failure/root_cause_detector.h"
 #include "launcher/hosts/placement.h"
-#include "launcher/protocol/messages.h"
-#include "launcher/report/failure.h"
+#include "launcher/protocol/agent_messages.h"
+#include "launcher/report/failure_report.h"
 
 namespace bp::launcher {
 

@@ -6,7 +6,7 @@
 
 #include "launcher/failure/root_cause_detector.h"
 #include "launcher/hosts/placement.h"
-#include "launcher/report/failure.h"
+#include "launcher/report/failure_report.h"
 
 namespace bp::launcher {
 

@@ -8,7 +8,7 @@
 #include "base/regular_file.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "comm/topology/engine.h"
+#include "comm/topology/launcher.h"
 #include "launcher/hosts/hostfile.h"
 #include "launcher/hosts/nodelist.h"
 #include "launcher/process/read_file.h"

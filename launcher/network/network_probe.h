@@ -15,7 +15,7 @@
 #include "launcher/network/probe_round.h"
 #include "launcher/network/reach.h"
 #include "launcher/process/event_loop.h"
-#include "launcher/protocol/messages.h"
+#include "launcher/protocol/agent_messages.h"
 
 namespace bp::launcher {
 

@@ -7,7 +7,7 @@
 
 #include "launcher/hosts/address.h"
 #include "launcher/protocol/probe.h"
-#include "launcher/report/failure.h"
+#include "launcher/report/failure_report.h"
 
 namespace bp::launcher {
 

@@ -15,8 +15,8 @@
 
 #include "base/quoted.h"
 #include "base/text.h"
+#include "launcher/plan/ask_hosts.h"
 #include "launcher/plan/rank_environment.h"
-#include "launcher/plan/survey.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/report/exit_code.h"
@@ -188,8 +188,8 @@ std::vector<Difference> find_differences(const DryRun& run) {
 int dry_run(const JobPlan& plan, const Options& options) {
   const Question question{
       .directory = std::filesystem::current_path().string(), .environment = true, .gpus = false};
-  const SurveyOptions survey{.question = question, .limit = options.start_timeout};
-  DryRun run{plan, options, survey_hosts(plan, survey).hosts, {}};
+  const AskHostsOptions asked{.question = question, .limit = options.start_timeout};
+  DryRun run{plan, options, ask_hosts(plan, asked).hosts, {}};
   run.differences = find_differences(run);
   const std::string text =
       options.json ? json_of(run).dump(2, ' ', false, Json::error_handler_t::replace) + "\n"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "launcher/cli/options.h"
-#include "launcher/plan/plan.h"
+#include "launcher/cli/bprun_options.h"
+#include "launcher/plan/job_plan.h"
 
 namespace bp::launcher {
 

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/gpus/choice.h"
-#include "launcher/plan/survey.h"
+#include "launcher/plan/ask_hosts.h"
 
 namespace bp::launcher {
 
@@ -33,7 +33,7 @@ std::vector<GpuWish> ask_for_gpus(std::span<Host> hosts,
   }
   plan.hosts = how;
   const auto answers =
-      survey_hosts(plan, {.question = {.directory = "/"}, .limit = options.start_timeout}).hosts;
+      ask_hosts(plan, {.question = {.directory = "/"}, .limit = options.start_timeout}).hosts;
   std::vector<GpuWish> wishes;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     if (answers[i].facts) {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "launcher/cli/options.h"
+#include "launcher/cli/bprun_options.h"
 #include "launcher/gpus/gpu.h"
-#include "launcher/plan/plan.h"
+#include "launcher/plan/job_plan.h"
 
 namespace bp::launcher {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "bp/environment.h"
-#include "launcher/cli/options.h"
-#include "launcher/plan/plan.h"
-#include "launcher/protocol/messages.h"
+#include "launcher/cli/bprun_options.h"
+#include "launcher/plan/job_plan.h"
+#include "launcher/protocol/agent_messages.h"
 
 namespace bp::launcher {
 

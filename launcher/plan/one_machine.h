@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "launcher/agent/ssh_command.h"
-#include "launcher/protocol/messages.h"
+#include "launcher/protocol/agent_messages.h"
 
 namespace bp::launcher {
 

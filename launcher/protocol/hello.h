@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/fd.h"
-#include "launcher/protocol/messages.h"
+#include "launcher/protocol/agent_messages.h"
 
 namespace bp::launcher {
 

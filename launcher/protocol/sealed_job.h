@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/key_exchange.h"
-#include "launcher/protocol/messages.h"
+#include "launcher/protocol/agent_messages.h"
 
 namespace bp::launcher {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "launcher/protocol/messages.h"
+#include "launcher/protocol/agent_messages.h"
 
 namespace bp::launcher {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "launcher/process/event_loop.h"
-#include "launcher/protocol/messages.h"
+#include "launcher/protocol/agent_messages.h"
 #include "launcher/report/line_assembler.h"
 #include "launcher/report/line_prefix.h"
 #include "launcher/report/rank_files.h"

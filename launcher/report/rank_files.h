@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "launcher/protocol/messages.h"
+#include "launcher/protocol/agent_messages.h"
 
 namespace bp::launcher {
 

@@ -12,7 +12,7 @@
 
 #include "bp/environment.h"
 #include "launcher/agent/channel.h"
-#include "launcher/cli/options.h"
+#include "launcher/cli/bprun_options.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/signals.h"
 #include "launcher/serve/joined_plan.h"

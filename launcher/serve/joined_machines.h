@@ -8,7 +8,7 @@
 #include "bp/environment.h"
 #include "launcher/agent/channel.h"
 #include "launcher/process/event_loop.h"
-#include "launcher/protocol/messages.h"
+#include "launcher/protocol/agent_messages.h"
 
 namespace bp::launcher {
 

@@ -9,11 +9,11 @@
 
 #include "base/deadline.h"
 #include "launcher/agent/channel.h"
-#include "launcher/cli/options.h"
+#include "launcher/cli/bprun_options.h"
 #include "launcher/gpus/gpu.h"
 #include "launcher/hosts/slot_offers.h"
-#include "launcher/plan/plan.h"
-#include "launcher/protocol/messages.h"
+#include "launcher/plan/job_plan.h"
+#include "launcher/protocol/agent_messages.h"
 #include "launcher/serve/joined_machines.h"
 
 namespace bp::launcher {

@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "launcher/agent/link.h"
-#include "launcher/plan/plan.h"
+#include "launcher/plan/job_plan.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/own_pause.h"
-#include "launcher/protocol/messages.h"
+#include "launcher/protocol/agent_messages.h"
 
 namespace bp::launcher {
 

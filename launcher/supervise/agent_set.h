@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "launcher/plan/plan.h"
+#include "launcher/plan/job_plan.h"
 #include "launcher/process/event_loop.h"
-#include "launcher/protocol/messages.h"
-#include "launcher/report/failure.h"
+#include "launcher/protocol/agent_messages.h"
+#include "launcher/report/failure_report.h"
 #include "launcher/serve/joined_machines.h"
 #include "launcher/supervise/agent_heartbeats.h"
 

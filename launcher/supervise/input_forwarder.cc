@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "launcher/protocol/messages.h"
+#include "launcher/protocol/agent_messages.h"
 
 namespace bp::launcher {
 namespace {

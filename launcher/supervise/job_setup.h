@@ -10,11 +10,11 @@
 #include <string>
 
 #include "bp/environment.h"
-#include "launcher/cli/options.h"
+#include "launcher/cli/bprun_options.h"
 #include "launcher/network/network_probe.h"
-#include "launcher/plan/plan.h"
+#include "launcher/plan/job_plan.h"
 #include "launcher/process/event_loop.h"
-#include "launcher/report/failure.h"
+#include "launcher/report/failure_report.h"
 #include "launcher/report/output.h"
 #include "launcher/supervise/agent_set.h"
 #include "launcher/supervise/job_store.h"

@@ -4,11 +4,11 @@
 #include <chrono>
 #include <optional>
 
-#include "launcher/cli/options.h"
+#include "launcher/cli/bprun_options.h"
 #include "launcher/failure/rank_states.h"
-#include "launcher/plan/plan.h"
+#include "launcher/plan/job_plan.h"
 #include "launcher/process/event_loop.h"
-#include "launcher/protocol/messages.h"
+#include "launcher/protocol/agent_messages.h"
 #include "launcher/report/output.h"
 #include "launcher/supervise/agent_set.h"
 

@@ -3,8 +3,8 @@
 // the next.
 #pragma once
 
-#include "launcher/cli/options.h"
-#include "launcher/plan/plan.h"
+#include "launcher/cli/bprun_options.h"
+#include "launcher/plan/job_plan.h"
 #include "launcher/serve/joined_machines.h"
 
 namespace bp::launcher {

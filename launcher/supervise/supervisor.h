@@ -16,12 +16,12 @@
 #include <string>
 
 #include "bp/environment.h"
-#include "launcher/cli/options.h"
+#include "launcher/cli/bprun_options.h"
 #include "launcher/failure/rank_monitor.h"
-#include "launcher/plan/plan.h"
+#include "launcher/plan/job_plan.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/signals.h"
-#include "launcher/report/failure.h"
+#include "launcher/report/failure_report.h"
 #include "launcher/report/output.h"
 #include "launcher/serve/joined_machines.h"
 #include "launcher/supervise/agent_set.h"

@@ -10,7 +10,7 @@
 #include "base/standard_output.h"
 #include "bp/error.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/sweep/commands/commands.h"
+#include "launcher/sweep/commands/sweep_commands.h"
 #include "launcher/sweep/relay/host_relay.h"
 #include "launcher/sweep/relay/passed_streams.h"
 

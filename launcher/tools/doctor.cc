@@ -86,9 +86,9 @@ int Diagnosis::count(Grade grade) const {
   return number;
 }
 
-Diagnosis diagnose(const JobPlan& plan, const Survey& survey) {
+Diagnosis diagnose(const JobPlan& plan, const HostAnswers& asked) {
   const Hello own = make_hello(0);
-  const std::vector<HostAnswer>& answers = survey.hosts;
+  const std::vector<HostAnswer>& answers = asked.hosts;
   Diagnosis diagnosis;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const HostAnswer& answer = answers[i];
@@ -108,7 +108,7 @@ Diagnosis diagnose(const JobPlan& plan, const Survey& survey) {
     diagnosis.hosts.push_back(std::move(host));
   }
   HostDiagnosis between{"between hosts", check_names(plan, answers)};
-  if (survey.reach) between.checks.push_back(check_network(*survey.reach));
+  if (asked.reach) between.checks.push_back(check_network(*asked.reach));
   if (!between.checks.empty()) diagnosis.hosts.push_back(std::move(between));
   return diagnosis;
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/plan/survey.h"
+#include "launcher/plan/ask_hosts.h"
 
 namespace bp::launcher {
 
@@ -27,7 +27,7 @@ struct Diagnosis {
   [[nodiscard]] int count(Grade grade) const;
 };
 
-[[nodiscard]] Diagnosis diagnose(const JobPlan& plan, const Survey& survey);
+[[nodiscard]] Diagnosis diagnose(const JobPlan& plan, const HostAnswers& asked);
 
 // One line per check, and the totals at the end.
 [[nodiscard]] std::string text_of(const Diagnosis& diagnosis);

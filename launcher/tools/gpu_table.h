@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/plan/survey.h"
+#include "launcher/plan/ask_hosts.h"
 
 namespace bp::launcher {
 

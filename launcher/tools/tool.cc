@@ -10,8 +10,8 @@
 #include "bp/error.h"
 #include "launcher/cli/option_rows.h"
 #include "launcher/cli/usage_error.h"
-#include "launcher/plan/plan.h"
-#include "launcher/plan/survey.h"
+#include "launcher/plan/ask_hosts.h"
+#include "launcher/plan/job_plan.h"
 #include "launcher/process/process_tree.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
@@ -34,24 +34,24 @@ struct Tool {
   int (*run)(const ToolOptions& options, const JobPlan& plan);
 };
 
-Survey survey(const ToolOptions& options, const JobPlan& plan, bool network) {
-  return survey_hosts(plan, {.question = {.directory = std::filesystem::current_path().string(),
-                                          .paths = options.paths},
-                             .limit = options.hosts.start_timeout,
-                             .network = network,
-                             .interface = options.hosts.interface});
+HostAnswers ask_all(const ToolOptions& options, const JobPlan& plan, bool network) {
+  return ask_hosts(plan, {.question = {.directory = std::filesystem::current_path().string(),
+                                       .paths = options.paths},
+                          .limit = options.hosts.start_timeout,
+                          .network = network,
+                          .interface = options.hosts.interface});
 }
 
 void print(const std::string& text) { std::fputs(printable(text).c_str(), stdout); }
 
 int run_doctor(const ToolOptions& options, const JobPlan& plan) {
-  const Diagnosis diagnosis = diagnose(plan, survey(options, plan, true));
+  const Diagnosis diagnosis = diagnose(plan, ask_all(options, plan, true));
   print(options.json ? json_of(diagnosis) : text_of(diagnosis));
   return diagnosis.count(Grade::fail) > 0 ? 1 : 0;
 }
 
 int run_gpus(const ToolOptions& options, const JobPlan& plan) {
-  const auto answers = survey(options, plan, false).hosts;
+  const auto answers = ask_all(options, plan, false).hosts;
   print(options.json ? gpu_json(plan, answers) : gpu_table(plan, answers));
   const auto silent = [](const HostAnswer& answer) { return !answer.facts; };
   return std::ranges::any_of(answers, silent) ? kExitTemporary : 0;

@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "fuzz.h"
+#include "launcher/protocol/agent_messages.h"
 #include "launcher/protocol/frame.h"
-#include "launcher/protocol/messages.h"
 
 namespace {
 

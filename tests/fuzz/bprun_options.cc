@@ -1,5 +1,7 @@
 // The words of bprun's command line, one per line. They must give options with a program, or an
 // error with a text.
+#include "launcher/cli/bprun_options.h"
+
 #include <cstdlib>
 #include <sstream>
 #include <string>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include "fuzz.h"
-#include "launcher/cli/options.h"
 #include "launcher/report/exit_code.h"
 
 FUZZ_TARGET(bprun_options) {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "base/report/escape.h"
-#include "base/report/table.h"
+#include "base/report/report_table.h"
 #include "base/utf8.h"
 #include "comm/store/quote.h"
 #include "fuzz.h"

@@ -7,8 +7,8 @@
 #include "fuzz.h"
 #include "launcher/agent/join_key.h"
 #include "launcher/agent/sealed_stream.h"
+#include "launcher/protocol/agent_messages.h"
 #include "launcher/protocol/frame.h"
-#include "launcher/protocol/messages.h"
 
 FUZZ_TARGET(join) {
   using namespace bp;

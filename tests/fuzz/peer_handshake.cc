@@ -1,11 +1,12 @@
 // The handshake of two ranks. Frames made of the input must all be refused. The frames of a rank
 // that knows the key must be accepted, unless the input has changed a bit or the length of one of
 // them.
+#include "comm/peers/peer_handshake.h"
+
 #include <cstdlib>
 #include <optional>
 #include <utility>
 
-#include "comm/peers/handshake.h"
 #include "fuzz.h"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "comm/store/seal.h"
-#include "comm/store/wire.h"
+#include "comm/store/store_wire.h"
 #include "fuzz.h"
 
 namespace {

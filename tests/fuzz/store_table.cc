@@ -1,8 +1,9 @@
 // Requests of three clients to the store's table: a byte that selects the client, then a frame
 // without MAC. Every answer must be a message that a client can read.
+#include "comm/store/store_table.h"
+
 #include <cstdlib>
 
-#include "comm/store/table.h"
 #include "fuzz.h"
 
 namespace {

@@ -69,13 +69,13 @@ class AnswerServer {
 FUZZ_TARGET(torch_store) {
   static AnswerServer& server = *new AnswerServer;  // lives as long as its thread
   server.set_answer(bp::test::text_of(data, std::min<std::size_t>(size, 16384)));
-  const EngineRank rank = {.engine = "torchrun",
-                           .found_by = "TORCHELASTIC_RUN_ID=a",
-                           .rank = 1,
-                           .size = 2,
-                           .job = "a",
-                           .master_host = "127.0.0.1",
-                           .master_port = std::to_string(server.port())};
+  const LaunchedRank rank = {.engine = "torchrun",
+                             .found_by = "TORCHELASTIC_RUN_ID=a",
+                             .rank = 1,
+                             .size = 2,
+                             .job = "a",
+                             .master_host = "127.0.0.1",
+                             .master_port = std::to_string(server.port())};
   bp::test::read_anything([&] {
     const StoreEndpoint endpoint = rendezvous_by_torchrun(rank, Variables(Variables::Map()))
                                        ->look_up(Deadline(std::chrono::seconds(5)));

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "launcher/protocol/agent_messages.h"
 #include "launcher/protocol/frame.h"
-#include "launcher/protocol/messages.h"
 #include "tests/e2e/shell.h"
 #include "tests/hosts/hosts.h"
 #include "tests/support/places.h"

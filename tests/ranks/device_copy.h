@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "bp/types.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 
 namespace bp::test {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bp/collective.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 #include "tests/ranks/nccl_ranks.h"
 
 namespace bp::test {

@@ -14,7 +14,7 @@
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "comm/device/cuda_runtime.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 #include "tests/ranks/collectives.h"
 #include "tests/ranks/operations.h"
 #include "tests/ranks/program_stream.h"

@@ -11,7 +11,7 @@
 
 #include "bp/types.h"
 #include "comm/device/cuda_runtime.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 #include "tests/support/fake_cuda/use.h"
 
 namespace bp::test {

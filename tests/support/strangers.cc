@@ -17,7 +17,7 @@
 
 #include "base/text.h"
 #include "comm/store/seal.h"
-#include "comm/store/wire.h"
+#include "comm/store/store_wire.h"
 #include "launcher/process/process_tree.h"
 
 namespace bp::test {

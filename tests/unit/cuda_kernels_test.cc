@@ -18,7 +18,7 @@
 
 #include "base/text.h"
 #include "comm/device/cuda_runtime.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 #include "comm/device/open_cuda_kernels.h"
 #include "tests/support/cuda_kernels_on_host/use.h"
 #include "tests/support/fake_cuda/use.h"

@@ -1,4 +1,6 @@
 // What code that serves every kind of device does with memory, on the host.
+#include "comm/device/device_memory.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +13,6 @@
 #include <vector>
 
 #include "bp/error.h"
-#include "comm/device/device.h"
 #include "comm/device/scratch.h"
 #include "comm/reduce/finite.h"
 #include "comm/reduce/halves.h"

@@ -12,7 +12,7 @@
 
 #include "bp/error.h"
 #include "comm/device/cuda_runtime.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 #include "comm/reduce/halves.h"
 #include "tests/support/fake_cuda/use.h"
 #include "tests/support/fake_cuda/visible.h"

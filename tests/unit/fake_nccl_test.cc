@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "comm/device/cuda_runtime.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 #include "comm/device/nccl_api.h"
 #include "tests/support/fake_cuda/use.h"
 #include "tests/support/fake_nccl/use.h"

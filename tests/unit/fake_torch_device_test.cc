@@ -12,7 +12,7 @@
 
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 #include "tests/support/fake_torch_device/use.h"
 
 namespace bp::test {

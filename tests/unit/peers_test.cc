@@ -21,8 +21,8 @@
 #include "bp/error.h"
 #include "bp/log.h"
 #include "comm/engine/observe/failure.h"
-#include "comm/peers/connect.h"
-#include "comm/peers/handshake.h"
+#include "comm/peers/connect_peers.h"
+#include "comm/peers/peer_handshake.h"
 #include "comm/store/socket.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/refusal.h"
@@ -95,7 +95,7 @@ TEST(PeerHandshakeTest, RecordedMessagesAreUseless) {
   EXPECT_FALSE(later.check_answer(answer));
 }
 
-// Makes the opening that handshake.h describes by hand, with a nonce of 32 times 'a'.
+// Makes the opening that peer_handshake.h describes by hand, with a nonce of 32 times 'a'.
 std::string opening_by_hand(const std::string& magic, std::uint32_t rank) {
   std::string opening = magic;
   for (int byte = 0; byte < 4; ++byte) opening += static_cast<char>(rank >> (8 * byte) & 0xff);

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "bp/types.h"
-#include "comm/reduce/kernels.h"
+#include "comm/reduce/reduce_kernel.h"
 #include "tests/support/places.h"
 
 namespace bp {

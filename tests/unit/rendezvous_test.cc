@@ -47,7 +47,7 @@ StoreEndpoint an_endpoint() {
 class StoreRendezvousTest : public testing::Test {
  protected:
   const Scratch folder_;
-  const EngineRank rank_{.engine = "openmpi", .found_by = "X=1", .size = 2, .job = "7/3"};
+  const LaunchedRank rank_{.engine = "openmpi", .found_by = "X=1", .size = 2, .job = "7/3"};
 };
 
 TEST(StoreEndpoint, IsALineWithoutBlanks) {
@@ -136,7 +136,7 @@ class TemporaryFolderVariable {
 
 // No other user may be able to write the folder in which the ranks of one host meet.
 TEST_F(StoreRendezvousTest, FolderThatOtherUsersCanWriteIsRefused) {
-  EngineRank here = rank_;
+  LaunchedRank here = rank_;
   here.one_host = true;
   const auto meet = [&] { (void)choose_rendezvous(here, Variables(Map{})); };
   const TemporaryFolderVariable place(folder_.path());
@@ -159,7 +159,7 @@ TEST_F(StoreRendezvousTest, FolderThatOtherUsersCanWriteIsRefused) {
 }
 
 TEST_F(StoreRendezvousTest, MissingTemporaryFolderIsNamed) {
-  EngineRank here = rank_;
+  LaunchedRank here = rank_;
   here.one_host = true;
   {
     const TemporaryFolderVariable fixed("/proc");
@@ -176,7 +176,7 @@ TEST_F(StoreRendezvousTest, MissingTemporaryFolderIsNamed) {
 TEST_F(StoreRendezvousTest, KeyFileAndMasterNeedNoChannel) {
   const std::string path = folder_.write("key", "a secret of enough bytes");
   ::chmod(path.c_str(), 0600);
-  EngineRank rank = rank_;
+  LaunchedRank rank = rank_;
   rank.master_host = "10.0.0.9";
   rank.master_port = "29500";
   const Variables variables(Map{{"BP_JOB_KEY_FILE", folder_.path("key")}});
@@ -190,7 +190,7 @@ TEST_F(StoreRendezvousTest, KeyFileAndMasterNeedNoChannel) {
       << "each job must have a key of its own";
   EXPECT_THAT(test::error_of([&] { (void)choose_rendezvous(rank_, variables); }),
               StartsWith("invalid_argument: MASTER_ADDR is not set"));
-  EngineRank wrong = rank;
+  LaunchedRank wrong = rank;
   wrong.master_port = "none";
   EXPECT_THAT(test::error_of([&] { (void)choose_rendezvous(wrong, variables)->look_up(kSoon); }),
               StartsWith("invalid_argument: MASTER_ADDR and MASTER_PORT, 10.0.0.9:none: "));

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "comm/store/seal.h"
 #include "comm/store/socket.h"
-#include "comm/store/wire.h"
+#include "comm/store/store_wire.h"
 #include "tests/unit/store_fixture.h"
 
 namespace bp {

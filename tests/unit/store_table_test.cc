@@ -1,7 +1,7 @@
 // Tests what the server keeps of waits that end without their keys.
-#include <gtest/gtest.h>
+#include "comm/store/store_table.h"
 
-#include "comm/store/table.h"
+#include <gtest/gtest.h>
 
 namespace bp {
 namespace {

@@ -1,5 +1,7 @@
 // The bytes of the protocol: messages, frames, proofs and MACs. docs/store.md shows the same
 // example.
+#include "comm/store/store_wire.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 
 #include "comm/store/handshake.h"
 #include "comm/store/seal.h"
-#include "comm/store/wire.h"
 
 namespace bp {
 namespace {

@@ -41,7 +41,7 @@ class ScriptedStore {
   ~ScriptedStore() { thread_.join(); }
 
   [[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous() const {
-    EngineRank rank;
+    LaunchedRank rank;
     rank.engine = "torchrun";
     rank.found_by = "TORCHELASTIC_RUN_ID=r";
     rank.size = 2;

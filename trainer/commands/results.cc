@@ -86,8 +86,8 @@ void print_results(const Scorer& scorer,
   if (!folded.empty()) print_line(folded);
 }
 
-std::vector<Host> hosts_of(const Topology& topology) {
-  std::vector<Host> hosts;
+std::vector<RunHost> hosts_of(const Topology& topology) {
+  std::vector<RunHost> hosts;
   for (int i = 0; i < topology.hosts(); ++i) {
     hosts.push_back({topology.host_name(i), topology.local_sizes[static_cast<std::size_t>(i)]});
   }

@@ -10,8 +10,8 @@
 #include "bp/topology.h"
 #include "trainer/commands/answer.h"
 #include "trainer/options/options.h"
-#include "trainer/report/host.h"
 #include "trainer/report/predictions.h"
+#include "trainer/report/run_host.h"
 #include "trainer/report/summary.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/runs/run_record.h"
@@ -43,10 +43,10 @@ struct TrainResults {
   const SampleStore& store;
   const Task& task;
   const MainScore& metric;  // compares evaluations
-  std::vector<Host> hosts = {};
+  std::vector<RunHost> hosts = {};
 };
 
-[[nodiscard]] std::vector<Host> hosts_of(const Topology& topology);
+[[nodiscard]] std::vector<RunHost> hosts_of(const Topology& topology);
 
 // Returns the split that training evaluates.
 [[nodiscard]] Split evaluated_split(const RunSettings& settings);

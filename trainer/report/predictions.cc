@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "base/report/table.h"
+#include "base/report/report_table.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/report/json.h"

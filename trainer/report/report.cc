@@ -101,8 +101,8 @@ Section hosts_section(const Report& report) {
   Section section{.title = "Hosts", .table = {.columns = {{}, {}, {.left = true}}}, .half = true};
   int first = 0;
   int most = 1;
-  for (const Host& host : report.hosts) most = std::max(most, host.ranks);
-  for (const Host& host : report.hosts) {
+  for (const RunHost& host : report.hosts) most = std::max(most, host.ranks);
+  for (const RunHost& host : report.hosts) {
     const int last = first + host.ranks - 1;
     const std::string ranks =
         first == last ? concat("rank ", first) : concat("ranks ", first, " to ", last);

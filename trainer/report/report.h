@@ -6,8 +6,8 @@
 
 #include "base/options/setting.h"
 #include "base/report/section.h"
-#include "trainer/report/host.h"
 #include "trainer/report/metrics.h"
+#include "trainer/report/run_host.h"
 #include "trainer/report/sessions.h"
 #include "trainer/report/summary.h"
 
@@ -24,7 +24,7 @@ struct Report {
   std::vector<std::string> result_files = {};  // names of the files with the task's results
   std::string folder = {};                     // that holds the files; empty: that of the page
   std::vector<Setting> settings = {};
-  std::vector<Host> hosts = {};
+  std::vector<RunHost> hosts = {};
   std::vector<Session> sessions = {};  // the first one first; may be empty
 };
 

@@ -75,7 +75,7 @@ void end_fields(auto& json, Of<Session> auto& it) {
 
 }  // namespace
 
-void fields(auto& json, Of<Host> auto& it) {
+void fields(auto& json, Of<RunHost> auto& it) {
   json("name", it.name);
   json("ranks", it.ranks);
 }

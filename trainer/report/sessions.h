@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "trainer/report/evaluation_summary.h"
-#include "trainer/report/host.h"
+#include "trainer/report/run_host.h"
 
 namespace bp::trainer {
 
@@ -25,7 +25,7 @@ struct Session {
   std::string version = {};    // of bert_train
   std::string machine = {};    // rank 0's: "2 cores, AMD EPYC 7B13, Linux 6.1"
   MainScore main_score = {};
-  std::vector<Host> hosts = {};
+  std::vector<RunHost> hosts = {};
 
   std::string ended = {};    // empty: not yet, or it was killed
   std::string outcome = {};  // "finished", "stopped" or "failed"

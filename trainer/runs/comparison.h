@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/report/table.h"
+#include "base/report/report_table.h"
 #include "trainer/runs/run_record.h"
 
 namespace bp::trainer {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include "base/report/table.h"
+#include "base/report/report_table.h"
 #include "base/text.h"
 #include "trainer/report/json.h"
 #include "trainer/report/shown_text.h"

@@ -13,7 +13,7 @@
 
 #include "base/input_error.h"
 #include "base/nearest.h"
-#include "base/report/table.h"
+#include "base/report/report_table.h"
 #include "base/text.h"
 #include "trainer/common/look_up.h"
 #include "trainer/common/numbers.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/options/setting.h"
-#include "base/report/table.h"
+#include "base/report/report_table.h"
 #include "base/text.h"
 #include "trainer/common/look_up.h"
 #include "trainer/prepare/plan.h"
@@ -88,7 +88,7 @@ RunSummary summary_of_run(const RunRecord& run) {
   if (run.sessions.empty()) return summary;
   summary.world = 0;
   summary.hosts = static_cast<int>(run.sessions.back().hosts.size());
-  for (const Host& host : run.sessions.back().hosts) summary.world += host.ranks;
+  for (const RunHost& host : run.sessions.back().hosts) summary.world += host.ranks;
   return summary;
 }
 

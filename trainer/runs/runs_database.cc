@@ -95,7 +95,7 @@ std::int64_t insert_run(SQLite::Database& database, const RunRecord& run) {
   const EvaluationRecord* const best = run.best_dev();
   const std::string& key = run.main_score.key;
   std::int64_t ranks = 0;
-  for (const Host& host : last.hosts) ranks += host.ranks;
+  for (const RunHost& host : last.hosts) ranks += host.ranks;
   const std::string path = std::filesystem::absolute(run.path).lexically_normal().string();
   Insert remove(database, "DELETE FROM runs WHERE path = ? AND begun = ?");
   (remove << path << run.begun()).run();

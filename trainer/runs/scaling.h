@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/report/table.h"
+#include "base/report/report_table.h"
 
 namespace bp::trainer {
 

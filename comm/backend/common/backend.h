@@ -14,7 +14,7 @@
 #include "bp/device.h"
 #include "comm/backend/common/collective_call.h"
 #include "comm/backend/common/operation.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 
 namespace bp {
 

@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "comm/device/ask_until.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 
 namespace bp {
 namespace {

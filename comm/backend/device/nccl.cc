@@ -18,7 +18,7 @@
 #include "comm/backend/device/nccl_ranks.h"
 #include "comm/backend/device/staged.h"
 #include "comm/device/cuda_runtime.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 #include "comm/device/nccl_api.h"
 
 namespace bp {

@@ -16,7 +16,7 @@
 #include "comm/device/ask_until.h"
 #include "comm/device/cuda_runtime.h"
 #include "comm/device/current_cuda_device.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 #include "comm/reduce/halves.h"
 #include "comm/transport/transport.h"
 

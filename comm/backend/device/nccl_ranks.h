@@ -17,7 +17,7 @@
 #include "base/deadline.h"
 #include "comm/backend/common/operation.h"
 #include "comm/device/cuda_runtime.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 #include "comm/device/nccl_api.h"
 
 namespace bp {

@@ -11,7 +11,7 @@
 #include "base/deadline.h"
 #include "comm/backend/common/pieces.h"
 #include "comm/device/ask_until.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 
 namespace bp {
 namespace {

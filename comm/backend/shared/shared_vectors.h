@@ -21,8 +21,8 @@
 
 #include "comm/backend/common/collective_call.h"
 #include "comm/backend/shared/stage_ring.h"
-#include "comm/shared/host.h"
 #include "comm/shared/phase_barrier.h"
+#include "comm/shared/shared_host.h"
 
 namespace bp {
 

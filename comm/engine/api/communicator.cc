@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "bp/log.h"
 #include "bp/store.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 #include "comm/engine/api/impl.h"
 
 namespace bp {

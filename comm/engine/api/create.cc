@@ -13,10 +13,10 @@
 #include "bp/environment.h"
 #include "bp/store.h"
 #include "comm/backend/common/registry.h"
-#include "comm/engine/api/connect.h"
+#include "comm/engine/api/connect_world.h"
 #include "comm/engine/api/impl.h"
 #include "comm/engine/observe/trace_file.h"
-#include "comm/rendezvous/engine_job.h"
+#include "comm/rendezvous/launched_job.h"
 #include "comm/transport/gloo.h"
 
 namespace bp {
@@ -89,7 +89,7 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   Environment environment = Environment::current();
   std::shared_ptr<StoreHost> host;
   if (environment.topology.size() > 1 && !environment.store) {
-    EngineJob job = join_engine_job(Variables::of_this_process(), chosen);
+    LaunchedJob job = join_launched_job(Variables::of_this_process(), chosen);
     environment = std::move(job.environment);
     host = std::move(job.host);
   }

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "bp/environment.h"
-#include "comm/engine/api/connect.h"
+#include "comm/engine/api/connect_world.h"
 #include "comm/engine/api/impl.h"
 
 namespace bp {

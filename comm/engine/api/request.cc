@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/backend/common/registry.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 #include "comm/engine/api/impl.h"
 #include "comm/engine/join_protocol.h"
 

@@ -15,7 +15,7 @@
 #include "comm/engine/observe/blocked_notes.h"
 #include "comm/engine/observe/failure.h"
 #include "comm/message/messenger.h"
-#include "comm/shared/host.h"
+#include "comm/shared/shared_host.h"
 #include "comm/transport/link_watch.h"
 #include "comm/transport/transport.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/forked.h"
 #include "bp/communicator.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 
 namespace bp {
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/transport/gloo_plugin/table.h"
+#include "comm/transport/gloo_plugin/function_table.h"
 
 namespace bp::gloo_plugin {
 

@@ -15,7 +15,7 @@
 #include "comm/transport/gloo_plugin/adopt.h"
 #include "comm/transport/gloo_plugin/buffer_list.h"
 #include "comm/transport/gloo_plugin/delivery.h"
-#include "comm/transport/gloo_plugin/table.h"
+#include "comm/transport/gloo_plugin/function_table.h"
 #include "comm/transport/gloo_plugin/waits.h"
 
 namespace bp::gloo_plugin {

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "comm/transport/gloo_plugin/table.h"
+#include "comm/transport/gloo_plugin/function_table.h"
 
 namespace bp::gloo_plugin {
 

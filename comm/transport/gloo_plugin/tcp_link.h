@@ -2,7 +2,7 @@
 // <netinet/tcp.h> exclude each other, and only the former counts acknowledged bytes.
 #pragma once
 
-#include "comm/transport/gloo_plugin/table.h"
+#include "comm/transport/gloo_plugin/function_table.h"
 
 namespace bp::gloo_plugin {
 

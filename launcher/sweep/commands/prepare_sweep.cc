@@ -14,7 +14,7 @@
 #include "launcher/report/exit_code.h"
 #include "launcher/sweep/commands/program_options.h"
 #include "launcher/sweep/driver/pool.h"
-#include "launcher/sweep/placement/placement.h"
+#include "launcher/sweep/placement/trial_placement.h"
 #include "launcher/sweep/space/metric.h"
 
 namespace bp::launcher::sweep {

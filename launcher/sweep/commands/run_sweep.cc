@@ -7,10 +7,10 @@
 #include "bp/error.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/sweep/commands/commands.h"
 #include "launcher/sweep/commands/prepare_sweep.h"
-#include "launcher/sweep/commands/progress.h"
+#include "launcher/sweep/commands/sweep_commands.h"
 #include "launcher/sweep/commands/sweep_options.h"
+#include "launcher/sweep/commands/sweep_progress.h"
 #include "launcher/sweep/commands/write_report.h"
 #include "launcher/sweep/driver/driver.h"
 #include "launcher/sweep/driver/trial_run.h"
@@ -97,7 +97,7 @@ int run_sweep(const std::vector<std::string>& arguments) {
   SweepState state(settings.folder);
   check_same_sweep(state, settings, given.space);
   remove_relay_folder(state.setting("relay_folder"));
-  Progress progress(settings.space.metric, direction_of(settings), given.quiet);
+  SweepProgress progress(settings.space.metric, direction_of(settings), given.quiet);
   Driver driver(settings, state,
                 {[&](const std::string& line) { progress.say(line); },
                  [&](const SweepView& view) { progress.show(view); }});

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/report/escape.h"
-#include "base/report/table.h"
+#include "base/report/report_table.h"
 #include "base/text.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/sweep/report/sweep_page.h"

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "launcher/cli/options.h"
+#include "launcher/cli/bprun_options.h"
 #include "launcher/sweep/space/metric.h"
 
 namespace bp::launcher::sweep {

@@ -18,7 +18,7 @@
 #include "launcher/sweep/driver/sweep_settings.h"
 #include "launcher/sweep/driver/trial_run.h"
 #include "launcher/sweep/driver/trial_table.h"
-#include "launcher/sweep/placement/placement.h"
+#include "launcher/sweep/placement/trial_placement.h"
 #include "launcher/sweep/state/sweep_state.h"
 #include "launcher/sweep/stopping/stopping_rule.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/plan/plan.h"
+#include "launcher/plan/job_plan.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/sweep/relay/host_connection.h"
 #include "launcher/sweep/relay/relay_server.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "launcher/hosts/host.h"
-#include "launcher/sweep/placement/placement.h"
+#include "launcher/sweep/placement/trial_placement.h"
 
 namespace bp::launcher::sweep {
 

@@ -42,7 +42,7 @@ std::optional<TrialPlan> Proposals::next(
     return std::nullopt;
   }
   const auto i = static_cast<std::size_t>(*block);
-  const Sampler& sampler = samplers_[i];
+  const TrialSampler& sampler = samplers_[i];
   auto plan =
       sampler.next(given_[i], sampler.learns() ? history(*block) : std::span<const TrialHistory>());
   if (plan) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "launcher/sweep/driver/sweep_settings.h"
-#include "launcher/sweep/sampling/sampler.h"
+#include "launcher/sweep/sampling/trial_sampler.h"
 #include "launcher/sweep/space/trial.h"
 
 namespace bp::launcher::sweep {
@@ -33,8 +33,8 @@ class Proposals {
       const std::function<std::span<const TrialHistory>(int block)>& history) const;
 
  private:
-  std::vector<Sampler> samplers_;  // by block
-  std::vector<int> given_;         // by block
+  std::vector<TrialSampler> samplers_;  // by block
+  std::vector<int> given_;              // by block
   int all_ = 0;
   int all_given_ = 0;
 };

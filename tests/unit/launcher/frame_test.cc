@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "bp/error.h"
-#include "launcher/protocol/messages.h"
+#include "launcher/protocol/agent_messages.h"
 
 namespace bp::launcher {
 namespace {

@@ -20,8 +20,8 @@
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "launcher/protocol/agent_messages.h"
 #include "launcher/protocol/frame.h"
-#include "launcher/protocol/messages.h"
 #include "launcher/protocol/munge.h"
 #include "tests/support/as_nobody.h"
 

@@ -15,7 +15,7 @@
 #include "launcher/process/shell_words.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/report/failure.h"
+#include "launcher/report/failure_report.h"
 
 namespace bp::launcher {
 namespace {

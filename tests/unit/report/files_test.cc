@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "base/report/table.h"
+#include "base/report/report_table.h"
 #include "bp/error.h"
 #include "tests/support/labelled_rows.h"
 #include "trainer/common/whole_file.h"

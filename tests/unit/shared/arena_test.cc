@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bp/error.h"
-#include "comm/shared/host.h"
+#include "comm/shared/shared_host.h"
 
 namespace bp {
 namespace {

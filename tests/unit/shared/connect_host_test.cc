@@ -15,7 +15,7 @@
 #include "base/job_key.h"
 #include "bp/error.h"
 #include "comm/peers/endpoint.h"
-#include "comm/peers/handshake.h"
+#include "comm/peers/peer_handshake.h"
 #include "comm/transport/transport.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/open_memory.h"

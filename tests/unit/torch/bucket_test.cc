@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "comm/device/device.h"
+#include "comm/device/device_memory.h"
 #include "tests/support/run_ranks.h"
 
 namespace bp {

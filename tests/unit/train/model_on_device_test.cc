@@ -25,7 +25,7 @@
 #include "trainer/train/methods/averaged_weights.h"
 #include "trainer/train/methods/take_weights.h"
 #include "trainer/train/watch/gradient_check.h"
-#include "trainer/train/watch/trace.h"
+#include "trainer/train/watch/step_trace.h"
 #include "trainer/train/watch/weight_histograms.h"
 
 namespace bp::trainer {
@@ -140,7 +140,7 @@ TEST_F(ModelOnDevice, HasTheSameHashesAndHistograms) {
   const auto host = on_cpu(1);
   const auto device = on_the_device(1);
   const auto traced = [&](const std::string& folder, const Bert& model) {
-    Trace(path(folder), {}, 0).write({}, 0.5, model);
+    StepTrace(path(folder), {}, 0).write({}, 0.5, model);
     return content(path(folder + "/rank-0.jsonl"));
   };
   EXPECT_EQ(traced("first", *device), traced("second", *host));

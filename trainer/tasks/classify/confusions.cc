@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "base/report/escape.h"
-#include "base/report/table.h"
+#include "base/report/report_table.h"
 #include "base/text.h"
 
 namespace bp::trainer {

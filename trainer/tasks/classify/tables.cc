@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/report/escape.h"
-#include "base/report/table.h"
+#include "base/report/report_table.h"
 #include "base/text.h"
 #include "trainer/common/numbers.h"
 #include "trainer/tasks/classify/confusions.h"

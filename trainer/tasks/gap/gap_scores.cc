@@ -7,7 +7,7 @@
 
 #include "base/refuse.h"
 #include "base/report/escape.h"
-#include "base/report/table.h"
+#include "base/report/report_table.h"
 #include "base/text.h"
 
 namespace bp::trainer {

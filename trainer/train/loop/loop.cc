@@ -37,7 +37,7 @@
 #include "trainer/train/watch/gpu_memory.h"
 #include "trainer/train/watch/machine_watch.h"
 #include "trainer/train/watch/memory_advice.h"
-#include "trainer/train/watch/trace.h"
+#include "trainer/train/watch/step_trace.h"
 #include "trainer/train/watch/weight_histograms.h"
 
 namespace bp::trainer {
@@ -363,7 +363,7 @@ class Loop {
   std::vector<LossFigure> unread_;  // figures of the present step
   MachineWatch machine_;
   GpuMemoryHistory gpu_memory_;
-  Trace trace_;
+  StepTrace trace_;
   const StopSignal stop_;
 };
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "launcher/sweep/placement/placement.h"
+#include "launcher/sweep/placement/trial_placement.h"
 
 namespace bp::launcher::sweep {
 

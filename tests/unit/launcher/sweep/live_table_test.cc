@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/sweep/commands/progress.h"
+#include "launcher/sweep/commands/sweep_progress.h"
 
 namespace bp::launcher::sweep {
 namespace {

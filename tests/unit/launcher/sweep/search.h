@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/sweep/sampling/sampler.h"
+#include "launcher/sweep/sampling/trial_sampler.h"
 #include "launcher/sweep/space/space.h"
 #include "tests/unit/launcher/sweep/test_functions.h"
 
@@ -24,7 +24,7 @@ inline double regret_of(const TestFunction& function,
       parse_space("sampler: " + sampler_name + "\ntrials: " + std::to_string(trials) +
                       "\nseed: " + std::to_string(seed) + "\n" + function.space,
                   function.name);
-  const Sampler sampler(space, 0, Direction::min);
+  const TrialSampler sampler(space, 0, Direction::min);
   std::vector<TrialHistory> history;
   double best = std::numeric_limits<double>::infinity();
   while (const auto plan = sampler.next(static_cast<int>(history.size()), history)) {

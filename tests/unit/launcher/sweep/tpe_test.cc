@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "launcher/sweep/sampling/parzen.h"
-#include "launcher/sweep/sampling/sampler.h"
+#include "launcher/sweep/sampling/trial_sampler.h"
 #include "tests/unit/launcher/sweep/search.h"
 
 namespace bp::launcher::sweep {
@@ -58,7 +58,7 @@ class SweepTpe : public testing::Test {
 
   std::vector<double> proposals(Direction direction = Direction::min) {
     std::vector<double> found;
-    const Sampler sampler(space_, 0, direction);
+    const TrialSampler sampler(space_, 0, direction);
     for (int index = 40; index < 60; ++index) {
       found.push_back(number_at(sampler.next(index, history_)->parameters, "x"));
     }
@@ -107,7 +107,7 @@ TEST_F(SweepTpe, AvoidsWhereTrialsRun) {
     history_.push_back(running);
   }
   std::vector<double> found;
-  const Sampler sampler(space_, 0, Direction::min);
+  const TrialSampler sampler(space_, 0, Direction::min);
   for (int index = 60; index < 80; ++index) {
     found.push_back(number_at(sampler.next(index, history_)->parameters, "x"));
   }
@@ -121,14 +121,14 @@ TEST_F(SweepTpe, RanksStoppedTrialsBehindFinishedOnes) {
     stopped.result = -1;
     history_.push_back(stopped);
   }
-  const auto next = Sampler(space_, 0, Direction::min).next(45, history_);
+  const auto next = TrialSampler(space_, 0, Direction::min).next(45, history_);
   EXPECT_NEAR(number_at(next->parameters, "x"), 0.3, 0.2);
 }
 
 TEST(SweepTpeRepeats, HaveTheParametersOfTheFirst) {
   const Space space = parse_space(
       "sampler: tpe\ntrials: 30\nrepeat: 2\nparameters: {x: {uniform: [0, 1]}}", "s.yaml");
-  const Sampler sampler(space, 0, Direction::min);
+  const TrialSampler sampler(space, 0, Direction::min);
   std::vector<TrialHistory> history;
   while (const auto plan = sampler.next(static_cast<int>(history.size()), history)) {
     TrialHistory trial{.index = plan->index, .parameters = plan->parameters};
