@@ -27,8 +27,8 @@ namespace bp {
 [[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous_by_torchrun(const LaunchedRank& rank,
                                                                       const Variables& variables);
 
-// Returns the address of the engine's master. Throws invalid_argument if it has none or its port is
-// not a number.
+// Returns the address of the launcher's master. Throws invalid_argument if it has none or its port
+// is not a number.
 [[nodiscard]] StoreAddress master_address(const LaunchedRank& rank, const Variables& variables);
 
 }  // namespace bp

@@ -34,7 +34,7 @@ constexpr const char* kElsewhere = "; set TMPDIR to a folder in which you can wr
 
 // Returns a file name that differs between jobs that use the same folder at the same time.
 std::string file_name(const LaunchedRank& rank) {
-  std::string name = concat("bp-", rank.engine, "-", rank.job, "-", rank.master_port);
+  std::string name = concat("bp-", rank.launcher, "-", rank.job, "-", rank.master_port);
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
   }

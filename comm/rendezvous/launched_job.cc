@@ -83,7 +83,7 @@ std::string own_address(const std::string& wanted,
 
 std::string key_of(int rank) { return concat("engine/host/", rank, "."); }
 
-// Returns a host that the engine itself reaches over the network to other hosts, or "".
+// Returns a host that the launcher itself reaches over the network to other hosts, or "".
 std::string towards_others(const LaunchedRank& rank, const Variables& variables) {
   return rank.master_host.empty() ? variables.text("SLURM_LAUNCH_NODE_IPADDR") : rank.master_host;
 }
@@ -110,10 +110,11 @@ std::vector<HostIdentity> all_host_identities(Store& store, int size, const Dead
   for (int rank = 0; rank < size; ++rank) keys.push_back(key_of(rank));
   const std::vector<int> missing = missing_ranks(store, keys, deadline.left());
   if (!missing.empty()) {
-    throw Error(ErrorCode::timeout,
-                concat(ranks_text(missing), " of ", size,
-                       " did not connect to the job's store (did the engine start all of them, and "
-                       "does each create a communicator?)"));
+    throw Error(
+        ErrorCode::timeout,
+        concat(ranks_text(missing), " of ", size,
+               " did not connect to the job's store (did the launcher start all of them, and "
+               "does each create a communicator?)"));
   }
   std::vector<HostIdentity> all;
   for (const std::string& key : keys) {
@@ -123,13 +124,14 @@ std::vector<HostIdentity> all_host_identities(Store& store, int size, const Dead
 }
 
 void log_hosts(const LaunchedRank& rank, const std::vector<HostIdentity>& all, int hosts) {
-  log(LogLevel::info, concat("started by the engine ", rank.engine, " (", rank.found_by,
+  log(LogLevel::info, concat("started by the launcher ", rank.launcher, " (", rank.found_by,
                              "): ", rank.size, " ranks on ", hosts, " hosts"));
   std::set<std::string> different;
   for (const HostIdentity& one : all) different.insert(one.host);
   if (hosts > static_cast<int>(different.size())) {
     log(LogLevel::warn,
-        concat("the engine ", rank.engine, " distributes consecutive ranks over ", different.size(),
+        concat("the launcher ", rank.launcher, " distributes consecutive ranks over ",
+               different.size(),
                " hosts, so that they do not share memory; number the ranks host by host for speed "
                "(srun -m block, mpirun --map-by slot)"));
   }
@@ -139,7 +141,7 @@ void log_hosts(const LaunchedRank& rank, const std::vector<HostIdentity>& all, i
 
 LaunchedJob join_launched_job(const Variables& variables, const CommunicatorOptions& options) {
   const auto rank = find_launcher(variables);
-  BP_CHECK(rank, "only where the environment names an engine");
+  BP_CHECK(rank, "only where the environment names a launcher");
   const Deadline deadline(options.start_timeout);
   const auto rendezvous = choose_rendezvous(*rank, variables);
   LaunchedJob job;

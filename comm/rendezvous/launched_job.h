@@ -1,4 +1,4 @@
-// Finds out what a rank that an engine started needs to know, and what bprun would have set.
+// Finds out what a rank that a launcher started needs to know, and what bprun would have set.
 #pragma once
 
 #include <memory>
@@ -15,10 +15,10 @@ struct LaunchedJob {
   std::shared_ptr<StoreHost> host;  // on rank 0; must exist as long as the job
 };
 
-// Collective: every rank of the engine must call it. Rank 0 starts the job's store, the others find
-// it (store_rendezvous.h), and all publish there which hosts they are on. Blocks until all have
-// done so, for at most options.start_timeout. Throws timeout, naming the ranks that are missing,
-// `unavailable` if there is no channel, and what the channel throws.
+// Collective: every rank of the launcher must call it. Rank 0 starts the job's store, the others
+// find it (store_rendezvous.h), and all publish there which hosts they are on. Blocks until all
+// have done so, for at most options.start_timeout. Throws timeout, naming the ranks that are
+// missing, `unavailable` if there is no channel, and what the channel throws.
 [[nodiscard]] LaunchedJob join_launched_job(const Variables& variables,
                                             const CommunicatorOptions& options);
 

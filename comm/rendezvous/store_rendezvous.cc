@@ -16,7 +16,7 @@ namespace {
 // torchrun's agent serves a store only if it sets this variable to True. Otherwise it expects rank
 // 0 to serve one.
 bool torchrun_has_a_store(const LaunchedRank& rank, const Variables& variables) {
-  return rank.engine == "torchrun" && variables.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
+  return rank.launcher == "torchrun" && variables.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
 }
 
 }  // namespace
@@ -61,13 +61,14 @@ std::unique_ptr<StoreRendezvous> choose_rendezvous(const LaunchedRank& rank,
   if (variables.has("BP_SHARED_FOLDER")) {
     return rendezvous_in_folder(variables.text("BP_SHARED_FOLDER"), rank);
   }
-  const bool speaks_pmi = rank.engine == "mpich" || rank.engine == "slurm" || rank.engine == "pmi";
+  const bool speaks_pmi =
+      rank.launcher == "mpich" || rank.launcher == "slurm" || rank.launcher == "pmi";
   if (speaks_pmi && variables.has("PMI_FD")) return rendezvous_by_pmi(rank, variables);
   if (torchrun_has_a_store(rank, variables)) return rendezvous_by_torchrun(rank, variables);
   if (rank.one_host) return rendezvous_in_folder("", rank);
   throw Error(
       ErrorCode::unavailable,
-      concat(rank.found_by, ": the engine ", rank.engine, " started ", rank.size,
+      concat(rank.found_by, ": the launcher ", rank.launcher, " started ", rank.size,
              " ranks, maybe on several hosts, and gives them no way to find the job's store. Use "
              "one of these: BP_SHARED_FOLDER, a folder that all hosts share; "
              "BP_JOB_KEY_FILE, a secret file that is on all hosts, with MASTER_ADDR and "

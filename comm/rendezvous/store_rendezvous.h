@@ -1,5 +1,5 @@
-// Through a StoreRendezvous the ranks that an engine started learn the address and the key of the
-// job's store. Rank 0 serves the store and publishes both through a channel that the engine
+// Through a StoreRendezvous the ranks that a launcher started learn the address and the key of the
+// job's store. Rank 0 serves the store and publishes both through a channel that the launcher
 // provides or the user has chosen.
 //
 //   rank 0     serve a store with known().key, publish() its endpoint, ..., withdraw()

@@ -1,5 +1,5 @@
 // The store's server. Each job has one. bprun runs it, so that the end of a rank does not break it;
-// under another engine rank 0 runs it.
+// under another launcher rank 0 runs it.
 #pragma once
 
 #include <chrono>

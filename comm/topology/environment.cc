@@ -103,7 +103,7 @@ Environment read_environment(const Variables& variables) {
 
 Environment environment_of(const LaunchedRank& rank) {
   Environment environment;
-  environment.launcher = rank.engine;
+  environment.launcher = rank.launcher;
   environment.found_by = rank.found_by;
   environment.topology.rank = rank.rank;
   environment.topology.local_sizes.assign(static_cast<std::size_t>(rank.size), 1);

@@ -9,7 +9,7 @@ namespace bp {
 
 [[nodiscard]] Environment read_environment(const Variables& variables);
 
-// Returns the environment of a rank that an engine started. Hosts, store and key are not set: the
+// Returns the environment of a rank that a launcher started. Hosts, store and key are not set: the
 // ranks find them out together (comm/rendezvous/launched_job.h).
 [[nodiscard]] Environment environment_of(const LaunchedRank& rank);
 

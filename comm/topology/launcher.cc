@@ -1,5 +1,5 @@
-// Each engine is a row of kLaunchers. The order of the rows matters: the processes of an engine
-// also have the variables of what started the engine itself.
+// Each launcher is a row of kLaunchers. The order of the rows matters: the processes of a launcher
+// also have the variables of what started the launcher itself.
 #include "comm/topology/launcher.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 struct LauncherRow {
   const char* name = "";
-  const char* sign = "";  // the variable that shows the engine; "" in another field: it has none
+  const char* sign = "";  // the variable that shows the launcher; "" in another field: it has none
   const char* rank = "";
   const char* size = "";
   const char* local_size = "";  // the number of ranks on this host, or
@@ -24,7 +24,7 @@ struct LauncherRow {
   const char* part = "";  // a step of the job
   const char* master_host = "";
   const char* master_port = "";
-  const char* alone = "";  // processes per node, which the engine does not start; must be 1
+  const char* alone = "";  // processes per node, which the launcher does not start; must be 1
 };
 
 constexpr std::array kLaunchers = {
@@ -101,7 +101,7 @@ constexpr std::array kLaunchers = {
 
 constexpr int kMostRanks = 1 << 20;
 
-// If only the size of an engine's variables is set, the set is broken, and an error is better than
+// If only the size of a launcher's variables is set, the set is broken, and an error is better than
 // running alone.
 constexpr std::array<std::array<const char*, 2>, 5> kLoneSizes = {{
     {"openmpi", "OMPI_COMM_WORLD_SIZE"},
@@ -121,40 +121,43 @@ bool is_loopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
-LaunchedRank read(const Variables& variables, const LauncherRow& engine, const std::string& sign) {
+LaunchedRank read(const Variables& variables,
+                  const LauncherRow& launcher,
+                  const std::string& sign) {
   const Contract contract(
       variables, sign,
-      concat("the engine ", engine.name,
+      concat("the launcher ", launcher.name,
              " sets them together (BP_ENGINE=none runs this process alone, BP_ENGINE=NAME picks "
-             "another engine)"));
+             "another launcher)"));
   LaunchedRank found;
-  found.engine = engine.name;
+  found.launcher = launcher.name;
   found.found_by = concat(sign, "=", variables.text(sign));
-  found.rank = contract.required_number(engine.rank, 0);
-  found.size = contract.required_number(engine.size, 1);
+  found.rank = contract.required_number(launcher.rank, 0);
+  found.size = contract.required_number(launcher.size, 1);
   if (found.size > kMostRanks) {
-    variables.refuse(engine.size, concat("is more than ", kMostRanks, " ranks"));
+    variables.refuse(launcher.size, concat("is more than ", kMostRanks, " ranks"));
   }
   if (found.rank >= found.size) {
-    variables.refuse(engine.rank, concat("is not below ", engine.size, ", which is ", found.size));
+    variables.refuse(launcher.rank,
+                     concat("is not below ", launcher.size, ", which is ", found.size));
   }
-  if (contract.number(engine.alone, 1).value_or(1) != 1) {
-    variables.refuse(engine.alone,
-                     "this engine does not start several processes of a node itself: start the "
+  if (contract.number(launcher.alone, 1).value_or(1) != 1) {
+    variables.refuse(launcher.alone,
+                     "this launcher does not start several processes of a node itself: start the "
                      "program with torchrun, or set one process per node");
   }
-  if (const auto local = contract.number(engine.local_size, 1)) {
+  if (const auto local = contract.number(launcher.local_size, 1)) {
     found.one_host = *local == found.size;
   }
-  if (const auto hosts = contract.number(engine.hosts, 1)) found.one_host = *hosts == 1;
-  found.node = variables.text(engine.node);
-  found.job = variables.text(engine.job);
-  if (const std::string part = variables.text(engine.part); !part.empty()) {
+  if (const auto hosts = contract.number(launcher.hosts, 1)) found.one_host = *hosts == 1;
+  found.node = variables.text(launcher.node);
+  found.job = variables.text(launcher.job);
+  if (const std::string part = variables.text(launcher.part); !part.empty()) {
     found.job += concat(".", part);
   }
-  if (variables.has(engine.master_host) || variables.has(engine.master_port)) {
-    found.master_host = contract.required(engine.master_host);
-    found.master_port = contract.required(engine.master_port);
+  if (variables.has(launcher.master_host) || variables.has(launcher.master_port)) {
+    found.master_host = contract.required(launcher.master_host);
+    found.master_port = contract.required(launcher.master_port);
     found.one_host = found.one_host || is_loopback(found.master_host);
   }
   return found;
@@ -174,25 +177,25 @@ bool in_slurm_step(const Variables& variables) {
 
 std::string launcher_names() {
   std::string names;
-  for (const LauncherRow& engine : kLaunchers)
-    names += concat(names.empty() ? "" : ", ", engine.name);
+  for (const LauncherRow& launcher : kLaunchers)
+    names += concat(names.empty() ? "" : ", ", launcher.name);
   return names;
 }
 
 std::optional<LaunchedRank> find_launcher(const Variables& variables) {
   if (const std::string asked = variables.text("BP_ENGINE"); !asked.empty()) {
     if (asked == "none") return std::nullopt;
-    const LauncherRow* const engine = by_name(asked);
-    if (engine == nullptr) {
-      variables.refuse("BP_ENGINE",
-                       concat("no such engine; the engines are: none, bprun, ", launcher_names()));
+    const LauncherRow* const launcher = by_name(asked);
+    if (launcher == nullptr) {
+      variables.refuse("BP_ENGINE", concat("no such launcher; the launchers are: none, bprun, ",
+                                           launcher_names()));
     }
-    return read(variables, *engine, variables.has(engine->sign) ? engine->sign : "BP_ENGINE");
+    return read(variables, *launcher, variables.has(launcher->sign) ? launcher->sign : "BP_ENGINE");
   }
-  for (const LauncherRow& engine : kLaunchers) {
-    const bool slurm = std::string_view(engine.name) == "slurm";
-    if (slurm ? in_slurm_step(variables) : variables.has(engine.sign)) {
-      return read(variables, engine, engine.sign);
+  for (const LauncherRow& launcher : kLaunchers) {
+    const bool slurm = std::string_view(launcher.name) == "slurm";
+    if (slurm ? in_slurm_step(variables) : variables.has(launcher.sign)) {
+      return read(variables, launcher, launcher.sign);
     }
   }
   for (const auto& [name, size] : kLoneSizes) {

@@ -44,11 +44,11 @@ std::string line_of(const LibraryState& library) {
 
 std::string json_of(const std::vector<BackendState>& backends,
                     const std::vector<LibraryState>& libraries) {
-  Json engines = Json::array();
+  Json launchers = Json::array();
   const std::string names = launcher_names();
   for (std::size_t at = 0; at < names.size();) {
     const std::size_t end = std::min(names.find(", ", at), names.size());
-    engines.push_back(names.substr(at, end - at));
+    launchers.push_back(names.substr(at, end - at));
     at = end + 2;
   }
   Json there = Json::array();
@@ -60,11 +60,13 @@ std::string json_of(const std::vector<BackendState>& backends,
     opened.push_back(
         {{"name", library.name}, {"found", library.found}, {"problem", library.problem}});
   }
-  const Json build = {
-      {"version", own_version()},      {"build", own_build()},
-      {"backends", std::move(there)},  {"libraries", std::move(opened)},
-      {"engines", std::move(engines)}, {"libtorch", *kLibTorch == '\0' ? Json() : Json(kLibTorch)},
-      {"programs", programs()}};
+  const Json build = {{"version", own_version()},
+                      {"build", own_build()},
+                      {"backends", std::move(there)},
+                      {"libraries", std::move(opened)},
+                      {"engines", std::move(launchers)},
+                      {"libtorch", *kLibTorch == '\0' ? Json() : Json(kLibTorch)},
+                      {"programs", programs()}};
   return build.dump(2) + "\n";
 }
 
@@ -84,7 +86,7 @@ std::string check_build(bool json) {
   for (const LibraryState& library : libraries) {
     text += line_of(library);
   }
-  text += concat("  engines   bprun, ", launcher_names(), "\n");
+  text += concat("  launchers bprun, ", launcher_names(), "\n");
   text += concat("  LibTorch  ", *kLibTorch == '\0' ? "built without" : kLibTorch, "\n  programs ");
   for (const std::string& program : programs()) {
     text += concat(" ", program);

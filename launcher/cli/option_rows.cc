@@ -118,7 +118,7 @@ void add_resource_options(OptionSet& set, Options& options) {
 void add_listings(OptionSet& set, Options& options, Listings& listings) {
   set.flag({"dry-run", "show hosts, ranks, variables and commands; start nothing"},
            options.dry_run);
-  set.flag({"check-build", "show the backends, engines and versions of this build and exit"},
+  set.flag({"check-build", "show the backends, launchers and versions of this build and exit"},
            listings.check_build);
   set.text({"completion",
             "print the completion of a shell: source <(bprun --completion bash)",

@@ -10,8 +10,8 @@ namespace bp::launcher {
 
 [[nodiscard]] std::vector<std::string> own_environment();
 
-// Returns `environment` without BP_ENGINE. That variable says which engine started the process that
-// has it. bprun starts its ranks itself, so they must not inherit it.
+// Returns `environment` without BP_ENGINE. That variable says which launcher started the process
+// that has it. bprun starts its ranks itself, so they must not inherit it.
 [[nodiscard]] std::vector<std::string> without_engine(std::vector<std::string> environment);
 
 // Returns `base` with the entries of `changes`. An entry replaces the one of the same name, or is

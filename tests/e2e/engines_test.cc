@@ -1,4 +1,4 @@
-// Ranks that the launchers of other engines start. A test is skipped if its engine is not
+// Ranks that other launchers start. A test is skipped if its launcher is not
 // installed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST_P(Engine, RanksConnectAndReduce) {
   EXPECT_EQ(ended.code, 0) << ended.output;
   const bool two_nodes = GetParam() == std::string("slurm");
   EXPECT_THAT(ended.output, AllOf(HasSubstr("mean of 6 measurements on 3 ranks: 3.50"),
-                                  HasSubstr(concat("started by the engine ", GetParam(), " (")),
+                                  HasSubstr(concat("started by the launcher ", GetParam(), " (")),
                                   HasSubstr(two_nodes ? "3 ranks on 2 hosts" : "on 1 hosts")));
 }
 
@@ -45,8 +45,8 @@ TEST_P(Engine, WithEngineNoneEachRankRunsAlone) {
   EXPECT_THAT(ended.output, HasSubstr("mean of 1 measurements on 1 ranks: 1.00"));
 }
 
-// The exit code depends on the engine, and so does the time that the other ranks have to report the
-// failure: Hydra, MPICH's launcher, kills them at once. The job's store ends with rank 0.
+// The exit code depends on the launcher, and so does the time that the other ranks have to report
+// the failure: Hydra, MPICH's launcher, kills them at once. The job's store ends with rank 0.
 // docs/acceptance.md, Other engines: Under an engine the other ranks report a dead rank.
 TEST_P(Engine, TheOtherRanksReportTheDeadRank) {
   const std::map<std::string, int> codes{

@@ -1,4 +1,4 @@
-// The launchers of other engines, and bprun inside a job of Slurm, on hosts that each have a name,
+// Other launchers, and bprun inside a job of Slurm, on hosts that each have a name,
 // an address and a daemon: sshd for Open MPI, MPICH and torchrun, slurmd for Slurm. HostsTest
 // checks that no process is left. `scripts/acceptance engines` runs the main job under each of
 // them.
@@ -51,7 +51,7 @@ TEST_P(EngineOnHosts, RanksConnectAndReduce) {
   if (ended.code == 77) GTEST_SKIP() << ended.output;
   EXPECT_EQ(ended.code, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("mean of 6 measurements on 3 ranks: 3.50"));
-  EXPECT_THAT(ended.output, HasSubstr(concat("started by the engine ", GetParam(), " (")));
+  EXPECT_THAT(ended.output, HasSubstr(concat("started by the launcher ", GetParam(), " (")));
   EXPECT_THAT(ended.output, HasSubstr("): 3 ranks on 2 hosts"));
 }
 

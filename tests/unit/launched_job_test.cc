@@ -1,4 +1,4 @@
-// Whole jobs of engines, whose ranks are threads with environment variables of their own.
+// Whole jobs of launchers, whose ranks are threads with environment variables of their own.
 #include "comm/rendezvous/launched_job.h"
 
 #include <gmock/gmock.h>
@@ -89,7 +89,7 @@ TEST_F(LaunchedJobTest, AbsentRanksAreNamed) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::timeout);
     EXPECT_THAT(error.what(), AllOf(HasSubstr("ranks 1, 2 of 3 did not connect to the job's store"),
-                                    HasSubstr("did the engine start all of them")));
+                                    HasSubstr("did the launcher start all of them")));
   }
 }
 

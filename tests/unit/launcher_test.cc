@@ -1,4 +1,4 @@
-// The variables below are what the engines set. Slurm 22.05, Open MPI 4.1.4, MPICH 4.0.2 and
+// The variables below are what the launchers set. Slurm 22.05, Open MPI 4.1.4, MPICH 4.0.2 and
 // torchrun 2.11 were asked with `env`; the others are from their sources or manuals.
 #include "comm/topology/launcher.h"
 
@@ -74,7 +74,7 @@ Map without(Map map, const std::string& name) {
 }
 
 std::string text_of(const LaunchedRank& found) {
-  return concat(found.engine, " ", found.rank, "/", found.size, found.one_host ? " one host" : "",
+  return concat(found.launcher, " ", found.rank, "/", found.size, found.one_host ? " one host" : "",
                 " by ", found.found_by, " node ", found.node, " job ", found.job, " at ",
                 found.master_host, ":", found.master_port);
 }
@@ -93,7 +93,7 @@ std::string found_in(const Map& map) {
 // `--first-rank`, `--slots` and `-n` of each machine (`--serve`, `--join`), or an engine's
 // variables
 // docs/features.md, Launching: Open MPI, MPICH and Slurm | read
-TEST(Engine, ReadsTheVariablesOfEach) {
+TEST(Launcher, ReadsTheVariablesOfEach) {
   EXPECT_EQ(found_in({}), "none");
   EXPECT_EQ(found_in(kTorchrun),
             "torchrun 3/4 by TORCHELASTIC_RUN_ID=none node 1 job none at 10.0.0.1:29500");
@@ -115,14 +115,14 @@ TEST(Engine, ReadsTheVariablesOfEach) {
             "indexed 0/3 by JOB_COMPLETION_INDEX=0 node  job  at :");
 }
 
-TEST(Engine, OneHostIsAsTheEngineSays) {
+TEST(Launcher, OneHostIsAsTheLauncherSays) {
   EXPECT_THAT(found_in(with(kTorchrun, "LOCAL_WORLD_SIZE", "4")), HasSubstr("3/4 one host"));
   EXPECT_THAT(found_in(with(kMpich, "MPI_LOCALNRANKS", "4")), HasSubstr("2/4 one host"));
   EXPECT_THAT(found_in(with(kSlurm, "SLURM_STEP_NUM_NODES", "1")), HasSubstr("2/3 one host"));
   EXPECT_THAT(found_in(with(kPlain, "MASTER_ADDR", "127.0.0.1")), HasSubstr("1/4 one host"));
 }
 
-TEST(Engine, ABatchScriptAndAnInteractiveShellOfSlurmAreNoStep) {
+TEST(Launcher, ABatchScriptAndAnInteractiveShellOfSlurmAreNoStep) {
   const Map script = without(without(kSlurm, "PMI_RANK"), "PMI_SIZE");
   EXPECT_EQ(found_in(without(script, "SLURM_STEP_ID")), "none");
   EXPECT_EQ(found_in(with(script, "SLURM_STEP_ID", "4294967291")), "none");
@@ -130,7 +130,7 @@ TEST(Engine, ABatchScriptAndAnInteractiveShellOfSlurmAreNoStep) {
 }
 
 // docs/acceptance.md, Other engines: A variable of an engine that is missing is named.
-TEST(Engine, IncompleteVariablesNameTheMissingOne) {
+TEST(Launcher, IncompleteVariablesNameTheMissingOne) {
   struct Case {
     Map variables;
     const char* missing;
@@ -161,7 +161,7 @@ TEST(Engine, IncompleteVariablesNameTheMissingOne) {
   }
 }
 
-TEST(Engine, ErrorsNameTheWrongVariable) {
+TEST(Launcher, ErrorsNameTheWrongVariable) {
   EXPECT_EQ(found_in(with(kPlain, "RANK", "4")), "RANK=4: is not below WORLD_SIZE, which is 4");
   EXPECT_EQ(found_in(with(kPlain, "RANK", "")), "RANK=: is empty");
   EXPECT_EQ(found_in(with(kSlurm, "SLURM_NTASKS", "3x")),
@@ -174,17 +174,17 @@ TEST(Engine, ErrorsNameTheWrongVariable) {
             "WORLD_SIZE=2000000000: is more than 1048576 ranks");
 }
 
-TEST(Engine, CanBeChosenOrTurnedOff) {
+TEST(Launcher, CanBeChosenOrTurnedOff) {
   EXPECT_EQ(found_in(with(kSlurm, "BP_ENGINE", "none")), "none");
   EXPECT_THAT(found_in(with(kSlurm, "BP_ENGINE", "pmi")), StartsWith("pmi 2/3 by PMI_RANK=2 "));
   EXPECT_THAT(found_in(with(kPlain, "BP_ENGINE", "slurm")),
-              StartsWith("SLURM_PROCID is not set, but BP_ENGINE is: the engine slurm sets"));
+              StartsWith("SLURM_PROCID is not set, but BP_ENGINE is: the launcher slurm sets"));
   EXPECT_EQ(found_in(with(kPlain, "BP_ENGINE", "sge")),
-            "BP_ENGINE=sge: no such engine; the engines are: none, bprun, torchrun, openmpi, "
+            "BP_ENGINE=sge: no such launcher; the launchers are: none, bprun, torchrun, openmpi, "
             "mpich, jsrun, slurm, pmi, pmix, plain, pet, indexed");
 }
 
-TEST(Engine, InnerEngineComesFirst) {
+TEST(Launcher, InnerLauncherComesFirst) {
   Map both = kTorchrun;
   both.insert(kSlurm.begin(), kSlurm.end());
   EXPECT_THAT(found_in(both), StartsWith("torchrun 3/4"));

@@ -1,5 +1,5 @@
-// Tests how the ranks of an engine find the store: each channel by itself, with a stand-in for the
-// engine.
+// Tests how the ranks of a launcher find the store: each channel by itself, with a stand-in for the
+// launcher.
 // docs/acceptance.md, Other engines: Ranks find the store through each channel of an engine.
 // docs/features.md, Launching: A rendezvous by address or by file, with any free port | `--serve`
 // and `--join` by address; ranks that an engine or you start also by a file (`BP_SHARED_FOLDER`)
@@ -47,7 +47,7 @@ StoreEndpoint an_endpoint() {
 class StoreRendezvousTest : public testing::Test {
  protected:
   const Scratch folder_;
-  const LaunchedRank rank_{.engine = "openmpi", .found_by = "X=1", .size = 2, .job = "7/3"};
+  const LaunchedRank rank_{.launcher = "openmpi", .found_by = "X=1", .size = 2, .job = "7/3"};
 };
 
 TEST(StoreEndpoint, IsALineWithoutBlanks) {
@@ -209,7 +209,7 @@ TEST_F(StoreRendezvousTest, KeyFileAndMasterNeedNoChannel) {
 
 TEST_F(StoreRendezvousTest, WithoutAnyChannelTheErrorListsThem) {
   EXPECT_THAT(test::error_of([&] { (void)choose_rendezvous(rank_, Variables(Map{})); }),
-              AllOf(StartsWith("unavailable: X=1: the engine openmpi started 2 ranks"),
+              AllOf(StartsWith("unavailable: X=1: the launcher openmpi started 2 ranks"),
                     HasSubstr("BP_SHARED_FOLDER"), HasSubstr("BP_JOB_KEY_FILE"),
                     HasSubstr("--mpi=pmi2"), HasSubstr("bprun")));
 }
@@ -240,7 +240,7 @@ class Pmi {
 
   [[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous() const {
     return choose_rendezvous(
-        {.engine = "mpich", .found_by = "MPI_LOCALRANKID=0", .size = 2},
+        {.launcher = "mpich", .found_by = "MPI_LOCALRANKID=0", .size = 2},
         Variables(Map{{"PMI_FD", concat(rank_end_.get())}, {"PMI_RANK", "0"}}));
   }
   std::string asked() {

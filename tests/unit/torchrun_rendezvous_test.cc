@@ -42,7 +42,7 @@ class ScriptedStore {
 
   [[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous() const {
     LaunchedRank rank;
-    rank.engine = "torchrun";
+    rank.launcher = "torchrun";
     rank.found_by = "TORCHELASTIC_RUN_ID=r";
     rank.size = 2;
     rank.job = "r.0";

@@ -54,9 +54,9 @@ namespace {
 
 // Empty for bprun, which prints this itself.
 std::string started_by(const Environment& environment) {
-  const bool engine = environment.launcher != "none" && environment.launcher != "bprun";
-  return engine ? concat(", started by ", environment.launcher, " (", environment.found_by, ")")
-                : "";
+  const bool foreign = environment.launcher != "none" && environment.launcher != "bprun";
+  return foreign ? concat(", started by ", environment.launcher, " (", environment.found_by, ")")
+                 : "";
 }
 
 std::string idle_text(int gpus) {

@@ -1,5 +1,5 @@
-// The kernels, apart from how they are launched. kernels.cu launches them on a device. The tests
-// have a launcher for the host, so that the same source runs without a device.
+// The kernels, apart from how they are launched. cuda_kernels.cu launches them on a device. The
+// tests have a launcher for the host, so that the same source runs without a device.
 //
 // A launcher has
 //   template <class Body>

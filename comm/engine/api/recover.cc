@@ -33,7 +33,7 @@ Communicator Communicator::recover() {
   const Environment environment = Environment::current();
   if (!environment.store) {
     throw Error(ErrorCode::invalid_argument,
-                concat("recover() under the engine ", environment.launcher,
+                concat("recover() under the launcher ", environment.launcher,
                        ": only bprun --on-failure continue lets the other ranks continue"));
   }
   const CommunicatorOptions& options = impl().options();

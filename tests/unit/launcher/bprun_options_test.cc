@@ -285,7 +285,7 @@ TEST(Options, CheckBuildSaysWhatIsBuiltIn) {
   const std::string lines = std::get<EarlyExit>(parse_options({"--check-build"})).text;
   EXPECT_THAT(lines, StartsWith("bprun 0."));
   EXPECT_THAT(lines, HasSubstr("\n  backend   shm\n"));
-  EXPECT_THAT(lines, HasSubstr("\n  engines   bprun, torchrun, openmpi, "));
+  EXPECT_THAT(lines, HasSubstr("\n  launchers bprun, torchrun, openmpi, "));
   EXPECT_THAT(lines, HasSubstr("\n  CUDA      "));
   EXPECT_THAT(lines, HasSubstr("\n  NCCL      "));
   EXPECT_THAT(lines, HasSubstr("\n  kernels   "));
