@@ -10,7 +10,7 @@ namespace bp {
 namespace {
 
 #ifdef __SSE__
-constexpr unsigned kRaised = 0x3f;  // what has happened, which is no mode
+constexpr unsigned kRaised = 0x3f;  // what has happened, which is not a mode
 unsigned read_mode() { return _mm_getcsr() & ~kRaised; }
 void write_mode(unsigned bits) { _mm_setcsr(bits); }
 #else

@@ -11,7 +11,7 @@ void begin_output();
 
 // What it means that the reader of standard output has closed its pipe (EPIPE).
 enum class ClosedPipe {
-  enough,  // it has seen enough, which is no failure
+  enough,  // it has seen enough, which is not a failure
   lost,    // it has missed the rest
 };
 

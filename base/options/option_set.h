@@ -190,7 +190,7 @@ class OptionSet {
   Option& value(const OptionText& text,
                 const std::string& now,
                 const std::function<void(const std::string&)>& use);
-  // Shows an option in --help that the caller handles before parse(). It is no setting.
+  // Shows an option in --help that the caller handles before parse(). It is not a setting.
   void mention(const OptionText& text);
 
   // Adds values of a file for parse(); those of the command line win. Throws InputError (2) with
@@ -269,7 +269,7 @@ struct HelpRequest {
   std::string topic = {};  // "data"; "json"; empty: everything
 };
 // Finds -h, --help, --help=TOPIC and --help TOPIC before a "--". A word behind --help that begins
-// with a dash is no topic.
+// with a dash is not a topic.
 [[nodiscard]] HelpRequest help_in(const std::vector<std::string>& arguments);
 
 }  // namespace bp

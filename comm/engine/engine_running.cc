@@ -101,7 +101,7 @@ bool Engine::has_ended(RunningOperation& first) {
 }
 
 // A group's abort() on another rank is seen only by those who look. A store that does not answer is
-// no failure of the operation.
+// not a failure of the operation.
 void Engine::look_for_failed_group() {
   const auto now = Clock::now();
   if (now < next_look_at_group_) return;

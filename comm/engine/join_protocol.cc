@@ -125,8 +125,9 @@ JoinRecord join_record_of(const Operation& operation) {
 std::string problem_of(const JoinRecord& record) {
   using Kind = Operation::Kind;
   if (record.kind > Kind::join || record.kind == Kind::message) {
-    return concat("it asks for operation number ", static_cast<int>(record.kind),
-                  record.kind > Kind::join ? ", which does not exist" : ", which is no collective");
+    return concat(
+        "it asks for operation number ", static_cast<int>(record.kind),
+        record.kind > Kind::join ? ", which does not exist" : ", which is not a collective");
   }
   if (std::ranges::find(kReduceOps, record.reduce) == kReduceOps.end()) {
     return concat("it asks for reduction number ", static_cast<int>(record.reduce),

@@ -10,7 +10,7 @@
 // Every HMAC covers the rank that connects and the listener's identity, which is random and is
 // published only in the job's store. So a handshake that was recorded at one listener is useless at
 // another, and the nonces make it useless at the same one. The first HMAC, which can be replayed,
-// is no proof; it lets the listener tell a rank from a stranger before it answers.
+// is not proof; it lets the listener tell a rank from a stranger before it answers.
 //
 // Pure: bytes in, bytes out. Threads: one at a time.
 #pragma once

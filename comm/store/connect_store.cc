@@ -49,8 +49,8 @@ std::string client_name(const StoreClientOptions& options) {
   throw_unwanted(options, concat("it refused for reason ", static_cast<std::int64_t>(reason)));
 }
 
-// Returns one whole frame of the handshake. Throws if the bytes are no such frame, because the peer
-// is not a store then. Returns nothing, with the reason in `why`, if the connection ends.
+// Returns one whole frame of the handshake. Throws if the bytes are not such a frame, because the
+// peer is not a store then. Returns nothing, with the reason in `why`, if the connection ends.
 std::optional<HandshakeBody> receive_handshake(const StoreClientOptions& options,
                                                StoreLink& link,
                                                const Deadline& deadline,

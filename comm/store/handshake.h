@@ -42,7 +42,7 @@ class ClientHandshake {
     std::string frame = {};  // to send; it ends the client's part of the handshake
     std::optional<StoreRefusal> refusal = {};
     std::uint32_t version = kStoreVersion;  // the server's
-    bool broken = false;                    // the server's frame is no challenge
+    bool broken = false;                    // the server's frame is not a challenge
     bool other_key = false;                 // the server does not know this key
   };
 

@@ -305,7 +305,7 @@ class StoreServer::Impl final : public StoreConnection::Owner {
         break;
     }
     if (message.op < StoreOp::set || message.op > StoreOp::erase) {
-      connection.send({.op = StoreOp::rejected, .id = id, .strings = {"this is no request"}});
+      connection.send({.op = StoreOp::rejected, .id = id, .strings = {"this is not a request"}});
       return;
     }
     for (auto& answer : table_.handle(connection.id(), std::move(message))) {

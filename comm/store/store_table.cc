@@ -64,7 +64,7 @@ std::vector<StoreTable::Answer> StoreTable::handle(Client client, StoreMessage r
     case StoreOp::erase:
       return {{client, done(request.id, erase(request.strings[0]))}};
     default:
-      BP_CHECK(false, "a message that is no request reached the store's table");
+      BP_CHECK(false, "a message that is not a request reached the store's table");
   }
   return {};
 }

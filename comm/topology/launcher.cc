@@ -56,7 +56,7 @@ constexpr std::array kLaunchers = {
                 .size = "JSM_NAMESPACE_SIZE",
                 .local_size = "JSM_NAMESPACE_LOCAL_SIZE",
                 .job = "LSB_JOBID"},
-    // SLURM_PROCID is no sign: a batch script has it too, without srun.
+    // SLURM_PROCID is not a sign: a batch script has it too, without srun.
     LauncherRow{.name = "slurm",
                 .sign = "SLURM_STEP_ID",
                 .rank = "SLURM_PROCID",

@@ -20,7 +20,7 @@
 namespace bp {
 namespace {
 
-// Returns a tensor in memory that it keeps alive. It is no view of another tensor, so it has its
+// Returns a tensor in memory that it keeps alive. It is not a view of another tensor, so it has its
 // own version counter, which shows changes. It lies on the device of `like`.
 at::Tensor tensor_in(const std::shared_ptr<std::byte>& memory,
                      DataType type,

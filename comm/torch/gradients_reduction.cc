@@ -32,7 +32,8 @@ void Gradients::require_layout(const Entry& entry, const at::Tensor& gradient) {
   const c10::Layout layout = gradient.layout();
   if (layout == (entry.is_sparse ? c10::kSparse : c10::kStrided)) {
     if (entry.is_sparse && gradient.sparse_dim() != 1) {
-      refuse("parameter ", entry.parameter.name, " got a sparse gradient that is no list of rows");
+      refuse("parameter ", entry.parameter.name,
+             " got a sparse gradient that is not a list of rows");
     }
     return;
   }

@@ -62,7 +62,7 @@ void require_known(const std::vector<std::string>& sparse, const ParameterSet& p
   for (const std::string& name : sparse) {
     const auto found = std::ranges::find(parameters.trained, name, &Parameter::name);
     if (found == parameters.trained.end() || found->tensor.dim() == 0) {
-      refuse("sparse_gradients names ", name, ", which is no trained parameter with rows");
+      refuse("sparse_gradients names ", name, ", which is not a trained parameter with rows");
     }
     if (!found->tensor.is_cpu()) {
       refuse("sparse_gradients names ", name, ", which is on ", found->tensor.device(),

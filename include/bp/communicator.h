@@ -107,7 +107,7 @@ class Work {
   // Lets what `stream` (a cudaStream_t) is given from now on begin after the operation. It blocks
   // only until the operation is on the device, which is after all ranks have called it. An
   // operation that does not run on the device by itself it waits for, as wait() does: host memory,
-  // staging, and arithmetic beside NCCL's (an average over a number of ranks that is no power of
+  // staging, and arithmetic beside NCCL's (an average over a number of ranks that is not a power of
   // two, most factors) where bp has no kernels. Throws the Error of an operation that has failed by
   // then; the next call on the communicator throws a later one, and the content of the output is
   // then undefined.

@@ -85,8 +85,8 @@ class Store {
   virtual void request_stop() = 0;
   [[nodiscard]] virtual bool stop_requested() const = 0;
 
-  // Says that this rank has finished, so that the end of its connection is no failure. Later calls
-  // throw.
+  // Says that this rank has finished, so that the end of its connection is not a failure. Later
+  // calls throw.
   virtual void goodbye() = 0;
 };
 
@@ -94,7 +94,7 @@ struct StoreClientOptions {
   StoreAddress address;
   std::string job;
   JobKey key{};
-  int rank = -1;  // -1: an observer, whose loss is no failure
+  int rank = -1;  // -1: an observer, whose loss is not a failure
   std::chrono::milliseconds connect_timeout{30'000};
   // How long the server may take to answer a request.
   std::chrono::milliseconds answer_within{30'000};

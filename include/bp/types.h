@@ -79,7 +79,7 @@ inline constexpr std::array kReduceOps = {
 #undef BP_ROW
 };
 
-// Returns the bytes of one element, or 0 for a number that is no type.
+// Returns the bytes of one element, or 0 for a number that is not a type.
 [[nodiscard]] constexpr std::size_t size_of(DataType type) {
   switch (type) {
 #define BP_ROW(name, text, number, Element, type_class) \

@@ -20,7 +20,7 @@ class Channel {
   struct Listener {
     std::function<void(const Frame&)> on_frame;
     // The last call: the other end has closed the connection (`problem` is empty) or sent bytes
-    // that are no frame.
+    // that are not a frame.
     std::function<void(const std::string& problem)> on_closed;
   };
 

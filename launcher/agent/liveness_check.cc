@@ -47,7 +47,7 @@ void LivenessCheck::connect() {
   sockaddr_storage address{};
   const socklen_t size = socket_address(target_.store.host, target_.store.port, address);
   if (size == 0) {
-    end("that is no address");
+    end("that is not an address");
     return;
   }
   socket_ = Fd(::socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));

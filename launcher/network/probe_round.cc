@@ -114,7 +114,7 @@ void ProbeRound::connect(Attempt& attempt) {
   sockaddr_storage address{};
   const socklen_t size = socket_address(attempt.address, attempt.port, address);
   if (size == 0) {
-    end(attempt, "that is no address");
+    end(attempt, "that is not an address");
     return;
   }
   attempt.socket = Fd(::socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));

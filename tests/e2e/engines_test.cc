@@ -69,7 +69,7 @@ TEST_P(Engine, TheOtherRanksReportTheDeadRank) {
   }
 }
 
-// The shell of salloc is no step of the job, so bprun places the ranks itself, on two nodes that
+// The shell of salloc is not a step of the job, so bprun places the ranks itself, on two nodes that
 // are this machine.
 TEST(Allocation, BprunTakesTheHostsOfSlurm) {
   const Ended ended = shell(concat(kSourceDir, "/tests/e2e/with_slurm salloc -N2 -n3 ", kBinDir,

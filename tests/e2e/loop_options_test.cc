@@ -289,7 +289,7 @@ TEST_F(LoopOptions, WrongOnesAreRefusedInOneLine) {
   };
   for (const Wrong& wrong :
        {Wrong{"--best-metric acuracy",
-              "bert_train: --best-metric: 'acuracy' is no score of the task classify, which has "
+              "bert_train: --best-metric: 'acuracy' is not a score of the task classify, which has "
               "accuracy, loss, mcc, kappa, f1_macro, f1_weighted, precision_macro, recall_macro, "
               "log_loss, roc_auc, brier, ece\nhint: did you mean 'accuracy'?\n"},
         Wrong{"--save-every none --final best",
@@ -304,7 +304,7 @@ TEST_F(LoopOptions, WrongOnesAreRefusedInOneLine) {
               "--accumulate has 3 values, and the run 2 epochs\nhint: give one value for each"},
         Wrong{"--epochs 2 --force-anneal 3",
               "--force-anneal 3 has no effect: the run has 2 epochs"},
-        Wrong{"--unfreeze-every 5m", "--unfreeze-every: '5m' is no number of steps or epochs"},
+        Wrong{"--unfreeze-every 5m", "--unfreeze-every: '5m' is not a number of steps or epochs"},
         Wrong{"--ema 0.9 --swa-from 0.5", "--swa-from and --ema are two averages of the weights"},
         Wrong{"--load-best-model-at-end", "here it is called --final best"}}) {
     const Ended ended = in_folder(command(wrong.options));

@@ -55,7 +55,7 @@ TEST_F(Scale, EstimateMeasuresAFewStepsAndKeepsNothing) {
   EXPECT_EQ(json["memory"]["optimizer"], 8 * json["trained"].get<std::int64_t>());
   EXPECT_LT(json["trained"], json["parameters"]);
   EXPECT_GT(json["memory"]["peak"], 50'000'000);
-  EXPECT_FALSE(std::filesystem::exists(path("runs"))) << "an estimate is no run";
+  EXPECT_FALSE(std::filesystem::exists(path("runs"))) << "an estimate is not a run";
 }
 
 // docs/features.md, Evaluation and reports: A table of speed by number of ranks | `scale --worlds

@@ -102,7 +102,7 @@ def without_statement(line, before):
 
 
 def outside_checks(lines):
-    """Yields the lines that are no part of a BP_CHECK, with their numbers and the code before each."""
+    """Yields the lines that are not part of a BP_CHECK, with their numbers and the code before each."""
     before, depth = "", 0
     for number, line in enumerate(lines, 1):
         code = code_of(line)

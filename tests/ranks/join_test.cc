@@ -188,7 +188,7 @@ TEST(JoinRecords, ThatNoRankOfThisVersionSendsNameTheirRank) {
       {[](JoinRecord& record) { record.kind = static_cast<Operation::Kind>(13); },
        "it asks for operation number 13, which does not exist"},
       {[](JoinRecord& record) { record.kind = Operation::Kind::message; },
-       "it asks for operation number 10, which is no collective"},
+       "it asks for operation number 10, which is not a collective"},
       {[](JoinRecord& record) { record.type = static_cast<DataType>(kDataTypes.size()); },
        "it has elements of type number 11, which does not exist"},
       {[](JoinRecord& record) { record.reduce = static_cast<ReduceOp>(kReduceOps.size()); },

@@ -252,7 +252,7 @@ TEST_P(Messages, DoneBecomesTrueWithoutAWait) {
 }
 
 // Four threads of each rank exchange messages with those of the other. One of them is late, and
-// meanwhile a thread of each rank waits for the other rank. That is no circle.
+// meanwhile a thread of each rank waits for the other rank. That is not a circle.
 // docs/acceptance.md, Messages: Several threads of a rank may send and receive.
 TEST_P(Messages, FromSeveralThreads) {
   constexpr int kThreads = 4;

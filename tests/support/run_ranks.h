@@ -39,7 +39,7 @@ struct RanksOptions {
                                                  const std::function<void(Communicator&)>& body,
                                                  const RanksOptions& options = {});
 
-// The same for a body with which all ranks come to throw one exception that is no Error. Such a
+// The same for a body with which all ranks come to throw one exception that is not an Error. Such a
 // rank calls finish(), too, so that the others do not lose it before they throw.
 [[nodiscard]] std::vector<std::string> try_agreeing_ranks(
     int ranks, const std::function<void(Communicator&)>& body, const RanksOptions& options = {});

@@ -33,7 +33,7 @@ expect({"base/a.h": "#pragma once\n#include <vector>\n", "base/b.h": '#include "
 expect({"base/a.h": "#pragma once\n#include <vector>\n", "base/a.cc": '#include "base/a.h"\nstd::vector<int> all;\n'})
 expect({"base/a.h": "#pragma once\n", "base/a.cc": '#include "base/a.h"\nstd::vector<int> all;\n'},
        "base/a.cc uses std::vector and does not include <vector>")
-# Names in comments and texts are no uses.
+# Names in comments and texts are not uses.
 expect({"base/a.cc": '// std::vector\nconst char* text = "std::map"; /* std::set\n std::list */\n'})
 
 FIXED = {

@@ -164,8 +164,8 @@ TEST_P(Halves, WideningAndNarrowingIsExact) {
   }
 }
 
-// Lengths that are no multiple of any vector and unaligned addresses. Nothing may be written beyond
-// the end.
+// Lengths that are not a multiple of any vector and unaligned addresses. Nothing may be written
+// beyond the end.
 // docs/acceptance.md, Precision: Any address and any length work.
 TEST_P(Halves, AnyLengthAndAlignment) {
   for (const Format& format : {kF16, kBf16}) {

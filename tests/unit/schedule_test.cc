@@ -59,8 +59,8 @@ std::vector<Program> doubling_programs(int ranks) {
   return programs;
 }
 
-// The order that recursive_doubling.h promises: if the number of ranks is no power of two, pairs of
-// neighbours are folded first; then neighbours are joined until one is left.
+// The order that recursive_doubling.h promises: if the number of ranks is not a power of two, pairs
+// of neighbours are folded first; then neighbours are joined until one is left.
 Cell joined_in_rank_order(int ranks) {
   int core = 1;
   while (2 * core <= ranks) core *= 2;

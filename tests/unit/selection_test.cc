@@ -110,10 +110,10 @@ TEST(SelectionTable, ErrorsNameTheLine) {
             "t, line 2: has 5 words, not 6: operation, backend, ranks, hosts, below, algorithm");
   EXPECT_EQ(wrong_table("barrier gloo 4 1 - ring"),
             "t, line 1: 'barrier': only all_reduce can be chosen for");
-  EXPECT_EQ(wrong_table("all_reduce gloo x 1 - ring"), "t, line 1: 'x' is no number of ranks");
-  EXPECT_EQ(wrong_table("all_reduce gloo 4 0 - ring"), "t, line 1: '0' is no number of hosts");
+  EXPECT_EQ(wrong_table("all_reduce gloo x 1 - ring"), "t, line 1: 'x' is not a number of ranks");
+  EXPECT_EQ(wrong_table("all_reduce gloo 4 0 - ring"), "t, line 1: '0' is not a number of hosts");
   EXPECT_EQ(wrong_table("all_reduce gloo 4 1 4K ring"),
-            "t, line 1: '4K' is no number of bytes, nor -");
+            "t, line 1: '4K' is neither a number of bytes nor -");
   EXPECT_THAT(wrong_table("all_reduce gloo 4 1 - torus"),
               HasSubstr("t, line 1: there is no algorithm 'torus'"));
   EXPECT_EQ(wrong_table("all_reduce gloo 4 1 - auto"),

@@ -37,7 +37,7 @@ TEST_F(StoreSilenceTest, OnlyARankWithoutHeartbeatsIsSilent) {
   stopped.join(key_, 1);
   EXPECT_THAT(events_.until("silent 1"),
               AllOf(Contains("silent 1"), Not(Contains("silent 2")), Not(Contains("silent 3"))));
-  EXPECT_FALSE(idle->job_failure().has_value()) << "a silent rank is no failure of the job";
+  EXPECT_FALSE(idle->job_failure().has_value()) << "a silent rank is not a failure of the job";
   stopped.send(stopped.sealed({.op = StoreOp::alive}));
   EXPECT_EQ(events_.until("back 1").back(), "back 1");
   client()->set("key", "value");

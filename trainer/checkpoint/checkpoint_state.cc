@@ -30,7 +30,7 @@ void check(const CheckpointState& state) {
   }
   if (!std::isfinite(state.elapsed) || state.elapsed < 0) {
     throw Error(ErrorCode::invalid_argument,
-                concat("it was trained for ", state.elapsed, " seconds, which is no time"));
+                concat("it was trained for ", state.elapsed, " seconds, which is not a time"));
   }
 }
 

@@ -129,7 +129,7 @@ EvaluationPlan plan_evaluation(const EvaluateOptions& typed, const OptionSet& se
   for (const Option& option : of_task.options()) keys.push_back(option.name);
   for (const std::string& key : keys) {
     const std::string value = value_of(settings, key);
-    // Lines of standard input are no table, whatever the run's file was.
+    // Lines of standard input are not a table, whatever the run's file was.
     if (key != "format" || data != "-" || value == "jsonl") pass(key, value);
   }
   const std::string vocabulary = find_vocabulary(plan.source.model);

@@ -18,7 +18,8 @@ struct EvaluationSource {
 // Finds the model of `source`: the folder of a run (its model, or that of its last checkpoint),
 // RUN/model, a checkpoint of a run, or any other folder with a model. With `checkpoint`, the model
 // of that checkpoint: a name in RUN/checkpoints, or a folder. Throws InputError: 66 if there is no
-// model; 2 if `source` is no run although `checkpoint` is given, or if it has no such checkpoint.
+// model; 2 if `source` is not a run although `checkpoint` is given, or if it has no such
+// checkpoint.
 [[nodiscard]] EvaluationSource find_evaluation_source(const std::string& source,
                                                       const std::string& checkpoint = "");
 

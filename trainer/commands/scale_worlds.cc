@@ -48,11 +48,11 @@ std::string hosts_of_world(const std::string& world, const std::string& hosts) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const int ranks = ranks_in(counts[i]);
     if (ranks < 1) {
-      throw InputError(2, concat("--worlds: '", world, "' is no world"),
+      throw InputError(2, concat("--worlds: '", world, "' is not a world"),
                        "ranks of each host: --worlds 1,2,3+1");
     }
     if (names[i].empty() || names[i].find(':') != std::string::npos) {
-      throw InputError(2, concat("--hosts: '", names[i], "' is no name of a host"),
+      throw InputError(2, concat("--hosts: '", names[i], "' is not a name of a host"),
                        "names alone, as --worlds has the ranks: --hosts a,b");
     }
     list += concat(list.empty() ? "" : ",", names[i], ":", ranks);

@@ -111,7 +111,7 @@ CommandLine parse_shards(const std::vector<std::string>& arguments, const Extens
   set.require("out");
   set.require("vocab");
   if (o.name.empty() || o.name.find('/') != std::string::npos) {
-    throw InputError(2, concat("--name: '", o.name, "' is no name of a file"),
+    throw InputError(2, concat("--name: '", o.name, "' is not a name of a file"),
                      "--out names the folder");
   }
   // As in NVIDIA's recipe.

@@ -16,7 +16,7 @@ void refuse_binary_kinds(const std::string& path, std::string_view start);
 [[nodiscard]] bool has_utf16_mark(std::string_view start);
 
 // Refuses what is not UTF-8 although that is expected: UTF-16 and UTF-32, with or without a byte
-// order mark, and bytes that are no text of another encoding either, because one of them is zero.
+// order mark, and bytes that are not text of another encoding either, because one of them is zero.
 void refuse_other_encodings(const std::string& path, std::string_view start);
 
 // Refuses a JSON array of objects: [{"text". No header and hardly any text of a table begins so.

@@ -56,7 +56,7 @@ std::vector<std::string> frozen_names(const std::vector<std::string>& parts, int
     }
     const auto range = range_in(part);
     if (!range) {
-      throw InputError(2, concat("--freeze: '", part, "' is no part of a model"),
+      throw InputError(2, concat("--freeze: '", part, "' is not part of a model"),
                        "embeddings, encoder, pooler, and layers from 0: --freeze embeddings,0-3");
     }
     if (range->last >= layers) {

@@ -127,7 +127,7 @@ std::unique_ptr<torch::optim::Optimizer> make_custom_optimizer(
   return std::make_unique<CustomOptimizerAdapter>(param_groups, std::move(rule));
 }
 
-// Returns null for AdamW, which is no CustomOptimizer.
+// Returns null for AdamW, which is not a CustomOptimizer.
 std::shared_ptr<const CustomOptimizer> rule_of(const TrainOptions& options) {
   for (const auto& own : options.extensions.optimizers) {
     if (own->name() == options.optimizer) return own;

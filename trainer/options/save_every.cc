@@ -30,7 +30,7 @@ std::optional<SaveEvery> steps_or_epochs(std::string_view text) {
 
 SaveEvery parse_every(const std::string& option, const std::string& text) {
   if (const auto every = steps_or_epochs(text)) return *every;
-  throw InputError(2, concat(option, ": '", text, "' is no number of steps or epochs"),
+  throw InputError(2, concat(option, ": '", text, "' is not a number of steps or epochs"),
                    "100 for steps, 1e or 0.5e for epochs");
 }
 
@@ -40,9 +40,10 @@ Warmup parse_warmup(const std::string& text) {
   }
   const auto epochs = steps_or_epochs(text);
   if (epochs && epochs->by == SaveBy::epochs) return {.epochs = epochs->epochs};
-  throw InputError(
-      2, concat("--warmup: '", text, "' is no share of the steps from 0 to 1, and no epochs"),
-      "0.1 for a tenth of the steps, 1e or 0.5e for epochs");
+  throw InputError(2,
+                   concat("--warmup: '", text,
+                          "' is neither a share of the steps from 0 to 1 nor a number of epochs"),
+                   "0.1 for a tenth of the steps, 1e or 0.5e for epochs");
 }
 
 SaveEvery parse_save_every(const std::string& text) {
@@ -53,7 +54,7 @@ SaveEvery parse_save_every(const std::string& text) {
       has_unit && time && *time >= std::chrono::seconds(1)) {
     return {.by = SaveBy::time, .time = std::chrono::duration_cast<std::chrono::seconds>(*time)};
   }
-  throw InputError(2, concat("--save-every: '", text, "' is no number of steps, epochs or time"),
+  throw InputError(2, concat("--save-every: '", text, "' is not a number of steps, epochs or time"),
                    "100 for steps, 1e or 0.5e for epochs, 10m or 1h30m for time, or none");
 }
 

@@ -8,7 +8,7 @@
 
 namespace bp::trainer {
 
-// Returns what the task says (TaskData::files_of), or `path` itself if it is no folder, else the
+// Returns what the task says (TaskData::files_of), or `path` itself if it is not a folder, else the
 // files in the folder, sorted by name, without those whose name begins with a dot. Throws
 // InputError: 66 if the folder has no files, 65 for an entry that is not a file of data by its
 // name. With PrepareOptions::format any name will do.

@@ -11,8 +11,8 @@
 
 namespace bp::trainer {
 
-// Reads the file of --vocab. Throws InputError: 65 if it is no vocabulary, 2 if it says that it is
-// for texts of the other case.
+// Reads the file of --vocab. Throws InputError: 65 if it is not a vocabulary, 2 if it says that it
+// is for texts of the other case.
 [[nodiscard]] Vocabulary read_vocabulary(const std::string& path, bool lower_case);
 
 // Returns the vocabulary that the options name, of the token ids in the file `path`. Throws
@@ -21,7 +21,7 @@ namespace bp::trainer {
 
 // Returns the vocabulary that the plan's options name. Without one, trains it on the rows of the
 // first source for whose number, from 1, `trains` returns true; calls `say` before. Throws
-// InputError (65) for a file that is no vocabulary, and what SourceRows throws.
+// InputError (65) for a file that is not a vocabulary, and what SourceRows throws.
 [[nodiscard]] Vocabulary make_vocabulary(const Plan& plan,
                                          const std::function<bool(std::int64_t row)>& trains,
                                          const Say& say);

@@ -49,7 +49,7 @@ struct Plan {
 };
 
 // Returns whether `data` names a store and not a file to make one of: its suffix is .sqlite, and it
-// is no database of another program.
+// is not a database of another program.
 [[nodiscard]] bool is_store(const std::string& data);
 [[nodiscard]] bool is_store_name(const std::string& data);  // by the suffix alone
 

@@ -84,7 +84,8 @@ bool usable_store_exists(const Plan& plan, bool rebuild) {
 
 constexpr std::size_t kHashDigits = 8;
 
-// Whether the store there was made with other options. The content of the data file is no option.
+// Whether the store there was made with other options. The content of the data file is not an
+// option.
 bool is_of_other_options(const std::string& path, const Plan& plan) {
   try {
     const Fingerprint stored = SampleStore::open(path).fingerprint();
@@ -112,7 +113,7 @@ std::string hash_of_options(const Plan& plan) {
 // store of other options; then reviews-1a2b3c4d.sqlite. A store of the same options whose source
 // has changed since is not another one. With --rebuild, a store of other options is to be replaced,
 // unless the plan's own store exists beside it. Throws what reading a store throws, except
-// StoreError: a file that is no usable store keeps its name.
+// StoreError: a file that is not a usable store keeps its name.
 std::string place_of_store(const Plan& plan) {
   const std::string usual = store_path(plan.options);
   if (!plan.options.store.empty()) return usual;

@@ -1,4 +1,4 @@
-// How a head finds the values of a batch that are no tokens.
+// How a head finds the values of a batch that are not tokens.
 #pragma once
 
 #include <cstdint>

@@ -64,7 +64,7 @@ MainScore choose_metric(const std::vector<MainScore>& metrics,
     names.push_back(metric.key);
   }
   throw InputError(2,
-                   concat("--best-metric: '", name, "' is no score of the task ", task,
+                   concat("--best-metric: '", name, "' is not a score of the task ", task,
                           ", which has ", shown_names(names)),
                    did_you_mean(name, names));
 }

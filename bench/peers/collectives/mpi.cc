@@ -14,7 +14,7 @@ struct Arithmetic {
   MPI_Op sum;
 };
 
-// Halves are no part of the standard. Intel MPI has both; these are its handles, of which MPICH's
+// Halves are not part of the standard. Intel MPI has both; these are its handles, of which MPICH's
 // headers name the first, though the MPICH of Debian 12 was built without it and aborts. The others
 // get what an application would give them: an operation of its own on elements of 16 bits.
 Arithmetic arithmetic_of(const std::string& type) {

@@ -162,7 +162,7 @@ def halves_against_f32(results, half, full):
 
 def against_memory(results, case, copy_gbps):
     """The bytes that must move: each rank's vector is read once and written once. What is clearly faster than the
-    fastest copy shows that the copies are no bound, and so nothing about bp: an error of the bench."""
+    fastest copy shows that the copies are not a bound, and says nothing about bp: an error of the bench."""
     time = results.median(ALLOCATED, case, LARGEST)
     if time is None:
         return []

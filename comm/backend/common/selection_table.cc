@@ -43,11 +43,11 @@ std::string read_line(const std::vector<std::string>& words, SelectionKey& key, 
     return concat("'", words[0], "': only all_reduce can be chosen for");
   }
   key.backend = words[1];
-  if (!read_number(words[2], key.ranks)) return concat("'", words[2], "' is no number of ranks");
-  if (!read_number(words[3], key.hosts)) return concat("'", words[3], "' is no number of hosts");
+  if (!read_number(words[2], key.ranks)) return concat("'", words[2], "' is not a number of ranks");
+  if (!read_number(words[3], key.hosts)) return concat("'", words[3], "' is not a number of hosts");
   row.below = kAllThatIsLonger;
   if (words[4] != "-" && !read_number(words[4], row.below)) {
-    return concat("'", words[4], "' is no number of bytes, nor -");
+    return concat("'", words[4], "' is neither a number of bytes nor -");
   }
   // The sizes of the hosts are unknown here. Selection checks the algorithm for one job.
   row.algorithm = parse_algorithm(words[5], std::array{2, 1});
@@ -87,7 +87,7 @@ SelectionTable SelectionTable::read(const std::string& path) {
   const ssize_t bytes = ::pread(opened.fd.get(), text.data(), text.size(), 0);
   if (bytes < 0) throw cannot(error_text(errno));
   if (static_cast<std::size_t>(bytes) == text.size()) {
-    throw cannot(concat("it has more than ", size_text(kMostBytes), ", so it is no selection"));
+    throw cannot(concat("it has more than ", size_text(kMostBytes), ", so it is not a selection"));
   }
   text.resize(static_cast<std::size_t>(bytes));
   std::istringstream lines(text);

@@ -308,7 +308,7 @@ class NcclBackend : public StagedBackend {
   }
 
   void wait_until_begun(CollectiveCall& call) {
-    call.expect(0);  // what came on the host is no part of the operation
+    call.expect(0);  // what came on the host is not part of the operation
     call.wait_for(-1, [this](const Deadline& deadline, const std::atomic<bool>& stop) {
       return ranks_->wait_until_begun(deadline, stop);
     });

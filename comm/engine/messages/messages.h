@@ -92,7 +92,7 @@ class Messages final : public PacketListener {
 
   [[nodiscard]] Peer& at(int peer) { return peers_[static_cast<std::size_t>(peer)]; }
   [[nodiscard]] int size() const { return setup_.size(); }
-  // Returns size() for a rank that is no member.
+  // Returns size() for a rank that is not a member.
   [[nodiscard]] int member_of(int transport_rank) const;
   [[nodiscard]] MessageRoute route(int sender, int receiver, int tag, std::size_t bytes) const;
   void open(int peer);

@@ -40,7 +40,7 @@ class Failure {
 
 // Returns the text as which a failure travels through the store: "mismatch: ranks disagree ...".
 [[nodiscard]] std::string to_text(const Error& error);
-// The inverse. Text without a code comes from a process that is no communicator, such as the
+// The inverse. Text without a code comes from a process that is not a communicator, such as the
 // launcher; it reports a lost rank if `cause` is a rank, and -1 means none.
 [[nodiscard]] Error error_of(int cause, const std::string& text);
 

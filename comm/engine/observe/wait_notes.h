@@ -25,7 +25,7 @@ class WaitNotes {
   void show(const WaitNote& note);
   // Deletes the note and what show_activity() has written. Does nothing if no note is shown.
   void forget();
-  // Returns the note of a rank. A text that is no note of a rank of this communicator is none.
+  // Returns the note of a rank. A text that is not a note of a rank of this communicator is none.
   [[nodiscard]] std::optional<WaitNote> find(int rank) const;
   // Returns the note of a rank that has finished; none also if the store does not answer.
   [[nodiscard]] std::optional<WaitNote> find_finished(int rank) const;

@@ -116,7 +116,7 @@ struct DistributedOptimizerOptions {
   // more collective for each window, and two for each of these parameters. They travel in their own
   // type, after all buckets. Parameters on a device cannot be named here.
   std::vector<std::string> sparse_gradients = {};
-  // Tensors that are no parameters and that forward passes change, such as the running mean of a
+  // Tensors that are not parameters and that forward passes change, such as the running mean of a
   // BatchNorm: model->named_buffers().pairs(). They may lie on any device. At the end of each
   // step() all ranks get those of rank 0, by one more collective, unless a rank has joined
   // (join()). Without this option each rank keeps its own.

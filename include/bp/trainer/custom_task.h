@@ -55,12 +55,12 @@ class CustomTask {
   // The columns of the true answers. An option of the same name chooses another column.
   [[nodiscard]] virtual std::vector<std::string> answers() const = 0;
   // Returns the number for an answer's text, which is not empty. Throws invalid_argument, saying
-  // what the text is not: "is no number".
+  // what the text is not: "is not a number".
   [[nodiscard]] virtual double read_answer(std::size_t /*answer*/, std::string_view text) const {
     double number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size()) {
-      throw std::invalid_argument("is no number");
+      throw std::invalid_argument("is not a number");
     }
     return number;
   }

@@ -9,8 +9,8 @@
 
 namespace bp::launcher::sweep {
 
-// Throws invalid_argument, with the line of `space`, if a parameter of the block is no option of
-// the program or if a value does not fit it. `help` is what the program printed for --help=json.
+// Throws invalid_argument, with the line of `space`, if a parameter of the block is not an option
+// of the program or if a value does not fit it. `help` is what the program printed for --help=json.
 // `words` is the program with its arguments: a parameter that a {NAME} in them takes is not
 // checked, and one that they give a value of their own is refused. Pure.
 void check_parameters(const std::string& space,

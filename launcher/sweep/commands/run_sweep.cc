@@ -30,7 +30,7 @@ std::string seen_text(const SweepSettings& settings, const std::vector<TrialReco
     if (!trains(settings, trial.block)) {
       const auto line = refused_report(folder + "/stdout");
       if (line) {
-        return concat("; trial ", trial.number, " printed '", *line, "', which is no report");
+        return concat("; trial ", trial.number, " printed '", *line, "', which is not a report");
       }
       continue;
     }

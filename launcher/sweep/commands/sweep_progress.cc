@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kLineEvery = 10s;  // where stderr is no terminal
+constexpr auto kLineEvery = 10s;  // where stderr is not a terminal
 constexpr std::size_t kBest = 3;
 constexpr std::size_t kMostFailed = 2;
 constexpr std::size_t kLeastRows = 5;

@@ -149,11 +149,11 @@ Dimension read_zip(const YamlNode& group) {
 void read_conditions(const YamlNode& when, Block& block) {
   for (const YamlNode& entry : when.entries()) {
     if (find_dimension(block, entry.key) == nullptr) {
-      entry.refuse(concat("'", entry.key, "' is no parameter"));
+      entry.refuse(concat("'", entry.key, "' is not a parameter"));
     }
     for (const YamlNode& condition : entry.entries()) {
       const Dimension* other = find_dimension(block, condition.key);
-      if (other == nullptr) condition.refuse(concat("'", condition.key, "' is no parameter"));
+      if (other == nullptr) condition.refuse(concat("'", condition.key, "' is not a parameter"));
       if (condition.key == entry.key || depends_on(block, condition.key, entry.key)) {
         condition.refuse(concat("'", entry.key, "' would depend on itself"));
       }
@@ -361,7 +361,7 @@ Space parse_space(const std::string& text, const std::string& name) {
     if (!node.IsMap()) {
       throw Error(
           ErrorCode::invalid_argument,
-          concat(name, ", line 1: this is no map of keys to values; it needs 'parameters'"));
+          concat(name, ", line 1: this is not a map of keys to values; it needs 'parameters'"));
     }
     return read_root({node, name, node.Mark().line + 1});
   } catch (const YAML::Exception& error) {

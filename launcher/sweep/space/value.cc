@@ -70,7 +70,7 @@ Value value_of(std::string_view kind, std::string text) {
   Value value = Value::of_scalar(text);
   if (kind == "r" && value.kind() == Value::Kind::integer) value = Value::of_real(value.number());
   if (kind_letter(value) != kind) {
-    throw Error(ErrorCode::invalid_argument, concat("'", text, "' is no value of kind ", kind));
+    throw Error(ErrorCode::invalid_argument, concat("'", text, "' is not a value of kind ", kind));
   }
   return value;
 }

@@ -51,8 +51,8 @@ class StoppingRule {
     return trained(trial, trial.reports.size());
   }
   // The trial's best value, and the mean of its reports, when it had trained `amount`; nullopt if
-  // it has not, or the mean is no number. With steps, the best value is up to the first report at
-  // or after step `amount`.
+  // it has not, or the mean is not a number. With steps, the best value is up to the first report
+  // at or after step `amount`.
   [[nodiscard]] std::optional<double> best_at(const TrialHistory& trial, std::int64_t amount) const;
   [[nodiscard]] std::optional<double> mean_at(const TrialHistory& trial, std::int64_t amount) const;
   // The highest rung that the trial has reached; 0 if none.

@@ -35,7 +35,7 @@ void reserve_exit_record(const std::string& folder);
 // Replaces the record in the trial's folder. Throws io.
 void write_exit_record(const std::string& folder, const ExitRecord& record);
 
-// Returns nothing if no attempt has ended yet, or if the file is no record.
+// Returns nothing if no attempt has ended yet, or if the file is not a record.
 [[nodiscard]] std::optional<ExitRecord> read_exit_record(const std::string& folder);
 
 // Takes the lock that an attempt holds until its record is written. Throws io if another process

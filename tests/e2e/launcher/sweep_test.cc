@@ -59,10 +59,11 @@ TEST_F(SweepTest, AMetricThatNoTrialReportedIsMissed) {
   const std::string space = "metric: loss\nparameters: {i: [1, 2]}\n";
   BprunProcess sweep = start(space, "echo bp: metric 5% $1", {"-q"});
   EXPECT_EQ(sweep.finish(), 0);
-  EXPECT_THAT(sweep.err(),
-              HasSubstr("bprun sweep: no trial has reported the metric loss. A program reports it "
-                        "by lines 'bp: metric VALUE STEP' on stdout; of bert_train it is read from "
-                        "metrics.jsonl; trial 0 printed 'bp: metric 5% 1', which is no report\n"));
+  EXPECT_THAT(
+      sweep.err(),
+      HasSubstr("bprun sweep: no trial has reported the metric loss. A program reports it "
+                "by lines 'bp: metric VALUE STEP' on stdout; of bert_train it is read from "
+                "metrics.jsonl; trial 0 printed 'bp: metric 5% 1', which is not a report\n"));
 }
 
 // docs/features.md, Searches: A failed trial tried again | `bprun sweep --max-restarts`, `bprun

@@ -44,7 +44,7 @@ void* Memory::map(std::size_t bytes) {
   }
   ::close(file);
   if (device == MAP_FAILED || reachable == MAP_FAILED) return nullptr;
-  // What is not written is no number, so that a result that uses it is wrong.
+  // What is not written is not a number, so that a result that uses it is wrong.
   std::fill_n(static_cast<unsigned char*>(reachable), size, std::uint8_t{0xFF});
   const std::lock_guard lock(mutex_);
   blocks_[address(device)] = {bytes, static_cast<char*>(reachable)};

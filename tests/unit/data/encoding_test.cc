@@ -93,7 +93,7 @@ TEST_F(EncodingTest, Utf16WithAByteOrderMarkIsRecognized) {
     EXPECT_EQ(texts(zstd_of(excel)), Texts{"caf\u00e9 \U0001F600"});
     EXPECT_EQ(texts(excel, "utf-16"), Texts{"caf\u00e9 \U0001F600"});
     EXPECT_EQ(texts(excel, little ? "utf-16le" : "utf-16be"), Texts{"caf\u00e9 \U0001F600"})
-        << "the byte order mark is no part of the first name";
+        << "the byte order mark is not part of the first name";
     expect_input_error(65, "a.csv is UTF-16, not UTF-8", "--encoding utf-16",
                        [&] { (void)texts(excel, "utf-8"); });
     EXPECT_EQ(texts(utf16(u"\uFEFF{\"text\": \"a\", \"label\": 1}", little)), Texts{"a"});

@@ -1,4 +1,4 @@
-// The reader of all sources refuses files that are no tables, and names their format.
+// The reader of all sources refuses files that are not tables, and names their format.
 // docs/acceptance.md, Data: Separators are found or named, `sep=` lines are read, and a file that
 // is no table is refused with its kind.
 #include <gtest/gtest.h>

@@ -31,7 +31,7 @@ class LineReaderTest : public testing::Test {
 
 TEST_F(LineReaderTest, EndsLinesAtLineFeedsAndDropsCarriageReturnsBeforeThem) {
   EXPECT_THAT(lines("a\r\n\nb c\nd"), ElementsAre("a", "", "b c", "d"));
-  EXPECT_THAT(lines("\xEF\xBB\xBF\x61\n"), ElementsAre("a")) << "a byte order mark is no text";
+  EXPECT_THAT(lines("\xEF\xBB\xBF\x61\n"), ElementsAre("a")) << "a byte order mark is not text";
   EXPECT_THAT(lines(""), ElementsAre());
   EXPECT_THAT(lines(gzip_of("a\nb\n")), ElementsAre("a", "b"));
 }

@@ -43,10 +43,10 @@ TEST(ListLiteral, AnythingElseIsRefusedWithItsPlace) {
   EXPECT_EQ(problem_of("[1, 99999999999999999999]"),
             "has a number above 2147483647, at character 5");
   EXPECT_EQ(problem_of("[1, \xC3\xA9]"),
-            "has a byte that is no ASCII text where a number should be, at character 5");
+            "has a byte that is not ASCII text where a number should be, at character 5");
   using namespace std::string_view_literals;
   EXPECT_EQ(problem_of("[1\0]"sv),
-            "has a byte that is no ASCII text where , or ] should be, at character 3");
+            "has a byte that is not ASCII text where , or ] should be, at character 3");
 }
 
 }  // namespace

@@ -50,13 +50,13 @@ TEST_F(TableTest, DetectsAHeaderIfColumnsAreNumbers) {
   EXPECT_TRUE(inspect_table(ask("a.csv", "review,stars\nfine,5\nbad,1\n")).header);
   EXPECT_TRUE(inspect_table(ask("a.csv", "review,label\nfine,good\nbad,bad\n")).header);
   EXPECT_FALSE(inspect_table(ask("a.csv", "fine,5\nbad,1\n")).header)
-      << "a number is no column name";
+      << "a number is not a column name";
   EXPECT_FALSE(inspect_table(ask("a.csv", "nice,good\nworse,bad\nfine,good\n")).header)
-      << "a label that occurs again is no column name";
+      << "a label that occurs again is not a column name";
   EXPECT_FALSE(inspect_table(ask("a.csv", "review,\nfine,good\n")).header)
-      << "an empty field is no column name";
+      << "an empty field is not a column name";
   EXPECT_FALSE(inspect_table(ask("a.csv", std::string(80, 'x') + ",y\nfine,good\n")).header)
-      << "a long text is no column name";
+      << "a long text is not a column name";
   EXPECT_FALSE(inspect_table(ask("a.csv", "review,label\n")).header)
       << "a header needs a row after it";
   TableQuestion no = ask("a.csv", "review,stars\nfine,5\n");

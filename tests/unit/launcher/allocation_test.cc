@@ -153,7 +153,7 @@ TEST_F(AllocationTest, OfOtherBatchSystems) {
   EXPECT_THAT(found_in(job), ElementsAre("w-0.job:2", "w-1.job:2"));
   job.erase("K_MPI_JOB_ROLE");
   EXPECT_THAT(found_in(job), ElementsAre("none"))
-      << "a user's own setting for mpirun is no allocation";
+      << "a user's own setting for mpirun is not an allocation";
   job = launcher;
   job["HYDRA_HOST_FILE"] = file("w-0.job:3\nw-1.job\n");
   EXPECT_THAT(found_in(job), ElementsAre("w-0.job:3", "w-1.job:1"));

@@ -72,7 +72,7 @@ TEST_F(LivenessTest, ACheckSaysWhyItFailed) {
   store_.reset();
   EXPECT_EQ(check(target_), "Connection refused");
   target_.store.host = "a name";
-  EXPECT_EQ(check(target_), "that is no address");
+  EXPECT_EQ(check(target_), "that is not an address");
 }
 
 TEST_F(LivenessTest, AnAgentThatBprunDoesNotHearUsesASecondConnection) {

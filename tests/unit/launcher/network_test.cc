@@ -166,7 +166,7 @@ TEST(Probe, ReachesTheRightHostByTheRightAddress) {
   const ProbeListener listener(loop, 3, key);
   ASSERT_GT(listener.port(), 0);
   EXPECT_THAT(try_peer(loop, key, {3, listener.port(), {"127.0.0.1", "127.0.0.2", "x"}}),
-              ElementsAre("", "", "that is no address"));
+              ElementsAre("", "", "that is not an address"));
   EXPECT_THAT(try_peer(loop, key, {4, listener.port(), {"127.0.0.1"}}),
               ElementsAre("another host answers there"));
   EXPECT_THAT(try_peer(loop, random_job_key(), {3, listener.port(), {"127.0.0.1"}}),

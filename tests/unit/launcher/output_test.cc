@@ -76,7 +76,7 @@ TEST(SameWarnings, ComparesWhatDoesNotDependOnTheRank) {
   EXPECT_EQ(warning_part("learning 1"), "");
   EXPECT_EQ(warning_part("arning"), "");
   EXPECT_EQ(warning_part("W1122 late"), "W1122 late")
-      << "the line is no log header, and shorter than bp's";
+      << "the line is not a log header, and shorter than bp's";
   EXPECT_EQ(warning_part("[W1122 "), "[W1122 ");
 }
 

@@ -44,7 +44,7 @@ TEST(ZipReader, FindsTheBytesOfEachEntry) {
 TEST(ZipReader, TakesThe64BitExtensionAndAComment) {
   SmallZip zip{{{"a", "first"}, {"b", "second", 0, 0, "", true}}};
   zip.with_64 = true;
-  zip.comment = "PK\5\6 is no end here, however long it is";
+  zip.comment = "PK\5\6 is not an end here, however long it is";
   EXPECT_EQ(content(zip.bytes(), 0), "first");
   EXPECT_EQ(content(zip.bytes(), 1), "second");
 }

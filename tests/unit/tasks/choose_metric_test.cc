@@ -22,7 +22,7 @@ TEST(ChooseMetric, TakesTheFirstOrTheNamedOne) {
   EXPECT_FALSE(choose_metric(metrics, "loss", "classify").higher_is_better);
   EXPECT_EQ(
       test::input_refusal([&] { (void)choose_metric(metrics, "acuracy", "classify"); }),
-      "2: --best-metric: 'acuracy' is no score of the task classify, which has accuracy, loss "
+      "2: --best-metric: 'acuracy' is not a score of the task classify, which has accuracy, loss "
       "| did you mean 'accuracy'?");
 }
 

@@ -309,7 +309,7 @@ TEST_F(Misuse, SparseGradient) {
 TEST_F(Misuse, SparseGradientsThatAreNotSparse) {
   EXPECT_EQ(
       refused(model.named_parameters(), {.sparse_gradients = {"words"}}),
-      "DistributedOptimizer: sparse_gradients names words, which is no trained parameter with "
+      "DistributedOptimizer: sparse_gradients names words, which is not a trained parameter with "
       "rows");
   const auto optimizer = make(model.named_parameters(), {.sparse_gradients = {"layer0.weight"}});
   EXPECT_THAT(

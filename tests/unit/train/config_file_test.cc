@@ -154,7 +154,7 @@ TEST_F(ConfigFile, ATildeIsTheHomeFolder) {
   EXPECT_EQ(options.prepare.test_source, "/home/me/t");
   EXPECT_EQ(options.trace, "/home/me");
   EXPECT_EQ(options.resume, "/home/me/runs/b");
-  EXPECT_EQ(options.task->fields()[0].column, "~text") << "a column is no path";
+  EXPECT_EQ(options.task->fields()[0].column, "~text") << "a column is not a path";
   EXPECT_EQ(origin_of(options, "run"), "/home/me/runs/a by " + scratch_.path("my.yaml"));
   EXPECT_EQ(parse("", {"d.csv", "--run=~/x"}).run, "/home/me/x")
       << "a shell does not replace this tilde";

@@ -29,7 +29,7 @@ TEST(EarlyStop, PatienceCountsEvaluationsInARowWithoutAnImprovement) {
   const auto after = [](int patience, const std::vector<double>& scores) {
     return ends_after(EarlyStop({.patience = patience}, kAccuracy, {}), kAccuracy, scores);
   };
-  EXPECT_EQ(after(2, {0.5, 0.5, 0.6, 0.6, 0.5, 0.7}), 5U) << "an equal score is no improvement";
+  EXPECT_EQ(after(2, {0.5, 0.5, 0.6, 0.6, 0.5, 0.7}), 5U) << "an equal score is not an improvement";
   EXPECT_EQ(after(3, {0.5, 0.4, 0.4, 0.6, 0.5, 0.5, 0.6}), 7U);
   EXPECT_EQ(after(0, {0.5, 0.4, 0.3, 0.2}), 0U);
   EXPECT_EQ(ends_after(EarlyStop({.patience = 1}, kLoss, {}), kLoss, {0.5, 0.4, 0.3, 0.31}), 4U)

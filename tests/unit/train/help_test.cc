@@ -142,7 +142,7 @@ TEST(BashCompletion, KnowsCommandsOptionsAndValues) {
       << "options of every task must be known";
   EXPECT_EQ(completed("bert_train stop fol"), "folder\n");
   EXPECT_EQ(completed("bert_train x.csv --run fo"), "folder\n");
-  EXPECT_EQ(completed("bert_train x.csv --batch fo"), "\n") << "a number is no file";
+  EXPECT_EQ(completed("bert_train x.csv --batch fo"), "\n") << "a number is not a file";
   EXPECT_EQ(completed("bert_train stop fol --ep"), "\n") << "options are those of the command";
   EXPECT_EQ(completed("bert_train eval run --on de"), "dev\n");
 }

@@ -29,7 +29,7 @@ TEST(ModelParts, ThatDoNotExistAreRefused) {
   };
   for (const char* part : {"embedding", "", "-1", "1-", "2-1", "0-1-2", "1.5", "head", "0x1"}) {
     EXPECT_EQ(refused(part), std::string("2: --freeze: '") + part +
-                                 "' is no part of a model | embeddings, encoder, pooler, and "
+                                 "' is not part of a model | embeddings, encoder, pooler, and "
                                  "layers from 0: --freeze embeddings,0-3");
   }
   EXPECT_EQ(refused("2-4"),

@@ -59,10 +59,11 @@ TEST(SaveRule, ByTimeSinceTheLastCheckpoint) {
 TEST(SaveRule, OtherTextsAreRefused) {
   for (const char* text : {"", "0", "-5", "1.5", "0e", "e", "x", "1e5", "nan e", "0.0001e", "10 m",
                            "5x", "0s", "none "}) {
-    EXPECT_EQ(test::input_refusal([&] { (void)parse_save_every(text); }),
-              std::string("2: --save-every: '") + text +
-                  "' is no number of steps, epochs or time | 100 for steps, 1e or 0.5e for epochs, "
-                  "10m or 1h30m for time, or none");
+    EXPECT_EQ(
+        test::input_refusal([&] { (void)parse_save_every(text); }),
+        std::string("2: --save-every: '") + text +
+            "' is not a number of steps, epochs or time | 100 for steps, 1e or 0.5e for epochs, "
+            "10m or 1h30m for time, or none");
   }
 }
 

@@ -31,11 +31,11 @@ TEST(ScaleWorlds, AreTheHostsOfBprun) {
             "--worlds: '1+1+1' has 3 hosts, and --hosts has two without a value | name the hosts "
             "in order: --hosts a,b,c");
   EXPECT_EQ(refused_world("2+", "a,b"),
-            "--worlds: '2+' is no world | ranks of each host: --worlds 1,2,3+1");
+            "--worlds: '2+' is not a world | ranks of each host: --worlds 1,2,3+1");
   EXPECT_EQ(refused_world("0", ""),
-            "--worlds: '0' is no world | ranks of each host: --worlds 1,2,3+1");
+            "--worlds: '0' is not a world | ranks of each host: --worlds 1,2,3+1");
   EXPECT_EQ(refused_world("1", "a:3,b"),
-            "--hosts: 'a:3' is no name of a host | names alone, as --worlds has the ranks: "
+            "--hosts: 'a:3' is not a name of a host | names alone, as --worlds has the ranks: "
             "--hosts a,b");
 }
 

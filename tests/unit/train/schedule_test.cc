@@ -230,7 +230,7 @@ TEST_F(ScheduleOptions, WithoutEffectAreRefused) {
       "which the rate falls");
   EXPECT_EQ(
       refusal({"--schedule", "step", "--decay-every", "0e"}),
-      "2: --decay-every: '0e' is no number of steps or epochs | 100 for steps, 1e or 0.5e for "
+      "2: --decay-every: '0e' is not a number of steps or epochs | 100 for steps, 1e or 0.5e for "
       "epochs");
   const auto settings_with = [](const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {"data.csv"};
@@ -241,10 +241,11 @@ TEST_F(ScheduleOptions, WithoutEffectAreRefused) {
   EXPECT_EQ(settings_with({}), "0.1") << "a resumed run compares it with that of its checkpoint";
   EXPECT_EQ(settings_with({"--warmup", "0.5e"}), "0.5e");
   for (const char* wrong : {"1.5", "-0.1", "0e", "100s", "epochs", "nan"}) {
-    EXPECT_EQ(refusal({"--warmup", wrong}),
-              concat("2: --warmup: '", wrong,
-                     "' is no share of the steps from 0 to 1, and no epochs | 0.1 for a tenth of "
-                     "the steps, 1e or 0.5e for epochs"));
+    EXPECT_EQ(
+        refusal({"--warmup", wrong}),
+        concat("2: --warmup: '", wrong,
+               "' is neither a share of the steps from 0 to 1 nor a number of epochs | 0.1 for a "
+               "tenth of the steps, 1e or 0.5e for epochs"));
   }
 
   EXPECT_EQ(refusal({"--end-lr", "0"}),

@@ -146,7 +146,7 @@ struct Kernels {
     Number* dk = nullptr;
     Number* dv = nullptr;
   };
-  // Sets dq, dk and dv. dq is 0 for tokens that are no queries.
+  // Sets dq, dk and dv. dq is 0 for tokens that are not queries.
   void (*attend_backward)(const HeadOfSample& head, const AttendedGradients& d, float* scratch);
 
   // Adds rows of `width` numbers to `sum`.

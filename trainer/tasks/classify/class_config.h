@@ -14,7 +14,7 @@ namespace bp::trainer {
 inline constexpr double kUsualThreshold = 0.5;
 
 struct ClassConfig {
-  std::vector<std::string> labels = {};  // index = class; empty: the model is no classifier
+  std::vector<std::string> labels = {};  // index = class; empty: the model is not a classifier
   std::optional<double> dropout = {};    // before the head; unset: the encoder's
   bool multi_label = false;              // a text has any number of labels, not one
   // Of the labels in the loss; empty: all the same. With several labels a text, a label's weight is

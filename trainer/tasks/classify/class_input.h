@@ -35,7 +35,7 @@ struct ClassOptions {
   std::vector<std::string> labels = {};  // the classes in their order; empty: those of the map or
                                          // of the rows to train on
   std::string label_map = {};            // a file, see LabelMap; empty: none
-  bool skip_unknown = false;             // leaves out rows with a label that is no class
+  bool skip_unknown = false;             // leaves out rows with a label that is not a class
   bool multi_label = false;              // a row has any number of labels, also none
   char label_separator = '|';            // between the labels of a row
   // A label is predicted if its probability is at least this; below 0: as the model says.
@@ -54,7 +54,7 @@ struct ClassOptions {
 // given (see LabelNaming), else the sorted labels of the source to train on. It refuses a row
 // without a label (only a test file may have some), and a column of free text as the labels. It
 // leaves out or refuses, as the options say, a row whose label is none of the names, or is to be
-// rounded and is no number. All arguments must outlive it.
+// rounded and is not a number. All arguments must outlive it.
 [[nodiscard]] std::unique_ptr<RowFinder> make_class_finder(const Plan& plan,
                                                            const ClassOptions& options,
                                                            Findings& found);

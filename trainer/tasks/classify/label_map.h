@@ -20,7 +20,7 @@ class LabelMap {
   LabelMap() = default;  // of no label
   // Reads a table of two columns without a header (see find_table_format()). `encoding`: see
   // parse_encoding(). Throws InputError: 66 if the file cannot be read; 65 with the line if it is
-  // no such table, a name is empty, or a label occurs twice.
+  // not such a table, a name is empty, or a label occurs twice.
   LabelMap(const std::string& path, const std::string& encoding);
 
   // Returns the name of the label's class, or the label itself if the file does not have it.

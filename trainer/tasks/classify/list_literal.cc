@@ -59,7 +59,7 @@ class ListParser {
     const char c = text_[at_];
     const bool printable = c >= ' ' && c <= '~';
     return printable ? concat("has '", c, "'", where)
-                     : concat("has a byte that is no ASCII text", where);
+                     : concat("has a byte that is not ASCII text", where);
   }
 
   bool take(char c) {

@@ -77,7 +77,7 @@ WrittenRows read_rows(CsvRows& rows) {
 
 using Index = std::unordered_map<std::string, int>;
 
-// Appends the numbers of the labels in `field`. Returns false if a part of it is no label.
+// Appends the numbers of the labels in `field`. Returns false if a part of it is not a label.
 bool find_labels(const std::string& field,
                  char separator,
                  const Index& index,

@@ -60,7 +60,7 @@ class QueueReader {
   }
 
  private:
-  // An id that is no integer, or comes again, is refused when the samples are read.
+  // An id that is not an integer, or comes again, is refused when the samples are read.
   void read_ids() {
     require_token_table(database_, path_, "Samples");
     read_token_table(path_, "Samples", [&] {
@@ -74,7 +74,7 @@ class QueueReader {
     splits_.resize(ids_.size());
   }
 
-  // Returns why the queues are no split; "" if this one may be a part of one.
+  // Returns why the queues are not a split; "" if this one may be a part of one.
   std::string read_queue(const std::string& table, Split split) {
     if (!has_table(database_, table)) return concat("it has no table ", table);
     std::string problem;

@@ -28,7 +28,7 @@ namespace bp::trainer {
 namespace {
 
 // Returns the numbers for a row's answers; empty: it has none. Throws invalid_argument with the
-// answer's name for a text that is no answer, and if only some of several answers are missing.
+// answer's name for a text that is not an answer, and if only some of several answers are missing.
 std::vector<double> read_answers(const CustomTask& task, Fields fields) {
   const std::vector<std::string> names = task.answers();
   const Fields written = fields.last(names.size());

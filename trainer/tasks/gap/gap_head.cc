@@ -62,7 +62,7 @@ class GapHead : public Head {
     for (int row = 0; row < batch.rows; ++row) {
       const auto r = static_cast<std::size_t>(row);
       for (const std::int64_t position : positions.subspan(r * kAnswers, kAnswers)) {
-        BP_CHECK(position >= 0 && position < pass.layout->length(row), "a mention is no token");
+        BP_CHECK(position >= 0 && position < pass.layout->length(row), "a mention is not a token");
         *next++ = pass.layout->offsets[r] + position;
       }
     }

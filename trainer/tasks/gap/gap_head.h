@@ -22,9 +22,9 @@ struct GapHeadOptions {
 [[nodiscard]] HeadMaker make_gap_head(const GapHeadOptions& options);
 
 // A pretrained model has embeddings of two token types, and the head "segment" needs four, with
-// another meaning. Sets the embedding of type 0, that of tokens that are no mention, to the one in
-// the file of weights (model.safetensors or pytorch_model.bin), and leaves the others as they were
-// drawn. Calls parameters_changed(). Returns false if the file has no such embedding for this
+// another meaning. Sets the embedding of type 0, that of tokens that are not a mention, to the one
+// in the file of weights (model.safetensors or pytorch_model.bin), and leaves the others as they
+// were drawn. Calls parameters_changed(). Returns false if the file has no such embedding for this
 // hidden size. Throws io or invalid_argument, naming the file, if it is broken or the embedding is
 // of a type other than F32, F16 and BF16.
 [[nodiscard]] bool take_first_token_type(Bert& model, const std::string& path);

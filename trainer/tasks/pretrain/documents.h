@@ -36,7 +36,7 @@ struct DocumentBlock {
 
 class DocumentReader {
  public:
-  // Throws InputError (66 or 65) if a file cannot be read or is no text. `block_bytes`: a block
+  // Throws InputError (66 or 65) if a file cannot be read or is not text. `block_bytes`: a block
   // ends with the first document that makes it as long; a longer document is cut into several.
   DocumentReader(std::vector<std::string> files, TextForm form, std::size_t block_bytes);
 

@@ -25,7 +25,7 @@ std::size_t packed_size(const Instance& instance) {
 Instance packed_at(std::span<const std::int32_t> numbers) {
   const auto size_at = [&](std::size_t i) { return static_cast<std::size_t>(numbers[i]); };
   if (numbers.size() < kPackedHead || numbers.size() < kPackedHead + size_at(0) + 2 * size_at(3)) {
-    throw Error(ErrorCode::invalid_argument, "these numbers are no packed instance");
+    throw Error(ErrorCode::invalid_argument, "these numbers are not a packed instance");
   }
   const auto body = numbers.subspan(kPackedHead, size_at(0) + 2 * size_at(3));
   return {body.first(size_at(0)), numbers[1], static_cast<NextSentence>(numbers[2]),

@@ -176,7 +176,8 @@ class PretrainInput : public TaskInput {
   [[nodiscard]] std::unique_ptr<RowReader> open_shards(const std::string& path,
                                                        const PrepareOptions& prepare) const {
     if (!is_shard_name(path)) {
-      throw InputError(66, concat(path, " is no shard"), "a shard's name ends with .hdf5 or .h5");
+      throw InputError(66, concat(path, " is not a shard"),
+                       "a shard's name ends with .hdf5 or .h5");
     }
     const Vocabulary vocabulary = needed_vocabulary(path, prepare);
     return std::make_unique<ShardRows>(path, static_cast<std::int64_t>(vocabulary.tokens.size()));

@@ -152,7 +152,7 @@ ShardReader::ShardReader(std::string path, std::int64_t vocabulary)
   }
   file_ = open_file(path_);
   if (!file_.valid()) {
-    refuse(concat("is no HDF5 file, or is broken: ", hdf5_failure().reason));
+    refuse(concat("is not an HDF5 file, or is broken: ", hdf5_failure().reason));
   }
   for (std::size_t i = 0; i < kShardColumns; ++i) open_column(i);
 }

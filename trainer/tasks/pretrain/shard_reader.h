@@ -17,7 +17,7 @@ namespace bp::trainer {
 class ShardReader {
  public:
   // `vocabulary`: the number of tokens that ids must be below. Throws InputError: 66 if the file
-  // cannot be opened; 65 if it is no HDF5 file, or a data set is missing or of another form.
+  // cannot be opened; 65 if it is not an HDF5 file, or a data set is missing or of another form.
   ShardReader(std::string path, std::int64_t vocabulary);
 
   [[nodiscard]] std::int64_t size() const { return rows_; }

@@ -84,7 +84,7 @@ class RegressFinder : public RowFinder {
 
  private:
   static constexpr const char* kMissing = "without a target";
-  static constexpr const char* kWrong = "target is no number";
+  static constexpr const char* kWrong = "target is not a number";
 
   const Plan& plan_;
   Findings& found_;

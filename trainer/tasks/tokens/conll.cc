@@ -124,7 +124,7 @@ void ConllReader::check_columns() const {
          "write one tab between two columns, and something in each");
   }
   if (columns_.tag != columns_.word && !is_entity_tag(tag())) {
-    fail(concat("'", tag(), "' in column ", columns_.tag, " is no tag"),
+    fail(concat("'", tag(), "' in column ", columns_.tag, " is not a tag"),
          "a tag is O, or B-, I-, E-, S-, L- or U- and a type, such as B-PER; is the column right?");
   }
 }

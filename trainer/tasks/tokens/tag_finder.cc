@@ -124,7 +124,7 @@ class TagFinder : public RowFinder {
 
   static Finding invalid(const std::string& tag) {
     return {.kind = "with a tag that is none",
-            .text = concat("'", tag, "' is no tag"),
+            .text = concat("'", tag, "' is not a tag"),
             .hint = "a tag is O, or B-, I-, E-, S-, L- or U- and a type, such as B-PER",
             .rows = "sentence with a tag that is none"};
   }

@@ -178,15 +178,16 @@ TEST(SweepSpace, RefusesWhatDoesNotFitTogether) {
 
 TEST(SweepSpace, RefusesConditionsThatCannotHold) {
   const std::string parameters = "parameters: {a: [x, y], b: [1, 2]}\nwhen:\n";
-  EXPECT_EQ(refusal(parameters + "  c: {a: x}"), "s.yaml, line 3: 'c' is no parameter");
-  EXPECT_EQ(refusal(parameters + "  b: {c: x}"), "s.yaml, line 3: 'c' is no parameter");
+  EXPECT_EQ(refusal(parameters + "  c: {a: x}"), "s.yaml, line 3: 'c' is not a parameter");
+  EXPECT_EQ(refusal(parameters + "  b: {c: x}"), "s.yaml, line 3: 'c' is not a parameter");
   EXPECT_EQ(refusal(parameters + "  b: {a: z}"), "s.yaml, line 3: 'a' never is z");
   EXPECT_EQ(refusal(parameters + "  b: {a: x}\n  a: {b: 1}"),
             "s.yaml, line 4: 'a' would depend on itself");
 }
 
 TEST(SweepSpace, RefusesWhatIsNoMap) {
-  EXPECT_EQ(refusal(""), "s.yaml, line 1: this is no map of keys to values; it needs 'parameters'");
+  EXPECT_EQ(refusal(""),
+            "s.yaml, line 1: this is not a map of keys to values; it needs 'parameters'");
   EXPECT_THAT(refusal("parameters: {x: [1\nslots: 2"), testing::StartsWith("s.yaml, line "));
   EXPECT_EQ(refusal("parameters: 3"),
             "s.yaml, line 1: 'parameters' must be a map of names to values");

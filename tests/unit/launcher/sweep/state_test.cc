@@ -152,7 +152,7 @@ TEST(SweepState, ASecondSweepInTheFolderIsRefused) {
 
 TEST(SweepState, AnotherFileIsRefused) {
   const Scratch scratch;
-  scratch.write("sweep.sqlite", "this is no database, and it is long enough to have a header");
+  scratch.write("sweep.sqlite", "this is not a database, and it is long enough to have a header");
   EXPECT_THAT(test::error_of([&] {
                 const SweepState state(scratch.path());
                 return 0;

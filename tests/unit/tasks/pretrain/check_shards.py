@@ -127,7 +127,7 @@ def check_broken_files(columns):
     whole = path.read_bytes()
     path.write_bytes(b"not HDF5")
     status, _, error = run("read", path, 30000)
-    assert status == 65 and error.startswith(f"{path}: is no HDF5 file, or is broken: "), error
+    assert status == 65 and error.startswith(f"{path}: is not an HDF5 file, or is broken: "), error
     path.write_bytes(whole[:len(whole) // 2])
     status, _, error = run("read", path, 30000)
     assert status == 65 and str(path) in error, (status, error)

@@ -142,7 +142,7 @@ TEST_F(Shards, ThatAreMissingOrNoHdf5AreRefused) {
   EXPECT_THAT(test::input_refusal([&] { (void)ShardReader(path_, 10); }), HasSubstr("66: "));
   const std::string text = write("text", "hello");
   EXPECT_THAT(test::input_refusal([&] { (void)ShardReader(text, 10); }),
-              HasSubstr("65: " + text + ": is no HDF5 file, or is broken: "));
+              HasSubstr("65: " + text + ": is not an HDF5 file, or is broken: "));
 }
 
 }  // namespace

@@ -119,9 +119,10 @@ TEST(Conll, RefusesColumnsThatTheFileLacks) {
 }
 
 TEST(Conll, RefusesTagsOfNoKnownForm) {
-  EXPECT_EQ(conll_refusal("EU B-ORG\nrejects VBZ\n"),
-            "65: a.conll, line 2: 'VBZ' in column 2 is no tag | a tag is O, or B-, I-, E-, S-, L- "
-            "or U- and a type, such as B-PER; is the column right?");
+  EXPECT_EQ(
+      conll_refusal("EU B-ORG\nrejects VBZ\n"),
+      "65: a.conll, line 2: 'VBZ' in column 2 is not a tag | a tag is O, or B-, I-, E-, S-, L- "
+      "or U- and a type, such as B-PER; is the column right?");
   for (const char* tag : {"O", "B-PER", "I-x", "E-A-B", "S--", "L-PER", "U-\xC3\xA4"}) {
     EXPECT_TRUE(is_entity_tag(tag)) << tag;
   }

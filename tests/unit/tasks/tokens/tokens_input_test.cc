@@ -143,7 +143,7 @@ TEST_F(TokensInput, RefusesWhatIsNoTaggedSentence) {
                  "each word needs one tag");
   expect_refused(table(" ,O\n"), "row 2 (line 3): has no words", "remove the row");
   expect_refused(table("a,\n"), "row 2 (line 3): has no tags", "tag the sentence");
-  expect_refused(table("a,NN\n"), "row 2 (line 3): 'NN' is no tag", "such as B-PER");
+  expect_refused(table("a,NN\n"), "row 2 (line 3): 'NN' is not a tag", "such as B-PER");
   PrepareOptions with = table("");
   with.dev_source = scratch_.write("d.conll", "a O\n\nb B-Y\n");
   expect_refused(with, "d.conll, sentence 2 (line 3): tag 'B-Y' is not among those in ",
