@@ -1,4 +1,5 @@
-// What the calling thread's arithmetic does with denormal numbers: those below 1.2e-38 (f32).
+// Reads and sets what the calling thread's arithmetic does with denormal numbers: those below
+// 1.2e-38 (f32).
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// What limits the number of processes and threads, for errors that a full limit causes (EAGAIN).
+// Names the limits on processes and threads, for errors that a full limit causes (EAGAIN).
 #pragma once
 
 namespace bp {

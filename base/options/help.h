@@ -1,4 +1,4 @@
-// What is printed of a table of options: JSON for --help=json, and parts of a bash completion.
+// Prints a table of options: as JSON for --help=json, and as parts of a bash completion.
 // Include it only in .cc files, because it includes a large header.
 #pragma once
 

@@ -1,6 +1,6 @@
-// What the ranks of one host share: the arenas of all ranks, which every rank maps, and a link
-// between each two ranks. The link's end shows a rank that the other's process has ended. Where the
-// kernel allows it, the ranks also access the rest of each other's memory, by system calls.
+// The ranks of one host share the arenas of all ranks, which every rank maps, and a link between
+// each two ranks. The link's end shows a rank that the other's process has ended. Where the kernel
+// allows it, the ranks also access the rest of each other's memory, by system calls.
 //
 // Threads: any.
 #pragma once

@@ -1,4 +1,4 @@
-// What DistributedOptimizer requires of its arguments, and of all ranks alike.
+// Checks the arguments of a DistributedOptimizer, and that they are alike on all ranks.
 #pragma once
 
 #include <cstddef>

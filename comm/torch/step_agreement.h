@@ -1,4 +1,4 @@
-// What must be the same on all ranks beside the gradients: the options of the wrapped optimizer,
+// Compares what must be the same on all ranks beside the gradients: the optimizer's options
 // and the parameters. Each window carries a fingerprint of the options, of one element of each
 // parameter, since what makes ranks drift apart seldom spares it, and of all parameters that the
 // program itself has written. Only if fingerprints differ do the ranks compare all parameters.

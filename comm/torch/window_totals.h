@@ -1,4 +1,4 @@
-// What the ranks tell each other about a window beside its gradients, as f32 elements that travel
+// The ranks tell each other the totals of a window beside its gradients: f32 elements that travel
 // at the end of the last bucket and are summed with it. Needs no LibTorch.
 //
 // Sums of f32 are exact only for integers below 2^24. So each rank writes its numbers into elements

@@ -1,4 +1,4 @@
-// What a collective needs: messages between ranks, matched by (peer, slot).
+// Carries the messages of a collective between ranks, matched by (peer, slot).
 //
 //   auto in = transport.post_receive(left, slot, space);   // first, because a message is sent only
 //   auto out = transport.post_send(right, slot, data);     // once its receive is posted

@@ -1,5 +1,5 @@
-// What a communicator has done: counters since its creation, and the record of its last operations,
-// which every communicator keeps.
+// Shows the activity of a communicator: counters since its creation, and the record of its last
+// operations, which every communicator keeps.
 #pragma once
 
 #include <chrono>

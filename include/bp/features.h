@@ -1,4 +1,4 @@
-// What this build of bp can do here.
+// Tells which backends and device libraries this process can use, and why not.
 #pragma once
 
 #include <string>

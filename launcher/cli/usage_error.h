@@ -1,4 +1,5 @@
-// What bprun and its tools print for a command line that they do not understand.
+// Tells the user of bprun and its tools that a command line was not understood, and what may be
+// meant.
 #pragma once
 
 #include <stdexcept>

@@ -1,4 +1,5 @@
-// What has happened on each host of a job that restarts, and so which hosts take part. Pure.
+// Records what has happened on each host of a job that restarts, and so decides which hosts take
+// part. Pure.
 #pragma once
 
 #include <map>

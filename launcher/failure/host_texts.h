@@ -1,4 +1,4 @@
-// What bprun says about hosts that it cannot use or has lost. Pure.
+// Describes hosts that bprun cannot use or has lost. Pure.
 #pragma once
 
 #include <chrono>

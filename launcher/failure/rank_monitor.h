@@ -1,5 +1,5 @@
-// What bprun knows about the ranks of one generation, and which failure of a rank that makes. Pure:
-// events and times in, failures and lines to print out.
+// Follows the ranks of one generation and decides which failures their ends make. Pure: events and
+// times in, failures and lines to print out.
 #pragma once
 
 #include <chrono>

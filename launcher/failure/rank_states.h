@@ -1,4 +1,4 @@
-// What bprun knows of each rank of a generation, and what follows from it for the job. Pure.
+// Keeps the state of each rank of a generation, and decides what follows from it for the job. Pure.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What bprun says about ranks that have ended or failed. Pure.
+// Describes ranks that have ended or failed. Pure.
 #pragma once
 
 #include <string>

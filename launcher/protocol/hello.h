@@ -1,4 +1,4 @@
-// What an agent reports about its host and itself.
+// An agent's hello describes its host and itself.
 #pragma once
 
 #include <string>

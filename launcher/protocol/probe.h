@@ -1,4 +1,4 @@
-// What the network probe asks a host to try, and what the host found.
+// The network probe asks a host to try addresses of others, and the host reports its findings.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the launcher's own streams can show: colours, and redrawn lines.
+// Finds out whether the launcher's own streams can show colours and redrawn lines.
 #pragma once
 
 #include <cstdint>

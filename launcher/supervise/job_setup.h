@@ -1,5 +1,5 @@
-// What a generation needs between the hello of its agents and the start of its ranks: addresses by
-// which all hosts reach each other, the store, and a JobSpec for each host.
+// Prepares a generation between the hello of its agents and the start of its ranks: finds addresses
+// by which all hosts reach each other, and makes the store and a JobSpec for each host.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What bert_train prints without LibTorch: its help, errors in its arguments, lines of commands.
+// Answers without LibTorch: prints help, errors in the arguments, and lines of commands.
 #pragma once
 
 #include <optional>

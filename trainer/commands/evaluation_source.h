@@ -1,4 +1,4 @@
-// What `bert_train eval SOURCE [DATA]` and `predict` score: which model, and which data.
+// Decides which model and which data `bert_train eval SOURCE [DATA]` and `predict` score.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a data file looks like: its format, whether it has a header, and which columns or keys hold
-// the fields that a task reads.
+// Describes a data file: its format, whether it has a header, and which columns or keys hold the
+// fields that a task reads.
 #pragma once
 
 #include <algorithm>

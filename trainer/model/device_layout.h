@@ -1,4 +1,4 @@
-// What the operations on a device need of a batch's layout.
+// The operations on a device need this of a batch's layout.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,4 +1,4 @@
-// What a task adds to the encoder: parameters, outputs, and the loss.
+// A task adds a head to the encoder: parameters, outputs, and the loss.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,4 +1,4 @@
-// What an autograd Function keeps for its backward pass besides tensors.
+// An autograd Function keeps this for its backward pass, besides tensors.
 #pragma once
 
 #include <torch/csrc/autograd/custom_function.h>

@@ -1,4 +1,4 @@
-// What the encoder computes between two products of matrices, each operation in one or two passes
+// Computes what the encoder needs between two products of matrices, in one or two passes each
 // over memory: on the host by trainer/model/kernels (host_passes.cc), on a device by
 // trainer/model/device. Both take the arguments of trainer/model/device/model_kernels.h. The
 // autograd Functions (functions.cc, attention.cc) call these functions with tensors of one device,

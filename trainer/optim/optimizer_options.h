@@ -1,4 +1,4 @@
-// What the optimizers of bert_train can be told. Does not use LibTorch.
+// Holds the options of the optimizers of bert_train. Does not use LibTorch.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// What the user asks of training and of the commands that read its data. The defaults here are
-// those that --help shows. Nothing changes an option after parsing: what a command decides later
-// stands in RunSettings and JobData (trainer/share).
+// Holds what the user asks of training and of the commands that read its data. The defaults here
+// are those that --help shows. Nothing changes an option after parsing: what a command decides
+// later stands in RunSettings and JobData (trainer/share).
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What is found in the rows of data files: what is wrong with them, and what deserves a remark.
+// Collects the findings about the rows of data files: errors, and remarks.
 #pragma once
 
 #include <cstddef>

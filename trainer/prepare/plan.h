@@ -1,5 +1,5 @@
-// What prepare() has to do, as far as it is known before all of the source is read as a table: the
-// columns, the path of the store, and the fingerprint that a store must have to be reused.
+// Plans the work of prepare(), as far as it is known before all of the source is read as a table:
+// the columns, the path of the store, and the fingerprint that a store must have to be reused.
 #pragma once
 
 #include <array>

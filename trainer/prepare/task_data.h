@@ -1,5 +1,5 @@
-// What a task makes of the rows of a data file. Each task implements it; the code that reads files
-// and writes stores knows tasks only by it.
+// Makes samples of the rows of a data file. Each task implements it; the code that reads files and
+// writes stores knows tasks only by it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What `bert_train check` prints.
+// Prints the report of `bert_train check`.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a run will need, from a few of its steps: parameters, memory, time and disk.
+// Estimates a run from a few of its steps: parameters, memory, time and disk.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What the folder of a run says about the run. Reading changes nothing, so a run that is in
-// progress can be read.
+// Reads the record of a run from its folder. Reading changes nothing, so a run that is in progress
+// can be read.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a sample holds besides its tokens: arrays that its task defines.
+// A task defines the arrays that a sample holds besides its tokens.
 #pragma once
 
 #include <cstdint>

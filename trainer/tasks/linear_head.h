@@ -1,4 +1,4 @@
-// What heads of a linear layer share.
+// Heads of a linear layer share this.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What training may add to a head's loss, so that predictions depend less on chance:
+// Training may add this to a head's loss, so that predictions depend less on chance:
 // trainer/train/methods/step_loss.h has the formulas.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What a model is trained for. A task has its folder below this one, and nothing outside it knows
-// what a model of the task predicts.
+// A task defines what a model is trained for. It has its folder below this one, and nothing outside
+// it knows what a model of the task predicts.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// What the kernels do with one element. It is the arithmetic of comm/reduce for a single lane, so a
-// device and the host compute the same bits. Compiled for both.
+// Computes one element. The arithmetic is that of comm/reduce for a single lane, so a device and
+// the host compute the same bits. Compiled for both.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the engine of one communicator is made of, and how its texts name a rank.
+// Holds the parts of which the engine of one communicator is made, and names its ranks in texts.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What the parts of one Engine share: its setup, its failure, and the record of its operations.
+// The parts of one Engine share this: its setup, its failure, and the record of its operations.
 //
 // Threads: any. mutex() guards the flight recorder and what Engine says that it guards. A thread
 // that holds it takes no mutex of Messages.

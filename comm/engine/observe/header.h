@@ -1,4 +1,4 @@
-// What all ranks of a communicator must agree on before a collective moves a byte.
+// All ranks of a communicator must agree on a header before a collective moves a byte.
 //
 // A transport cannot check lengths and types (Gloo ends the process when a message is longer than
 // its receive, and takes a shorter one for complete). So every message of a collective goes to a

@@ -1,4 +1,4 @@
-// What the communicators of one process share: the store, the transport, and the failure of the
+// The communicators of one process share a job: the store, the transport, and the failure of the
 // job.
 //
 // Threads: any. The store's thread brings the news of a failure.

@@ -1,4 +1,4 @@
-// What Linux knows of a TCP connection. In a file of its own, because <linux/tcp.h> and
+// Asks Linux about a TCP connection. In a file of its own, because <linux/tcp.h> and
 // <netinet/tcp.h> exclude each other, and only the former counts acknowledged bytes.
 #pragma once
 

@@ -1,4 +1,5 @@
-// What a program teaches bert_train to predict for a text, or for a pair of texts. See run.h.
+// A custom task teaches bert_train to predict something else of a text or a pair of texts. See
+// run.h.
 #pragma once
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// What `bprun sweep status` prints.
+// Prints the state of a sweep for `bprun sweep status`.
 #pragma once
 
 #include <string>

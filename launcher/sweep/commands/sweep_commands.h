@@ -1,4 +1,4 @@
-// What the commands of `bprun sweep` do.
+// Carries out the commands of `bprun sweep`.
 #pragma once
 
 #include <optional>

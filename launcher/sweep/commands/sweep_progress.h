@@ -1,4 +1,5 @@
-// What a sweep prints on stderr: a table that a terminal redraws, or a line every ten seconds.
+// Shows the progress of a sweep on stderr: a table that a terminal redraws, or a line every ten
+// seconds.
 #pragma once
 
 #include <chrono>

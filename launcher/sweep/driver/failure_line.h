@@ -1,4 +1,4 @@
-// What a trial's stderr says about its failure.
+// Finds the line of a trial's stderr that explains its failure.
 #pragma once
 
 #include <cstdint>

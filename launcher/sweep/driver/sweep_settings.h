@@ -1,4 +1,4 @@
-// What a sweep does, from SPACE and the command line.
+// The settings of a sweep come from SPACE and the command line.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// What a sweep and its relay on another host send each other: many commands, each with its own
-// stdin, stdout, stderr and exit status, over the one connection to the host.
+// A sweep and its relay on another host exchange these frames. They carry many commands, each with
+// its own stdin, stdout, stderr and exit status, over the one connection to the host.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a sweep searches: SPACE.yaml as data. docs/sweep.md describes the file.
+// Holds SPACE.yaml, the space that a sweep searches, as data. docs/sweep.md describes the file.
 #pragma once
 
 #include <cstddef>

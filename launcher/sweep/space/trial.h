@@ -1,4 +1,4 @@
-// What the sampler, the stopping rule and the table know of a trial.
+// Describes a trial for the sampler, the stopping rule and the table.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What sweep.sqlite holds of a trial.
+// sweep.sqlite has one record of this form for each trial.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What the task "classify" makes of rows: a text and its label or labels. Does not use LibTorch.
+// Makes samples of rows for the task "classify": a text and its label or labels. Does not use
+// LibTorch.
 #pragma once
 
 #include <cstddef>

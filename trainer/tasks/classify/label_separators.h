@@ -1,4 +1,4 @@
-// What may be between the labels of a row, and remarks on labels that suggest another separator.
+// Lists the separators of the labels of a row, and remarks on labels that suggest another one.
 #pragma once
 
 #include <string>

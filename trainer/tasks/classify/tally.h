@@ -1,5 +1,5 @@
-// What is counted of rows with labels: how often each label was taken for each other one, and the
-// losses, which ranks add up.
+// Counts rows with labels: how often each label was taken for each other one, and the losses. Ranks
+// add their counts up.
 #pragma once
 
 #include <cstdint>

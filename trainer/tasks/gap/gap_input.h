@@ -1,4 +1,4 @@
-// What the task "gap" makes of rows. Does not use LibTorch.
+// Makes samples of rows for the task "gap". Does not use LibTorch.
 #pragma once
 
 #include <cstddef>

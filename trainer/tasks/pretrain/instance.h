@@ -1,5 +1,5 @@
-// What pre-training learns from: one or two segments of text as token ids, and for static masks the
-// tokens that are hidden.
+// An instance is what pre-training learns from: one or two segments of text as token ids, and for
+// static masks the tokens that are hidden.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What the task "pretrain" makes of rows: samples of text, whose tokens are masked when a batch is
+// Makes samples of rows for the task "pretrain": text, whose tokens are masked when a batch is
 // made. Does not use LibTorch.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the task "regress" makes of rows: a text and a number. Does not use LibTorch.
+// Makes samples of rows for the task "regress": a text and a number. Does not use LibTorch.
 #pragma once
 
 #include <cstddef>

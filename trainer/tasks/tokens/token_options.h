@@ -1,4 +1,4 @@
-// What the task "tokens" makes of rows: the words of a sentence and their tags. Does not use
+// Makes samples of rows for the task "tokens": the words of a sentence and their tags. Does not use
 // LibTorch.
 #pragma once
 

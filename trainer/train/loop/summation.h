@@ -1,4 +1,4 @@
-// What decides the order of summations, and so the last digits of a run.
+// Names what decides the order of summations, and so the last digits of a run.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What rank 0 reports during training: metrics.jsonl and the progress line.
+// Reports the training on rank 0: metrics.jsonl and the progress line.
 #pragma once
 
 #include <chrono>

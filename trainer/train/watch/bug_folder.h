@@ -1,5 +1,5 @@
-// What happens to a step that fails: its folder (failed_step.h), computing it again, and the report
-// of a loss or gradient that is not finite.
+// Handles a step that fails: writes its folder (failed_step.h), computes it again, and reports a
+// loss or gradient that is not finite.
 #pragma once
 
 #include <cstddef>
