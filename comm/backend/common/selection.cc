@@ -47,12 +47,13 @@ struct CostTerms {
   [[nodiscard]] std::int64_t tree() const {
     return 2 * log_up * (alpha + bytes * beta) + log_up * bytes * gamma;
   }
-  // With the best number of chunks, k. Each chunk takes the time of two messages at every level.
+  // With the best number of segments, k. Each segment takes the time of two messages at every
+  // level.
   [[nodiscard]] std::int64_t double_tree() const {
     std::int64_t best = std::numeric_limits<std::int64_t>::max();
     for (std::int64_t k = 1; k <= 1024; k *= 2) {
-      const std::int64_t chunk = 2 * alpha + (4 * beta + 2 * gamma) * (bytes / (2 * k));
-      best = std::min(best, (2 * log_up + k) * chunk);
+      const std::int64_t segment = 2 * alpha + (4 * beta + 2 * gamma) * (bytes / (2 * k));
+      best = std::min(best, (2 * log_up + k) * segment);
     }
     return best;
   }
