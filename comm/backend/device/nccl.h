@@ -1,4 +1,5 @@
-// Makes the backend of device memory: NCCL where it can serve, and copies by way of host memory (StagedBackend) elsewhere.
+// Makes the backend of device memory: NCCL where it can serve, and copies by way of host memory
+// (StagedBackend) elsewhere.
 #pragma once
 
 #include <cstddef>
