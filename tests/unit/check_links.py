@@ -2,7 +2,8 @@
 """Checks the links of the Markdown pages: check_links.py SOURCE_FOLDER
 
 Each relative link must lead to a file of the repository, and its anchor to a heading of that page, as GitHub names it.
-Each `docs/NAME.md` in a page, a source or a script must be a page. Prints what is not so, and then exits with 1.
+Each `docs/NAME.md` in a page, a source or a script must be a page, and docs/README.md must list each. Prints what is not
+so, and then exits with 1.
 """
 import pathlib
 import re
@@ -38,7 +39,9 @@ def problems_of(page):
 
 listed = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True, check=False).stdout.split("\n")
 files = [ROOT / name for name in listed if name] or [file for file in ROOT.rglob("*.md") if ".deps" not in file.parts]
-problems = []
+index = LINK.findall((ROOT / "docs/README.md").read_text(encoding="utf-8"))
+problems = [f"docs/README.md does not list {page.name}" for page in sorted((ROOT / "docs").glob("*.md"))
+            if page.name not in (*index, "README.md")]
 for file in files:
     name = file.relative_to(ROOT)
     if file.suffix == ".md":
