@@ -22,8 +22,8 @@ class ArithmeticMode {
   unsigned bits_ = 0;
 };
 
-// While it exists, the calling thread computes in `mode`. Each operation of a communicator makes
-// one, so the register is read once, and written only if the thread has another mode.
+// While it exists, the calling thread computes in `mode`. Each operation that computes makes one,
+// so the register is read once, and written only if the thread has another mode.
 class ScopedArithmeticMode {
  public:
   explicit ScopedArithmeticMode(const ArithmeticMode& mode)

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "base/pausable_timeout.h"
@@ -252,7 +253,8 @@ void Engine::carry_out(const Operation& operation) {
 }
 
 void Engine::carry_out_one(const Operation& operation) {
-  const ScopedArithmeticMode arithmetic(setup().arithmetic);
+  std::optional<ScopedArithmeticMode> arithmetic;
+  if (operation.computes()) arithmetic.emplace(setup().arithmetic);
   // Only the operation that has the token counts, so nothing needs an atomic increment.
   const std::uint64_t sequence = sequence_.load(std::memory_order_relaxed);
   sequence_.store(sequence + 1, std::memory_order_relaxed);

@@ -11,6 +11,34 @@
 namespace bp {
 namespace {
 
+struct Row {
+  std::string_view name;
+  bool computes = false;
+};
+
+const Row& row_of(Operation::Kind kind) {
+  static constexpr Row kUnknown{"unknown collective"};
+  static constexpr std::array<Row, 13> kRows = {{
+      // in the order of Kind
+      {"all_reduce", true},
+      {"broadcast"},
+      {"reduce_scatter", true},
+      {"all_gather"},
+      {"barrier"},
+      {"reduce", true},
+      {"gather"},
+      {"scatter"},
+      {"all_to_all"},
+      {"all_to_all_v"},
+      {"message"},
+      {"all_reduce_grouped", true},
+      {"join"},
+  }};
+  static_assert(kRows.size() == static_cast<std::size_t>(Operation::Kind::join) + 1);
+  const auto index = static_cast<std::size_t>(kind);
+  return index < kRows.size() ? kRows[index] : kUnknown;
+}
+
 std::string counts_text(const std::vector<std::size_t>& counts) {
   const bool equal = std::adjacent_find(counts.begin(), counts.end(),
                                         [](auto a, auto b) { return a != b; }) == counts.end();
@@ -57,16 +85,9 @@ std::string tag_text(int tag) {
 
 }  // namespace
 
-std::string_view name_of(Operation::Kind kind) {
-  constexpr std::array<std::string_view, 13> kNames = {
-      // in the order of Kind
-      "all_reduce", "broadcast", "reduce_scatter", "all_gather",   "barrier", "reduce",
-      "gather",     "scatter",   "all_to_all",     "all_to_all_v", "message", "all_reduce_grouped",
-      "join"};
-  static_assert(kNames.size() == static_cast<std::size_t>(Operation::Kind::join) + 1);
-  const auto index = static_cast<std::size_t>(kind);
-  return index < kNames.size() ? kNames[index] : "unknown collective";
-}
+std::string_view name_of(Operation::Kind kind) { return row_of(kind).name; }
+
+bool Operation::computes() const { return row_of(kind).computes; }
 
 std::size_t Operation::bytes() const {
   std::size_t total = std::max(input.bytes(), output.bytes());

@@ -64,6 +64,8 @@ struct Operation {
   // only type and count have a meaning.
   [[nodiscard]] ConstView whole() const;
   [[nodiscard]] std::size_t bytes() const;  // of the caller's views
+  // True if its results are numbers that ranks compute, and not only copies of what they give.
+  [[nodiscard]] bool computes() const;
   [[nodiscard]] bool is_scaled() const { return prescale != 1 || postscale != 1; }
 };
 
