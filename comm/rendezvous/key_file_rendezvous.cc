@@ -18,6 +18,12 @@ class KeyFileRendezvous final : public StoreRendezvous {
   [[nodiscard]] Known known() const override { return {endpoint_.key, endpoint_.store.port}; }
   void publish(const StoreEndpoint& /*endpoint*/, const Deadline& /*deadline*/) override {}
   StoreEndpoint look_up(const Deadline& /*deadline*/) override { return endpoint_; }
+  [[nodiscard]] StoreCaller caller(int rank) const override {
+    StoreCaller caller = StoreRendezvous::caller(rank);
+    caller.address = "MASTER_ADDR:MASTER_PORT";
+    caller.key = "BP_JOB_KEY_FILE";
+    return caller;
+  }
 
  private:
   const StoreEndpoint endpoint_;

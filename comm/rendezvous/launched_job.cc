@@ -159,9 +159,10 @@ LaunchedJob join_launched_job(const Variables& variables, const CommunicatorOpti
     store = connect_store({.address = job.host->address(),
                            .job = rank->job,
                            .key = job.environment.key,
-                           .connect_timeout = deadline.left()});
+                           .connect_timeout = deadline.left()},
+                          rendezvous->caller(0));
   } else {
-    FoundStore found = find_store(*rendezvous, rank->job, deadline);
+    FoundStore found = find_store(*rendezvous, *rank, deadline);
     job.environment.store = found.endpoint.store;
     job.environment.key = found.endpoint.key;
     store = std::move(found.store);

@@ -39,6 +39,14 @@ StoreEndpoint parse_endpoint(const std::string& text) {
 
 StoreRendezvous::Known StoreRendezvous::known() const { return {.key = random_job_key()}; }
 
+StoreCaller StoreRendezvous::caller(int rank) const {
+  return {.name = concat("rank ", rank),
+          .server = "rank 0",
+          .address = "the address that rank 0 published",
+          .job = "the launcher's job",
+          .key = "the key that it published"};
+}
+
 StoreAddress master_address(const LaunchedRank& rank, const Variables& variables) {
   if (rank.master_host.empty()) {
     variables.refuse("MASTER_ADDR",
@@ -76,7 +84,7 @@ std::unique_ptr<StoreRendezvous> choose_rendezvous(const LaunchedRank& rank,
 }
 
 FoundStore find_store(StoreRendezvous& rendezvous,
-                      const std::string& job,
+                      const LaunchedRank& rank,
                       const Deadline& deadline) {
   using std::chrono::milliseconds;
   // Grows, because a busy host may take longer to answer.
@@ -86,9 +94,10 @@ FoundStore find_store(StoreRendezvous& rendezvous,
     const milliseconds left = std::chrono::duration_cast<milliseconds>(deadline.left());
     try {
       found.store = connect_store({.address = found.endpoint.store,
-                                   .job = job,
+                                   .job = rank.job,
                                    .key = found.endpoint.key,
-                                   .connect_timeout = stale ? std::min(patience, left) : left});
+                                   .connect_timeout = stale ? std::min(patience, left) : left},
+                                  rendezvous.caller(rank.rank));
       return found;
     } catch (const Error&) {
       if (!stale || deadline.passed()) throw;

@@ -12,6 +12,7 @@
 #include "base/deadline.h"
 #include "bp/environment.h"
 #include "bp/store.h"
+#include "comm/store/connect_store.h"
 #include "comm/topology/launcher.h"
 
 namespace bp {
@@ -43,6 +44,8 @@ class StoreRendezvous {
   // Blocks until rank 0 has published the endpoint and returns it. The other ranks call it. Throws
   // timeout, naming what it waited for, and io.
   [[nodiscard]] virtual StoreEndpoint look_up(const Deadline& deadline) = 0;
+  // Returns how error texts call this rank and what named the store.
+  [[nodiscard]] virtual StoreCaller caller(int rank) const;
   // Returns whether look_up() may return the endpoint of an earlier attempt, whose rank 0 is dead.
   [[nodiscard]] virtual bool may_be_stale() const { return false; }
   // Removes the published endpoint, so that no process finds it any more. Rank 0 calls it once all
@@ -65,7 +68,7 @@ struct FoundStore {
 // job. Where a dead rank 0 may have left the endpoint, it tries each one for a short time and then
 // looks again. Throws what look_up() and connect_store() throw.
 [[nodiscard]] FoundStore find_store(StoreRendezvous& rendezvous,
-                                    const std::string& job,
+                                    const LaunchedRank& rank,
                                     const Deadline& deadline);
 
 }  // namespace bp

@@ -25,9 +25,10 @@ constexpr milliseconds kLongestWait = std::chrono::hours(24 * 365);
 
 }  // namespace
 
-StoreClient::StoreClient(StoreLink link, const StoreClientOptions& options)
+StoreClient::StoreClient(StoreLink link, const StoreClientOptions& options, std::string caller)
     : address_(options.address),
       rank_(options.rank),
+      caller_(std::move(caller)),
       answer_within_(options.answer_within),
       socket_(std::move(link.socket)),
       outgoing_(link.session, FrameDirection::to_server),
@@ -57,9 +58,9 @@ auto StoreClient::wait_for_admission(const Deadline& deadline) -> Admission {
 }
 
 Error StoreClient::error(ErrorCode code, const What& what, const std::string& why) const {
-  const std::string caller = rank_ < 0 ? "an observer" : concat("rank ", rank_);
   const std::string key = what.key.data() == nullptr ? "" : concat(" ", in_quotes(what.key));
-  return {code, concat(caller, ", ", what.verb, key, " at the store ", address_.text(), ": ", why)};
+  return {code,
+          concat(caller_, ", ", what.verb, key, " at the store ", address_.text(), ": ", why)};
 }
 
 void StoreClient::check_not_failed(const What& what) const {

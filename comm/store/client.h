@@ -38,7 +38,8 @@ struct StoreLink {
 // `send_mutex_` the order of frames. Neither is held while the listener runs.
 class StoreClient final : public Store {
  public:
-  StoreClient(StoreLink link, const StoreClientOptions& options);
+  // `caller`: who calls it, for error texts.
+  StoreClient(StoreLink link, const StoreClientOptions& options, std::string caller);
   ~StoreClient() override;
   StoreClient(const StoreClient&) = delete;
   StoreClient& operator=(const StoreClient&) = delete;
@@ -107,6 +108,7 @@ class StoreClient final : public Store {
   const ProcessMark process_;
   const StoreAddress address_;
   const int rank_;
+  const std::string caller_;
   std::chrono::milliseconds answer_within_;  // does not change after the server's welcome
   // The server knows that this rank ends because of another rank's failure.
   std::atomic<bool> follows_{false};

@@ -1,4 +1,6 @@
 // How a client connects: it retries until the server answers, and then does the handshake.
+#include "comm/store/connect_store.h"
+
 #include <algorithm>
 #include <random>
 #include <thread>
@@ -19,39 +21,50 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstPause{10};
 constexpr milliseconds kLongestPause{500};
 
-std::string client_name(const StoreClientOptions& options) {
-  return options.rank < 0 ? "an observer" : concat("rank ", options.rank);
+// What a connection is made with.
+struct Attempt {
+  const StoreClientOptions& options;
+  const StoreCaller& caller;
+};
+
+Error cannot_join(const Attempt& attempt, ErrorCode code, const std::string& why) {
+  return {code, concat(attempt.caller.name, " cannot join the store ",
+                       attempt.options.address.text(), ": ", why)};
 }
 
-[[noreturn]] void throw_unwanted(const StoreClientOptions& options, const std::string& why) {
-  throw Error(ErrorCode::invalid_argument, concat(client_name(options), " cannot join the store ",
-                                                  options.address.text(), ": ", why));
+[[noreturn]] void throw_unwanted(const Attempt& attempt, const std::string& why) {
+  throw cannot_join(attempt, ErrorCode::invalid_argument, why);
 }
 
-[[noreturn]] void throw_refused(const StoreClientOptions& options,
+std::string of_two_jobs(const StoreCaller& caller, std::string_view what) {
+  return concat("; ", caller.address, " and ", what, " are not of one job");
+}
+
+[[noreturn]] void throw_refused(const Attempt& attempt,
                                 StoreRefusal reason,
                                 std::uint32_t version) {
   switch (reason) {
     case StoreRefusal::version:
-      throw_unwanted(options, concat("it speaks version ", version,
-                                     " of the protocol, this program ", "version ", kStoreVersion,
-                                     "; bprun and the program must be of one bp release"));
+      throw_unwanted(attempt,
+                     concat("it speaks version ", version, " of the protocol, this program ",
+                            "version ", kStoreVersion, "; ", attempt.caller.server,
+                            " and the program must be of one bp release"));
     case StoreRefusal::job:
-      throw_unwanted(options, concat("it serves another job than ", in_quotes(options.job),
-                                     "; BP_STORE and BP_JOB are not of one job"));
+      throw_unwanted(attempt, concat("it serves another job than ", in_quotes(attempt.options.job),
+                                     of_two_jobs(attempt.caller, attempt.caller.job)));
     case StoreRefusal::rank_range:
-      throw_unwanted(options, "its job has no such rank; RANK is not of this job");
+      throw_unwanted(attempt, "its job has no such rank; RANK is not of this job");
     case StoreRefusal::rank_taken:
-      throw_unwanted(options,
+      throw_unwanted(attempt,
                      "that rank has joined already; is a second process running with the "
                      "same RANK?");
   }
-  throw_unwanted(options, concat("it refused for reason ", static_cast<std::int64_t>(reason)));
+  throw_unwanted(attempt, concat("it refused for reason ", static_cast<std::int64_t>(reason)));
 }
 
 // Returns one whole frame of the handshake. Throws if the bytes are not such a frame, because the
 // peer is not a store then. Returns nothing, with the reason in `why`, if the connection ends.
-std::optional<HandshakeBody> receive_handshake(const StoreClientOptions& options,
+std::optional<HandshakeBody> receive_handshake(const Attempt& attempt,
                                                StoreLink& link,
                                                const Deadline& deadline,
                                                std::string& why) {
@@ -65,7 +78,8 @@ std::optional<HandshakeBody> receive_handshake(const StoreClientOptions& options
       }
     }
     if (frame.state != FrameView::State::incomplete) {
-      throw_unwanted(options, "the process at that address is not a bp store; is BP_STORE right?");
+      throw_unwanted(attempt, concat("the process at that address is not a bp store; is ",
+                                     attempt.caller.address, " right?"));
     }
     if (!receive_some(link.socket.get(), link.received, deadline, why)) {
       return std::nullopt;
@@ -73,43 +87,42 @@ std::optional<HandshakeBody> receive_handshake(const StoreClientOptions& options
   }
 }
 
-Fd connect_to_store(const StoreClientOptions& options, const Deadline& deadline, std::string& why) {
+Fd connect_to_store(const Attempt& attempt, const Deadline& deadline, std::string& why) {
   try {
-    return connect_tcp(options.address, deadline, why);
+    return connect_tcp(attempt.options.address, deadline, why);
   } catch (const Error& error) {
-    throw Error(error.code(), concat(client_name(options), " cannot join the store ",
-                                     options.address.text(), ": ", error.what()));
+    throw cannot_join(attempt, error.code(), error.what());
   }
 }
 
 // Returns nothing, with the reason in `why`, if a retry may help; throws if it cannot.
-std::optional<StoreLink> open_link(const StoreClientOptions& options,
+std::optional<StoreLink> open_link(const Attempt& attempt,
                                    const Deadline& deadline,
                                    std::string& why) {
-  StoreLink link{.socket = connect_to_store(options, deadline, why)};
+  StoreLink link{.socket = connect_to_store(attempt, deadline, why)};
   if (!link.socket) {
     return std::nullopt;
   }
+  const StoreClientOptions& options = attempt.options;
   ClientHandshake handshake(options.key, options.job, options.rank);
   const int fd = link.socket.get();
   if (!send_all(fd, handshake.hello(), deadline, why)) {
     return std::nullopt;
   }
-  const auto answer = receive_handshake(options, link, deadline, why);
+  const auto answer = receive_handshake(attempt, link, deadline, why);
   if (!answer) {
     return std::nullopt;
   }
   const auto step = handshake.take_challenge(*answer);
   if (step.refusal) {
-    throw_refused(options, *step.refusal, step.version);
+    throw_refused(attempt, *step.refusal, step.version);
   }
   if (step.broken) {
-    throw_unwanted(options, "it broke the protocol of the handshake");
+    throw_unwanted(attempt, "it broke the protocol of the handshake");
   }
   if (step.other_key) {
-    throw_unwanted(options,
-                   "it has another key than this process; BP_STORE and BP_KEY_FD are not "
-                   "of one job");
+    throw_unwanted(attempt, concat("it has another key than this process",
+                                   of_two_jobs(attempt.caller, attempt.caller.key)));
   }
   if (!send_all(fd, step.frame, deadline, why)) {
     return std::nullopt;
@@ -118,17 +131,18 @@ std::optional<StoreLink> open_link(const StoreClientOptions& options,
   return link;
 }
 
-std::unique_ptr<StoreClient> try_to_join(const StoreClientOptions& options,
+std::unique_ptr<StoreClient> try_to_join(const Attempt& attempt,
                                          const Deadline& deadline,
                                          std::string& why) {
-  auto link = open_link(options, deadline, why);
+  auto link = open_link(attempt, deadline, why);
   if (!link) {
     return nullptr;
   }
-  auto client = std::make_unique<StoreClient>(std::move(*link), options);
+  auto client =
+      std::make_unique<StoreClient>(std::move(*link), attempt.options, attempt.caller.name);
   const auto admission = client->wait_for_admission(deadline);
   if (admission.refusal) {
-    throw_refused(options, *admission.refusal, kStoreVersion);
+    throw_refused(attempt, *admission.refusal, kStoreVersion);
   }
   if (!admission.welcome) {
     why = admission.lost;
@@ -140,8 +154,14 @@ std::unique_ptr<StoreClient> try_to_join(const StoreClientOptions& options,
 }  // namespace
 
 std::unique_ptr<Store> connect_store(const StoreClientOptions& options) {
+  return connect_store(options,
+                       {.name = options.rank < 0 ? "an observer" : concat("rank ", options.rank)});
+}
+
+std::unique_ptr<Store> connect_store(const StoreClientOptions& options, const StoreCaller& caller) {
+  const Attempt attempt{options, caller};
   if (options.job.size() > kMaxJobName) {
-    throw_unwanted(options, concat("the job's name has ", options.job.size(),
+    throw_unwanted(attempt, concat("the job's name has ", options.job.size(),
                                    " bytes; the limit is ", kMaxJobName));
   }
   const Deadline deadline(options.connect_timeout);
@@ -149,15 +169,15 @@ std::unique_ptr<Store> connect_store(const StoreClientOptions& options) {
   std::string why;
   milliseconds pause = kFirstPause;
   for (int tries = 1;; ++tries) {
-    if (auto client = try_to_join(options, deadline, why)) {
+    if (auto client = try_to_join(attempt, deadline, why)) {
       return client;
     }
     if (deadline.passed()) {
-      throw Error(ErrorCode::timeout,
-                  concat(client_name(options), " cannot join the store ", options.address.text(),
-                         ": timeout after ", seconds_text(options.connect_timeout), " and ", tries,
-                         tries == 1 ? " try" : " tries", ", at last: ", why,
-                         "; is bprun running there, and does a firewall let its port through?"));
+      throw cannot_join(
+          attempt, ErrorCode::timeout,
+          concat("timeout after ", seconds_text(options.connect_timeout), " and ", tries,
+                 tries == 1 ? " try" : " tries", ", at last: ", why, "; is ", caller.server,
+                 " running there, and does a firewall let its port through?"));
     }
     // Random pauses, so that many ranks that retry do not connect at the same time again.
     const milliseconds longest = std::min(pause, deadline.left());

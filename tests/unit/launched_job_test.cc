@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <thread>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/store.h"
+#include "comm/rendezvous/store_host.h"
 #include "comm/rendezvous/store_rendezvous.h"
 #include "tests/support/scratch.h"
 
@@ -93,6 +95,31 @@ TEST_F(LaunchedJobTest, AbsentRanksAreNamed) {
   }
 }
 
+// docs/acceptance.md, Store: A rank at a wrong server is named, with what named the server.
+TEST(LaunchedJob, ARankAtAWrongServerIsNamedAndWhatNamedTheServer) {
+  const Scratch folder;
+  const std::string key = folder.write("key", "a secret of this job");
+  ASSERT_EQ(::chmod(key.c_str(), 0600), 0);
+  Variables::Map map{{"BP_JOB_KEY_FILE", key},
+                     {"RANK", "1"},
+                     {"WORLD_SIZE", "2"},
+                     {"MASTER_ADDR", "127.0.0.1"},
+                     {"MASTER_PORT", "1"}};
+  StoreServerOptions other{.job = find_launcher(Variables(map))->job, .world_size = 2};
+  other.key = random_job_key();
+  const StoreHost server(other);
+  map["MASTER_PORT"] = concat(server.address().port);
+  try {
+    (void)join_launched_job(Variables(map), {});
+    FAIL() << "it joined another job";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(),
+              concat("rank 1 cannot join the store ", server.address().text(),
+                     ": it has another key than this process; MASTER_ADDR:MASTER_PORT and "
+                     "BP_JOB_KEY_FILE are not of one job"));
+  }
+}
+
 // What rank 0 of an earlier attempt has left, and what the next one publishes.
 class Attempts final : public StoreRendezvous {
  public:
@@ -114,6 +141,7 @@ TEST(FindStore, ADeadRankZeroIsNotTakenForTheNext) {
     options.key = random_job_key();
     return options;
   };
+  const LaunchedRank rank{.rank = 1, .size = 2, .job = "j"};
   StoreServerOptions with = server_of("j");
   const StoreHost next(with);
   StoreEndpoint gone;
@@ -123,14 +151,14 @@ TEST(FindStore, ADeadRankZeroIsNotTakenForTheNext) {
     gone.store = earlier.address();
   }
   Attempts left_behind(gone, {next.address(), with.key}, 2);
-  EXPECT_EQ(find_store(left_behind, "j", Deadline(20s)).endpoint.store.text(),
+  EXPECT_EQ(find_store(left_behind, rank, Deadline(20s)).endpoint.store.text(),
             next.address().text());
   // Another process may have its port by now.
   const StoreHost stranger(server_of("other"));
   Attempts taken({stranger.address(), gone.key}, {next.address(), with.key}, 2);
-  EXPECT_EQ(find_store(taken, "j", Deadline(20s)).endpoint.store.text(), next.address().text());
+  EXPECT_EQ(find_store(taken, rank, Deadline(20s)).endpoint.store.text(), next.address().text());
   Attempts never(gone, gone, 0);
-  EXPECT_THROW((void)find_store(never, "j", Deadline(700ms)), Error);
+  EXPECT_THROW((void)find_store(never, rank, Deadline(700ms)), Error);
 }
 
 }  // namespace
