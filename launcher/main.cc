@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/process_limit.h"
 #include "base/quoted.h"
 #include "base/standard_output.h"
 #include "base/text.h"
@@ -184,6 +185,7 @@ int run_command(const std::string& called, const std::vector<std::string>& argum
 
 int guarded_main(const std::string& called, const std::vector<std::string>& arguments) {
   try {
+    require_large_stacks();
     return run_command(called, arguments);
   } catch (const Error& error) {
     print_error(error.what());

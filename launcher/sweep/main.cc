@@ -6,6 +6,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/process_limit.h"
 #include "base/quoted.h"
 #include "base/standard_output.h"
 #include "bp/error.h"
@@ -56,6 +57,7 @@ int exit_code_of(const Error& error) {
 
 int guarded_main(const std::vector<std::string>& arguments) {
   try {
+    require_large_stacks();
     return sweep_main(arguments);
   } catch (const Error& error) {
     print_sweep_error(error.what());

@@ -7,6 +7,7 @@
 
 #include "base/input_error.h"
 #include "base/output_place.h"
+#include "base/process_limit.h"
 #include "base/quoted.h"
 #include "base/refuse.h"
 #include "base/text.h"
@@ -96,6 +97,7 @@ std::optional<int> answer(const std::vector<std::string>& arguments,
                           CommandLine& line) {
   const bool prints = prints_before_rendezvous();
   try {
+    require_large_stacks();
     check(extensions);
     line = parse_command_line(arguments, extensions);
   } catch (const InputError& error) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log_writer.h"
+#include "base/process_limit.h"
 #include "base/text.h"
 #include "bp/environment.h"
 #include "bp/store.h"
@@ -84,6 +85,7 @@ std::string world_name(Store& store, int rank) {
 }  // namespace
 
 Communicator Communicator::create(const CommunicatorOptions& options) {
+  require_large_stacks();
   const CommunicatorOptions chosen = with_variables(options);
   check_backend(chosen.backend);
   Environment environment = Environment::current();

@@ -251,6 +251,18 @@ TEST(Failure, TooFewDescriptorsAreReported) {
   EXPECT_GT(went_well, 0) << "32 descriptors must be enough";
 }
 
+TEST(Failure, AStackThatIsTooSmallIsNamed) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"-n", "1", "true"}, {"sweep", "no.yaml", "--", "true"}}) {
+    BprunProcess bprun(
+        {.arguments = words, .before = {"/bin/sh", "-c", "ulimit -s 64 && exec \"$0\" \"$@\""}});
+    EXPECT_EQ(bprun.finish(), 70);
+    EXPECT_THAT(bprun.first_error_line(),
+                HasSubstr(": a thread may have a stack of 64.0 KiB, and needs at least 512.0 KiB; "
+                          "raise the limit (ulimit -s)"));
+  }
+}
+
 TEST(Failure, ATooLowLimitGetsAHint) {
   BprunProcess bprun({.arguments = {"-n", "16", "sleep", "10"},
                       .before = {"/bin/sh", "-c", "ulimit -n 30 && exec \"$0\" \"$@\""}});
