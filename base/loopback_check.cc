@@ -13,7 +13,13 @@
 
 namespace bp {
 
-std::string loopback_problem(std::chrono::milliseconds limit) {
+namespace {
+
+constexpr int kLimit = 1000;  // milliseconds
+
+}  // namespace
+
+std::string loopback_problem() {
   const std::string text = loopback_address();
   sockaddr_in6 address =
       {};  // larger than sockaddr_in, whose family and port are in the same place
@@ -34,12 +40,14 @@ std::string loopback_problem(std::chrono::milliseconds limit) {
       ::getsockname(server.get(), generic, &size) != 0 ||
       (::connect(client.get(), generic, size) != 0 && errno != EINPROGRESS)) {
     error = errno;
-  } else if (::poll(&connected, 1, static_cast<int>(limit.count())) != 1) {
+  } else if (::poll(&connected, 1, kLimit) != 1) {
     error = ETIMEDOUT;
   } else {
     ::getsockopt(client.get(), SOL_SOCKET, SO_ERROR, &error, &error_size);
   }
-  return error == 0 ? "" : concat(text, ": ", error_text(error));
+  return error == 0 ? ""
+                    : concat("processes of this host do not reach each other at ", text, ": ",
+                             error_text(error));
 }
 
 }  // namespace bp

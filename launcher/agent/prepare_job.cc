@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/loopback_check.h"
 #include "base/text.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/signals.h"
@@ -40,6 +41,11 @@ std::variant<Program, StartFailed> prepare_job(JobSpec& job) {
   }
   if (job.directory.empty()) {
     job.ignored_signals = ignored_signals();
+  }
+  // Its ranks could not connect to each other.
+  if (const std::string problem = job.ranks.size() > 1 ? loopback_problem() : "";
+      !problem.empty()) {
+    return StartFailed{-1, kExitTemporary, concat(problem, " (", kLoopbackFix, ")")};
   }
   complete_environment(job);
   const std::string path(find_environment(job.environment, "PATH").value_or(""));

@@ -19,8 +19,6 @@ namespace {
 
 using SystemClock = std::chrono::system_clock;
 
-constexpr std::chrono::milliseconds kLoopbackLimit{1'000};
-
 double seconds_of(SystemClock::duration time) {
   return std::chrono::duration<double>(time).count();
 }
@@ -91,7 +89,7 @@ HostFacts find_facts(const Question& question) {
   facts.open_files = value_of(limit_of(RLIMIT_NOFILE).rlim_max);
   facts.locked_memory = value_of(limit_of(RLIMIT_MEMLOCK).rlim_cur);
   facts.infiniband = has_infiniband();
-  facts.loopback_problem = loopback_problem(kLoopbackLimit);
+  facts.loopback_problem = bp::loopback_problem();
   facts.directory_problem = problem_of_directory(question.directory);
   for (const char* path : {"/dev/shm", "/tmp"}) {
     facts.spaces.push_back(look_at_space(path));

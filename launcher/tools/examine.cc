@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "base/loopback_check.h"
 #include "base/text.h"
 #include "launcher/report/clock_text.h"
 
@@ -112,11 +113,10 @@ Check check_loopback(const HostFacts& facts) {
   if (facts.loopback_problem.empty()) {
     return {.topic = "loopback", .text = "processes of this host reach each other"};
   }
-  return {
-      .topic = "loopback",
-      .grade = Grade::fail,
-      .text = concat("processes of this host do not reach each other at ", facts.loopback_problem),
-      .fix = "ip link set dev lo up, or let the firewall pass what comes from lo"};
+  return {.topic = "loopback",
+          .grade = Grade::fail,
+          .text = facts.loopback_problem,
+          .fix = kLoopbackFix};
 }
 
 Check check_space(const SpaceFacts& space) {
@@ -125,8 +125,9 @@ Check check_space(const SpaceFacts& space) {
   if (!space.problem.empty()) {
     check.grade = Grade::warn;
     check.text = concat(space.path, ": ", space.problem);
-    check.fix = shared
-                    ? "mount a tmpfs there: NCCL and PyTorch need it"
+    check.fix = shared ? "mount a tmpfs there: NCCL and PyTorch need it"
+                : space.problem.ends_with("(df -i)")
+                    ? "delete files, or name other folders: TMPDIR, --run, --output"
                     : "let this user write there, or name other folders: TMPDIR, --run, --output";
     return check;
   }

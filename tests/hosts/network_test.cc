@@ -50,6 +50,21 @@ TEST_F(Network, ACutCableLosesTheHostAndStopsTheOthers) {
   expect_no_process_on({"a", "b"});
 }
 
+// A rank alone on its host needs no loopback.
+TEST_F(Network, AHostWithoutLoopbackIsNamed) {
+  hosts().at("b", "ip link set dev lo down");
+  BprunProcess one = run({"-H", "a:2,b:1", rank_program(), "rest", "0"});
+  EXPECT_EQ(one.finish(), 0) << one.err();
+  const auto start = std::chrono::steady_clock::now();
+  BprunProcess two = run({"-H", "a:1,b:2", rank_program(), "rest", "0"});
+  EXPECT_EQ(two.finish(), 75);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s) << "a quiet machine takes a second";
+  EXPECT_THAT(two.err(),
+              ContainsRegex("FAILED [^\n]*b[^\n]*: processes of this host do not reach "
+                            "each other at 127\\.0\\.0\\.1: [^\n]* \\(ip link set dev lo "
+                            "up, or let the firewall pass what comes from lo\\)\n"));
+}
+
 TEST_F(Network, AStallOfFiveSecondsDoesNoHarm) {
   BprunProcess bprun = run({"-H", "a:2,b:1", rank_program(), "work"});
   stall_b(hosts(), bprun, 5);

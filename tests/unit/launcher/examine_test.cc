@@ -93,6 +93,10 @@ TEST(Examine, Space) {
   const Check full = check_space({"/data", "", 1 << 20, 9 * giga});
   EXPECT_EQ(full.grade, Grade::fail);
   EXPECT_EQ(full.text, "/data: 1.0 MiB free of 9.0 GiB");
+  EXPECT_THAT(check_space({"/data", "Read-only file system"}).fix,
+              HasSubstr("let this user write"));
+  EXPECT_THAT(check_space({"/data", "no room for another file (df -i)"}).fix,
+              HasSubstr("delete files"));
 }
 
 TEST(Examine, DataMustBeTheSameEverywhere) {
