@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 #include <vector>
 
+#include "base/regular_file.h"
 #include "base/text.h"
 #include "bp/error.h"
 
@@ -58,10 +60,19 @@ FoundPlugin find_plugin(const char* name) {
 
 FoundPlugin find_library(const char* name) { return find_in(own_folders(), name); }
 
+OpenedLibrary open_library(const std::string& path, int flags) {
+  const bool is_path = path.find('/') != std::string::npos;  // else a name that the system finds
+  const OpenedFile file = is_path ? open_regular_file(path) : OpenedFile();
+  const bool is_other = file.error == 0 && !file.problem.empty();
+  if (is_other) return {nullptr, concat(path, ": ", file.problem)};
+  void* const handle = ::dlopen(path.c_str(), flags);
+  return {handle, handle == nullptr ? ::dlerror() : ""};
+}
+
 OpenedPlugin open_plugin(const std::string& path, const char* entry) {
-  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return {nullptr, ::dlerror()};
-  return {::dlsym(handle, entry)};
+  OpenedLibrary library = open_library(path, RTLD_NOW | RTLD_LOCAL);
+  if (library.handle == nullptr) return {nullptr, std::move(library.problem)};
+  return {::dlsym(library.handle, entry)};
 }
 
 SystemLibrary::SystemLibrary(const char* what,
@@ -71,10 +82,11 @@ SystemLibrary::SystemLibrary(const char* what,
     : hint_(hint) {
   if (const char* const asked = std::getenv(variable); asked != nullptr && *asked != '\0') {
     path_ = asked;
-    handle_ = ::dlopen(asked, RTLD_NOW | RTLD_LOCAL);
+    const OpenedLibrary library = open_library(path_, RTLD_NOW | RTLD_LOCAL);
+    handle_ = library.handle;
     if (handle_ != nullptr) return;
     throw Error(ErrorCode::unavailable,
-                concat(variable, " names no library that loads: ", ::dlerror()));
+                concat(variable, " names no library that loads: ", library.problem));
   }
   std::string tried;
   for (const int loaded : {RTLD_NOLOAD, 0}) {

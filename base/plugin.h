@@ -18,6 +18,15 @@ struct FoundPlugin {
 // Searches the folder of the library that contains this code, or those around the program.
 [[nodiscard]] FoundPlugin find_library(const char* name);
 
+struct OpenedLibrary {
+  void* handle = nullptr;    // null: it does not load
+  std::string problem = {};  // why
+};
+
+// Opens a shared library by dlopen(). A path that leads to a pipe or a device is a problem, which
+// dlopen() would read without end. Never closed by this code.
+[[nodiscard]] OpenedLibrary open_library(const std::string& path, int flags);
+
 struct OpenedPlugin {
   void* entry = nullptr;     // the address of the function; null: there is none
   std::string problem = {};  // why the library does not load

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
 #include "base/text.h"
@@ -33,6 +35,20 @@ OpenedFile open_regular_file(const std::string& path) {
     file.fd.reset();
   }
   return file;
+}
+
+FileContent read_whole(const OpenedFile& file, std::size_t most) {
+  if (!file.fd) return {"", file.problem};
+  FileContent content;
+  std::array<char, 4096> buffer{};
+  for (;;) {
+    const ssize_t got = ::read(file.fd.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return {"", error_text(errno)};
+    if (got == 0) return content;
+    content.text.append(buffer.data(), static_cast<std::size_t>(got));
+    if (content.text.size() > most) return {"", concat("it has no end within ", size_text(most))};
+  }
 }
 
 }  // namespace bp

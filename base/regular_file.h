@@ -1,6 +1,7 @@
-// Opens files that a user named.
+// Opens and reads files that a user named.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "base/fd.h"
@@ -16,5 +17,13 @@ struct OpenedFile {
 // Opens `path` for reading. Never waits for another process: a named pipe is refused whether or not
 // a process writes to it.
 [[nodiscard]] OpenedFile open_regular_file(const std::string& path);
+
+struct FileContent {
+  std::string text;
+  std::string problem;  // that of the file, or why it cannot be read; empty if there is none
+};
+
+// Reads the whole file. More than `most` bytes are a problem, too: "it has no end within 1.0 MiB".
+[[nodiscard]] FileContent read_whole(const OpenedFile& file, std::size_t most);
 
 }  // namespace bp

@@ -1,13 +1,11 @@
 #include "base/secret_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
+#include <utility>
 
-#include "base/fd.h"
+#include "base/regular_file.h"
 #include "base/text.h"
 #include "bp/error.h"
 
@@ -15,7 +13,7 @@ namespace bp {
 namespace {
 
 constexpr std::size_t kLeastBytes = 16;
-constexpr std::size_t kMostSecret = std::size_t{1} << 20;  // /dev/urandom has no end
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
 [[noreturn]] void refuse_file(const std::string& why) {
   throw Error(ErrorCode::invalid_argument, concat("the file ", why));
@@ -24,24 +22,17 @@ constexpr std::size_t kMostSecret = std::size_t{1} << 20;  // /dev/urandom has n
 }  // namespace
 
 std::string read_secret_file(const std::string& path) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const OpenedFile file = open_regular_file(path);
   struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0) {
-    refuse_file(concat("cannot be read: ", error_text(errno)));
-  }
   // The rule is ssh's. A file of another owner, such as a mounted secret of root, passes: this user
   // cannot change its mode.
-  if (status.st_uid == ::geteuid() && (status.st_mode & 077U) != 0) {
+  if (file.fd && ::fstat(file.fd.get(), &status) == 0 && status.st_uid == ::geteuid() &&
+      (status.st_mode & 077U) != 0) {
     refuse_file(concat("can be read by others; chmod 600 ", path));
   }
-  std::string secret;
-  std::array<char, 4096> buffer{};
-  ssize_t got = 0;
-  while ((got = ::read(file.get(), buffer.data(), buffer.size())) > 0) {
-    secret.append(buffer.data(), static_cast<std::size_t>(got));
-    if (secret.size() > kMostSecret) refuse_file("has no end within 1 MiB");
-  }
-  if (got < 0) refuse_file(concat("cannot be read: ", error_text(errno)));
+  FileContent content = read_whole(file, kMostBytes);
+  if (!content.problem.empty()) refuse_file(concat("cannot be read: ", content.problem));
+  std::string secret = std::move(content.text);
   if (secret.size() < kLeastBytes) {
     refuse_file(concat("holds ", secret.size(), " bytes; a secret needs at least ", kLeastBytes));
   }

@@ -28,11 +28,11 @@ const plugin::Table& open_plugin() {
                                                "; set BP_PLUGIN_DIR to its folder"));
   }
   // Never closed, because Gloo's threads may still be running its code when they end.
-  void* const handle = ::dlopen(found.path.c_str(), kOpenFlags);
-  if (handle == nullptr) {
-    throw Error(ErrorCode::unavailable, concat("the Gloo plugin does not load: ", ::dlerror()));
+  const OpenedLibrary library = open_library(found.path, kOpenFlags);
+  if (library.handle == nullptr) {
+    throw Error(ErrorCode::unavailable, concat("the Gloo plugin does not load: ", library.problem));
   }
-  auto* const entry = reinterpret_cast<plugin::Entry*>(::dlsym(handle, plugin::kEntry));
+  auto* const entry = reinterpret_cast<plugin::Entry*>(::dlsym(library.handle, plugin::kEntry));
   if (entry == nullptr || entry()->version != plugin::kVersion) {
     throw Error(ErrorCode::unavailable,
                 concat(found.path, " is of another version of bp than this program"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <sstream>
 #include <vector>
 
@@ -11,16 +12,14 @@
 #include "comm/topology/launcher.h"
 #include "launcher/hosts/hostfile.h"
 #include "launcher/hosts/nodelist.h"
-#include "launcher/process/read_file.h"
 
 namespace bp::launcher {
 namespace {
 
 std::string text_of_file(const Variables& variables, const std::string& variable) {
-  const OpenedFile opened = open_regular_file(variables.text(variable));
-  if (!opened.fd) variables.refuse(variable, opened.problem);
-  FileText file = read_file(variables.text(variable));
-  if (file.error != 0) variables.refuse(variable, error_text(file.error));
+  constexpr std::size_t kMostBytes = std::size_t{16} << 20;  // hundreds of thousands of hosts
+  FileContent file = read_whole(open_regular_file(variables.text(variable)), kMostBytes);
+  if (!file.problem.empty()) variables.refuse(variable, file.problem);
   return std::move(file.text);
 }
 

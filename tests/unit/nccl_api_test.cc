@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstddef>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include <string>
 
 #include "bp/error.h"
+#include "tests/support/scratch.h"
 
 #if __has_include(<nccl.h>) && __has_include(<cuda_runtime.h>)
 #include <nccl.h>
@@ -78,6 +80,12 @@ TEST(NcclApiDeathTest, ALibraryThatIsNotThereIsNamed) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(std::_Exit(tell_problem("/nowhere/libnccl.so.2")), testing::ExitedWithCode(0),
               "^BP_NCCL names no library that loads: /nowhere/libnccl.so.2: cannot open");
+  const Scratch folder;
+  const std::string pipe = folder.path("libnccl.so.2");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);  // to which nobody writes
+  EXPECT_EXIT(std::_Exit(tell_problem(pipe.c_str())), testing::ExitedWithCode(0),
+              "^BP_NCCL names no library that loads: .*/libnccl.so.2: it is a pipe, not a regular "
+              "file\n$");
 }
 
 // docs/acceptance.md, Devices: A library that is not NCCL is named.

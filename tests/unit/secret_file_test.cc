@@ -47,9 +47,13 @@ TEST_F(SecretFileTest, IsRefusedIfOthersCanReadIt) {
 TEST_F(SecretFileTest, RefusesInvalidFiles) {
   EXPECT_EQ(refusal(file("short")), "the file holds 5 bytes; a secret needs at least 16");
   EXPECT_EQ(refusal(folder_.path("no")), "the file cannot be read: No such file or directory");
-  EXPECT_EQ(refusal(folder_.path()), "the file cannot be read: Is a directory");
+  EXPECT_EQ(refusal(folder_.path()), "the file cannot be read: it is a folder, not a regular file");
   EXPECT_THAT(refusal(file(std::string((1U << 20U) + 1, 'x'))),
               testing::HasSubstr("no end within"));
+  const std::string pipe = folder_.path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);  // to which nobody writes
+  EXPECT_EQ(refusal(pipe), "the file cannot be read: it is a pipe, not a regular file");
+  EXPECT_EQ(refusal("/dev/zero"), "the file cannot be read: it is a device, not a regular file");
 }
 
 }  // namespace

@@ -1,9 +1,6 @@
 #include "comm/backend/common/selection_table.h"
 
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <istream>
 #include <ostream>
@@ -77,20 +74,12 @@ SelectionTable::SelectionTable(std::istream& in, const std::string& name) {
 
 SelectionTable SelectionTable::read(const std::string& path) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 20;
-  const auto cannot = [&](const std::string& why) {
-    return Error(ErrorCode::io, concat("cannot read the selection ", path, ": ", why,
-                                       " (every host needs the same file)"));
-  };
-  const OpenedFile opened = open_regular_file(path);
-  if (!opened.fd) throw cannot(opened.problem);
-  std::string text(kMostBytes + 1, '\0');
-  const ssize_t bytes = ::pread(opened.fd.get(), text.data(), text.size(), 0);
-  if (bytes < 0) throw cannot(error_text(errno));
-  if (static_cast<std::size_t>(bytes) == text.size()) {
-    throw cannot(concat("it has more than ", size_text(kMostBytes), ", so it is not a selection"));
+  const FileContent content = read_whole(open_regular_file(path), kMostBytes);
+  if (!content.problem.empty()) {
+    throw Error(ErrorCode::io, concat("cannot read the selection ", path, ": ", content.problem,
+                                      " (every host needs the same file)"));
   }
-  text.resize(static_cast<std::size_t>(bytes));
-  std::istringstream lines(text);
+  std::istringstream lines(content.text);
   return {lines, path};
 }
 

@@ -7,10 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/regular_file.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/process/program.h"
-#include "launcher/process/read_file.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/sweep/commands/program_options.h"
 #include "launcher/sweep/driver/pool.h"
@@ -108,14 +108,15 @@ std::string remote_sweep(const std::string& remote_bprun) {
 }  // namespace
 
 std::variant<SweepSettings, EarlyExit> prepare_sweep(const SweepOptions& options) {
-  FileText text = read_file(options.space);
-  if (text.error != 0) {
-    return EarlyExit{kExitNoInput, concat("bprun sweep: cannot read ", options.space, ": ",
-                                          error_text(text.error))};
+  constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+  FileContent space = read_whole(open_regular_file(options.space), kMostBytes);
+  if (!space.problem.empty()) {
+    return EarlyExit{kExitNoInput,
+                     concat("bprun sweep: cannot read ", options.space, ": ", space.problem)};
   }
   SweepSettings settings;
-  settings.space_text = std::move(text.text);
-  settings.space = read_space(options.space);
+  settings.space = parse_space(space.text, options.space);
+  settings.space_text = std::move(space.text);
   settings.program = options.program;
   settings.folder = options.folder.empty()
                         ? concat("sweeps/", std::filesystem::path(options.space).stem().string())

@@ -2,10 +2,7 @@
 // and the file.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
-#include "base/regular_file.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/process/shell_words.h"
@@ -368,17 +365,6 @@ Space parse_space(const std::string& text, const std::string& name) {
     throw Error(ErrorCode::invalid_argument,
                 concat(name, ", line ", error.mark.line + 1, ": ", error.msg));
   }
-}
-
-Space read_space(const std::string& path) {
-  const OpenedFile opened = open_regular_file(path);
-  if (!opened.fd) {
-    throw Error(ErrorCode::io, concat("cannot read ", path, ": ", opened.problem));
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_space(text.str(), path);
 }
 
 }  // namespace bp::launcher::sweep

@@ -80,9 +80,8 @@ struct Space {
   std::vector<Block> blocks = {};  // at least one
 };
 
-// Both throw invalid_argument with one line that begins "SPACE.yaml, line 7: ". read_space() throws
-// io if the file cannot be read. `name` is what errors call the text.
-[[nodiscard]] Space read_space(const std::string& path);
+// Throws invalid_argument with one line that begins "SPACE.yaml, line 7: ". `name` is what errors
+// call the text.
 [[nodiscard]] Space parse_space(const std::string& text, const std::string& name);
 
 // Returns the dimension with this name, or nullptr.

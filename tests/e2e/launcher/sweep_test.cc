@@ -197,7 +197,12 @@ TEST_F(SweepTest, RequestsThatMakeNoSenseAreRefused) {
   EXPECT_THAT(refusal({"stop", folder(), "0"}, 2), HasSubstr("trial 0 is finished; only a trial"));
   EXPECT_THAT(refusal({"retry", folder(), "7"}, 2), HasSubstr("there is no trial 7 in "));
   EXPECT_THAT(refusal({"status", folder() + "x"}, 66), HasSubstr("there is no "));
-  EXPECT_THAT(refusal({folder() + ".yaml", "--", "true"}, 66), HasSubstr("cannot read "));
+  const std::string space = folder() + ".yaml";
+  EXPECT_THAT(refusal({space, "--", "true"}, 66),
+              HasSubstr("cannot read " + space + ": No such file or directory"));
+  ASSERT_EQ(::mkfifo(space.c_str(), 0600), 0);  // to which nobody writes
+  EXPECT_THAT(refusal({space, "--", "true"}, 66),
+              HasSubstr("cannot read " + space + ": it is a pipe, not a regular file"));
 }
 
 TEST_F(SweepTest, ADryRunListsEveryTrialAndStartsNothing) {

@@ -193,16 +193,6 @@ TEST(SweepSpace, RefusesWhatIsNoMap) {
             "s.yaml, line 1: 'parameters' must be a map of names to values");
 }
 
-TEST(SweepSpace, NamesAFileThatItCannotRead) {
-  try {
-    (void)read_space("/nowhere/s.yaml");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::io);
-    EXPECT_STREQ(error.what(), "cannot read /nowhere/s.yaml: No such file or directory");
-  }
-}
-
 TEST(SweepValue, ComesBackFromItsLetterAndText) {
   for (const Value& value : {Value::of_boolean(false), Value::of_integer(-3), Value::of_real(5),
                              Value::of_real(1e-5), Value::of_text("5"), Value::of_text("")}) {
