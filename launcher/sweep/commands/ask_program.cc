@@ -18,12 +18,14 @@ namespace bp::launcher::sweep {
 namespace {
 
 // Reads until the writers have closed the pipe, or until the deadline.
-std::string read_all(int fd, Deadline deadline) {
+std::string read_all(int fd, int stop, Deadline deadline) {
   std::string text;
   std::array<char, std::size_t{16} << 10> buffer{};
   while (true) {
-    pollfd ready{fd, POLLIN, 0};
-    if (::poll(&ready, 1, static_cast<int>(deadline.left().count())) <= 0) {
+    std::array<pollfd, 2> ready{{{fd, POLLIN, 0}, {stop, POLLIN, 0}}};
+    const int count = ::poll(ready.data(), ready.size(), static_cast<int>(deadline.left().count()));
+    if (ready[1].revents != 0) throw Error(ErrorCode::aborted, "asked to stop");
+    if (count <= 0) {
       return text;
     }
     const ssize_t got = ::read(fd, buffer.data(), buffer.size());
@@ -67,7 +69,7 @@ Answer ask_program(const Question& question) {
   out.write.reset();
   const Deadline deadline(question.limit);
   Answer answer;
-  answer.text = read_all(out.read.get(), deadline);
+  answer.text = read_all(out.read.get(), question.stop, deadline);
   const auto status = child.wait(deadline);
   answer.exit_code = status && WIFEXITED(*status) ? WEXITSTATUS(*status) : -1;
   return answer;

@@ -18,6 +18,7 @@ struct Question {
   std::vector<std::string> environment = {};  // NAME=VALUE; added to this process's
   bool with_errors = false;  // whether stderr belongs to the answer; else it is lost
   std::chrono::milliseconds limit = std::chrono::minutes{1};
+  int stop = -1;  // a descriptor at whose input the wait ends; -1: none
 };
 
 struct Answer {
@@ -26,7 +27,8 @@ struct Answer {
 };
 
 // Blocks until the program has ended, or kills it after the limit. Throws invalid_argument if the
-// program is not found, io if it cannot be started.
+// program is not found, io if it cannot be started, and aborted if `stop` has input; the program is
+// then killed.
 [[nodiscard]] Answer ask_program(const Question& question);
 
 }  // namespace bp::launcher::sweep

@@ -35,10 +35,10 @@ void check_programs(const SweepSettings& settings, bool given) {
   }
 }
 
-void check_options(SweepSettings& settings, const std::string& space) {
+void check_options(SweepSettings& settings, const std::string& space, int stop) {
   for (std::size_t block = 0; block < settings.space.blocks.size(); ++block) {
     const auto& program = program_of(settings, static_cast<int>(block));
-    const auto help = options_of_trainer(program);
+    const auto help = options_of_trainer(program, stop);
     settings.trainers.push_back(help.has_value());
     if (!help) continue;
     if (std::ranges::find(program, "--run") != program.end()) {
@@ -107,7 +107,7 @@ std::string remote_sweep(const std::string& remote_bprun) {
 
 }  // namespace
 
-std::variant<SweepSettings, EarlyExit> prepare_sweep(const SweepOptions& options) {
+std::variant<SweepSettings, EarlyExit> prepare_sweep(const SweepOptions& options, int stop) {
   constexpr std::size_t kMostBytes = std::size_t{16} << 20;
   FileContent space = read_whole(open_regular_file(options.space), kMostBytes);
   if (!space.problem.empty()) {
@@ -132,7 +132,7 @@ std::variant<SweepSettings, EarlyExit> prepare_sweep(const SweepOptions& options
     settings.until = parse_until(options.until);
   }
   check_programs(settings, !options.program.empty());
-  check_options(settings, options.space);
+  check_options(settings, options.space, stop);
   find_metric(settings, options);
   Options hosts = options.bprun;
   hosts.remote_bprun = remote_sweep(options.bprun.remote_bprun);

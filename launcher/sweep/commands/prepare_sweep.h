@@ -10,8 +10,10 @@
 
 namespace bp::launcher::sweep {
 
-// Reads SPACE and plans the hosts. Throws invalid_argument for what contradicts itself, or io.
-[[nodiscard]] std::variant<SweepSettings, EarlyExit> prepare_sweep(const SweepOptions& options);
+// Reads SPACE and plans the hosts. Throws invalid_argument for what contradicts itself, or io, or
+// aborted if the descriptor `stop` has input while it waits for a program's answer.
+[[nodiscard]] std::variant<SweepSettings, EarlyExit> prepare_sweep(const SweepOptions& options,
+                                                                   int stop);
 
 // Writes down what the sweep in this folder is about, or throws invalid_argument if the folder
 // holds a sweep of another SPACE or program.

@@ -141,7 +141,7 @@ void check_parameters(const std::string& space,
   }
 }
 
-std::optional<std::string> options_of_trainer(const std::vector<std::string>& program) {
+std::optional<std::string> options_of_trainer(const std::vector<std::string>& program, int stop) {
   const bool is_bert_train = std::filesystem::path(program.front()).filename() == "bert_train";
   if (!is_bert_train && !may_train(program.front())) return std::nullopt;
   std::vector<std::string> words{program.front(), "--help=json"};
@@ -149,7 +149,7 @@ std::optional<std::string> options_of_trainer(const std::vector<std::string>& pr
       task != program.end() && task + 1 != program.end()) {
     words.insert(words.end(), {"--task", *(task + 1)});
   }
-  const std::string text = ask_program({.words = words}).text;
+  const std::string text = ask_program({.words = words, .stop = stop}).text;
   const Json answer = Json::parse(text, nullptr, false);
   const bool knows = answer.is_object() && answer.contains("program");
   return is_bert_train || knows ? std::optional(text) : std::nullopt;

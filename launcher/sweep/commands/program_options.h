@@ -21,9 +21,8 @@ void check_parameters(const std::string& space,
 // Returns what `program --help=json` prints, with the --task of its arguments, if the program is
 // bert_train or extends it (docs/tasks.md); nothing for another program. Only a file that is called
 // bert_train, or contains the name of bp::run_bert_train(), is asked: another program may not know
-// --help=json, and start its work. Throws invalid_argument if bert_train is not found, io if the
-// program cannot be started.
-[[nodiscard]] std::optional<std::string> options_of_trainer(
-    const std::vector<std::string>& program);
+// --help=json, and start its work. Throws what ask_program() throws. `stop`: as its.
+[[nodiscard]] std::optional<std::string> options_of_trainer(const std::vector<std::string>& program,
+                                                            int stop = -1);
 
 }  // namespace bp::launcher::sweep

@@ -1,3 +1,5 @@
+#include <signal.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <variant>
@@ -77,6 +79,22 @@ std::string report_text(const std::string& folder) {
   }
 }
 
+int dry_run(const SweepOptions& given) {
+  const auto prepared = prepare_sweep(given, -1);
+  if (const auto* exit = std::get_if<EarlyExit>(&prepared)) return exit->print();
+  return sweep_dry_run(std::get<SweepSettings>(prepared), given.json, given.estimate);
+}
+
+std::variant<SweepSettings, EarlyExit> prepare_unless_stopped(const SweepOptions& given,
+                                                              SignalFd& signals) try {
+  return prepare_sweep(given, signals.fd());
+} catch (const Error& error) {
+  if (error.code() != ErrorCode::aborted) throw;
+  const int number = signals.read().front();
+  return EarlyExit{number == SIGINT ? kExitInterrupted : kExitTemporary,
+                   concat("bprun sweep: ", signal_name(number), ": no trial has started")};
+}
+
 }  // namespace
 
 int run_sweep(const std::vector<std::string>& arguments) {
@@ -85,20 +103,19 @@ int run_sweep(const std::vector<std::string>& arguments) {
     return exit->print();
   }
   const auto& given = std::get<SweepOptions>(options);
-  const auto prepared = prepare_sweep(given);
+  if (given.dry_run) return dry_run(given);
+  SignalFd signals{SIGINT, SIGTERM, SIGHUP};  // from here on a signal ends the sweep with a line
+  const auto prepared = prepare_unless_stopped(given, signals);
   if (const auto* exit = std::get_if<EarlyExit>(&prepared)) {
     return exit->print();
   }
   const auto& settings = std::get<SweepSettings>(prepared);
-  if (given.dry_run) {
-    return sweep_dry_run(settings, given.json, given.estimate);
-  }
   ignore_broken_pipes();
   SweepState state(settings.folder);
   check_same_sweep(state, settings, given.space);
   remove_relay_folder(state.setting("relay_folder"));
   SweepProgress progress(settings.space.metric, direction_of(settings), given.quiet);
-  Driver driver(settings, state,
+  Driver driver(settings, state, signals,
                 {[&](const std::string& line) { progress.say(line); },
                  [&](const SweepView& view) { progress.show(view); }});
   const int code = driver.run();

@@ -1,7 +1,6 @@
 #include "launcher/sweep/driver/driver.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -43,11 +42,14 @@ std::int64_t size_of(const std::string& path) {
 
 }  // namespace
 
-Driver::Driver(const SweepSettings& settings, SweepState& state, Listener listener)
+Driver::Driver(const SweepSettings& settings,
+               SweepState& state,
+               SignalFd& signals,
+               Listener listener)
     : settings_(settings),
       state_(state),
       listener_(std::move(listener)),
-      signals_{SIGINT, SIGTERM, SIGHUP},
+      signals_(signals),
       trials_(state, direction_of(settings)),
       proposals_(settings),
       rule_(settings.space.stop, direction_of(settings)),

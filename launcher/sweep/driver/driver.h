@@ -42,7 +42,7 @@ class Driver {
   };
 
   // `settings` and `state` must outlive this. Throws io.
-  Driver(const SweepSettings& settings, SweepState& state, Listener listener);
+  Driver(const SweepSettings& settings, SweepState& state, SignalFd& signals, Listener listener);
   ~Driver();
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
@@ -95,7 +95,7 @@ class Driver {
   SweepState& state_;
   Listener listener_;
   EventLoop loop_;
-  SignalFd signals_;
+  SignalFd& signals_;
   TrialTable trials_;
   Proposals proposals_;
   StoppingRule rule_;

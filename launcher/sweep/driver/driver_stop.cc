@@ -48,7 +48,7 @@ void Driver::stop_all(const std::string& why, int exit_code) {
 void Driver::abandon(const std::string& why) {
   abandoned_ = true;
   ending_ = kExitOutputLost;
-  listener_.say(running_.empty() ? why : concat(why, "; ", stopping_text()));
+  listener_.say(concat(why, "; ", stopping_text()));
   for (auto& [trial, run] : running_) {
     const int fd = run.attempt.fd();
     loop_.forget(fd);
@@ -67,6 +67,7 @@ void Driver::abandon(const std::string& why) {
 }
 
 std::string Driver::stopping_text() const {
+  if (running_.empty()) return "no trial runs";
   return concat("stopping ", running_.size(), running_.size() == 1 ? " trial" : " trials",
                 ", at most ", settings_.bprun.grace.count() / 1000, " s");
 }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -87,6 +88,25 @@ TEST_F(SweepTest, ATrialThatIsKilledRunsAgain) {
   EXPECT_THAT(lines("done"), ElementsAre("1", "2"));
   EXPECT_THAT(ask("status", {"--csv"}), HasSubstr("\n0,finished,,0,"));
   EXPECT_EQ(count("finished"), 2);
+}
+
+// A sweep asks bert_train for its options before it starts a trial.
+TEST_F(SweepTest, ASignalBeforeTheFirstTrialIsSaid) {
+  for (const int number : {SIGTERM, SIGHUP, SIGINT}) {
+    const std::string asked = concat("asked.", number);
+    const std::string program = scratch_.write(
+        "bert_train", concat("#!/bin/sh\ntouch ", scratch_.path(asked), "; exec sleep 30\n"));
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    scratch_.write("space.yaml", "metric: loss\nparameters: {lr: [1e-3]}\n");
+    BprunProcess sweep({.arguments = {"sweep", scratch_.path("space.yaml"), "--folder", folder(),
+                                      "--", program, "d.csv"}});
+    ASSERT_TRUE(wait_for_file(asked));
+    sweep.signal(number);
+    EXPECT_EQ(sweep.finish(), number == SIGINT ? 130 : 75) << sweep.err();
+    EXPECT_EQ(sweep.err(),
+              concat("bprun sweep: SIG", ::sigabbrev_np(number), ": no trial has started\n"));
+    EXPECT_EQ(sweep.marked_at_last(), 0);
+  }
 }
 
 // The trials report 5, 3 and 4. Only the one with 5 may continue after the first rung.
