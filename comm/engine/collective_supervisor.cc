@@ -159,7 +159,8 @@ void CollectiveSupervisor::warn_of_missing(const CollectiveCall& call) {
   const Agreement::Shown shown = agreement_->shown(current_.header.sequence);
   const std::vector<int> missing = missing_in(shown, call);
   if (missing.empty() || shown.empty() || shown.begin()->first != setup_.rank) return;
-  log(LogLevel::warn, concat(doing, " for ", ranks_text(missing), ", not seen in it yet"));
+  log(LogLevel::warn, concat(doing, " for ", ranks_text(missing), ", not seen in it yet",
+                             notes_.activity_text(missing.front())));
 }
 
 // Shows that the thread that waits for the collective begins nothing in its other communicators,
@@ -258,25 +259,27 @@ Error CollectiveSupervisor::timed_out(const CollectiveCall& call, int peer) {
     return state_.declare(call.world_rank(peer), ErrorCode::timeout, device_text(call));
   }
   Agreement::Shown shown;
+  std::vector<int> absent;
+  std::string doing;
   std::string dead_link;
   try {
     if (current_.store_is_silent) return timed_out_without_store(call, peer);
     agreement_->show(setup_.rank, current_.header);
     if (const auto mismatch = find_disagreement(shown)) return *mismatch;
     dead_link = state_.dead_link(peer);
+    absent = missing_in(shown, call);
+    if (!absent.empty()) doing = notes_.activity_text(absent.front());
   } catch (const Error&) {
     return state_.has_failed() ? stopped(call) : timed_out_without_store(call, peer);
   }
-  const std::vector<int> absent = missing_in(shown, call);
   const std::string awaited = absent.empty() ? setup_.rank_text(peer) : ranks_text(absent);
   const int cause = call.world_rank(absent.empty() ? peer : absent.front());
   const std::string text =
       concat(setup_.own_text(), " waited ", call.context().timeout.count(), " ms for ", awaited,
              " ", call.progress(), ": ",
-             absent.empty()                         ? "it takes part, but nothing more came"
-             : notes_.find_finished(absent.front()) ? "it has finished"
-                                                    : "not seen in this collective by then",
-             dead_link.empty() ? " (slow ranks need a longer timeout)" : concat("; ", dead_link));
+             absent.empty() ? "it takes part, but nothing more came"
+                            : "not seen in this collective by then",
+             doing, dead_link.empty() ? timeout_advice(doing) : concat("; ", dead_link));
   const Error kept = state_.declare(cause, ErrorCode::timeout, text);
   return kept.what() == text ? kept : stopped(call);
 }

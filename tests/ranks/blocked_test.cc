@@ -16,6 +16,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::AllOf;
+using testing::AnyOf;
+using testing::Contains;
+using testing::ContainsRegex;
 using testing::Each;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -173,6 +176,43 @@ TEST_P(Blocked, NotByThreadsThatUseOneCommunicatorEach) {
     group.finish();
   });
   EXPECT_THAT(texts, Each(""));
+}
+
+// A message and a collective are not compared, and a thread that asks again and again may still
+// begin something else. So these end at their timeout, with the cause.
+TEST_P(Blocked, BehindAMessageIsNamedAtTheTimeout) {
+  options_.communicator.timeout = 1500ms;
+  const auto texts = errors(2, [](Communicator& comm) {
+    Communicator group = comm.split(0);
+    std::vector<float> data(10);
+    if (comm.rank() == 0) receive(group, view(data), 1);
+    sum(comm, "all");
+    if (comm.rank() == 1) send(group, view(data), 0);
+  });
+  EXPECT_THAT(
+      texts,
+      Contains(AnyOf(HasSubstr("(world rank 1) is in collective 1 of world: all_reduce sum of 10 "
+                               "f32 'all' (if it is not only slow, ranks wait for each other: "),
+                     HasSubstr("; rank 0 is in message of 10 f32 from rank 1 to rank 0 of "
+                               "world.1.0 (if it is not only slow, ranks wait for each other: "))));
+}
+
+TEST_P(Blocked, ByThreadsThatOnlyAskIsNamedAtTheTimeout) {
+  options_.communicator.timeout = 1500ms;
+  const auto texts = errors(2, [](Communicator& comm) {
+    Communicator group = comm.split(0);
+    std::vector<float> data(10);
+    Communicator& first = comm.rank() == 0 ? comm : group;
+    Communicator& second = comm.rank() == 0 ? group : comm;
+    Work work = all_reduce_async(first, view(data));
+    while (comm.rank() == 0 ? !work.done() : !work.wait_for(10ms)) std::this_thread::sleep_for(1ms);
+    work.wait();
+    sum(second, "second");
+  });
+  EXPECT_THAT(texts, Contains(AllOf(StartsWith("timeout: "),
+                                    ContainsRegex(" is in collective [01] of "
+                                                  "world(\\.1\\.0)?: all_reduce sum of 10 f32 "
+                                                  "\\(if it is not only slow, "))));
 }
 
 // No key of the comparison may be left, nor of a group that all ranks have finished.

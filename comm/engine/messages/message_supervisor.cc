@@ -74,10 +74,7 @@ std::string MessageSupervisor::circle_text(const WaitCircle& circle) const {
 
 std::string MessageSupervisor::activity_of_peer(const MessageWork& work) const {
   if (work.peer == kAnySource || store_is_silent_) return {};
-  const auto note = notes_.find(work.peer);
-  if (!note) return {};
-  const bool has_finished = note->kind == WaitNote::Kind::finished;
-  return concat("; ", setup_.rank_text(work.peer), has_finished ? " " : " is ", in_what(*note));
+  return notes_.activity_text(work.peer);
 }
 
 // A send waits for a receive, whose rank warns itself if it waits for this one.
@@ -135,17 +132,18 @@ Error MessageSupervisor::timed_out(const MessageWork& work,
   } else if (!work.sends && !unreceived.empty()) {
     why += concat("; there came ", unreceived);
   }
+  std::string doing;
   std::string dead_link;
   try {
-    why += activity_of_peer(work);
+    doing = activity_of_peer(work);
     dead_link = state_.dead_link(from_any ? setup_.rank : work.peer);
   } catch (const Error&) {
     if (state_.has_failed()) return stopped(work.operation);
   }
-  const std::string text = concat(
-      setup_.own_text(), " waited ", setup_.timeout_of(work.operation).count(), " ms for ",
-      from_any ? "any rank" : setup_.rank_text(work.peer), " in ", describe(work.operation), ": ",
-      why, dead_link.empty() ? " (slow ranks need a longer timeout)" : concat("; ", dead_link));
+  const std::string text =
+      concat(setup_.own_text(), " waited ", setup_.timeout_of(work.operation).count(), " ms for ",
+             from_any ? "any rank" : setup_.rank_text(work.peer), " in ", describe(work.operation),
+             ": ", why, doing, dead_link.empty() ? timeout_advice(doing) : concat("; ", dead_link));
   const int cause = setup_.transport_rank(from_any ? setup_.rank : work.peer);
   const Error kept = state_.declare(cause, ErrorCode::timeout, text);
   return kept.what() == text ? kept : stopped(work.operation);

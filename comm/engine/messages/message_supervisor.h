@@ -58,7 +58,7 @@ class MessageSupervisor {
  private:
   // Says which connections carry nothing. Otherwise warns once of a receive that takes long.
   void warn_of_long_wait(MessageWork& work);
-  // Returns "; rank 1 is in barrier", if the peer shows what it does.
+  // What the peer does (WaitNotes::activity_text), if there is one peer and the store answers.
   [[nodiscard]] std::string activity_of_peer(const MessageWork& work) const;
   [[nodiscard]] std::string circle_text(const WaitCircle& circle) const;
 

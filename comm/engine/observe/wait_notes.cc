@@ -24,8 +24,8 @@ std::string WaitNotes::key(int rank) const {
   return concat("comm/", setup_.group, "/waits/", rank, ".");  // no key is a prefix of another
 }
 
-std::string WaitNotes::activity_key() const {
-  return concat(kUnderWayKeys, setup_.launcher_rank(setup_.rank), ".");
+std::string WaitNotes::activity_key(int rank) const {
+  return concat(kUnderWayKeys, setup_.launcher_rank(rank), ".");
 }
 
 std::optional<WaitNote> WaitNotes::find(int rank) const {
@@ -70,11 +70,25 @@ void WaitNotes::forget() {
 }
 
 void WaitNotes::show_activity(const std::string& what) {
-  if (setup_.job) setup_.job->store().set(activity_key(), what);
+  if (setup_.job) setup_.job->store().set(activity_key(setup_.rank), what);
 }
 
 void WaitNotes::forget_activity() {
-  if (setup_.job) setup_.job->store().erase(activity_key());
+  if (setup_.job) setup_.job->store().erase(activity_key(setup_.rank));
+}
+
+std::string WaitNotes::activity_text(int rank) const {
+  if (!setup_.job) return "";
+  const std::string name = concat("; ", setup_.rank_text(rank));
+  if (find_finished(rank)) return name + " has finished";
+  const auto doing = setup_.job->store().find(activity_key(rank));
+  return doing ? concat(name, " is in ", *doing) : "";
+}
+
+std::string_view timeout_advice(std::string_view activity) {
+  if (activity.empty()) return " (slow ranks need a longer timeout)";
+  return " (if it is not only slow, ranks wait for each other: every rank must ask for the "
+         "collectives and messages of all its communicators in one order)";
 }
 
 }  // namespace bp

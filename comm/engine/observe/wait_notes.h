@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "comm/engine/observe/engine_setup.h"
 #include "comm/message/circle.h"
@@ -30,19 +31,27 @@ class WaitNotes {
   // Returns the note of a rank that has finished; none also if the store does not answer.
   [[nodiscard]] std::optional<WaitNote> find_finished(int rank) const;
 
-  // For the launcher's report: what this rank does now.
+  // What this rank does now, in whichever communicator: for the launcher's report, and for ranks
+  // that wait for this one.
   void show_activity(const std::string& what);
   void forget_activity();
+  // Returns "; rank 1 is in collective 0 of world.1.0: barrier", or that the rank has finished.
+  // Empty if it shows nothing.
+  [[nodiscard]] std::string activity_text(int rank) const;
 
  private:
   [[nodiscard]] std::string key(int rank) const;
-  [[nodiscard]] std::string activity_key() const;
+  [[nodiscard]] std::string activity_key(int rank) const;
 
   const EngineSetup& setup_;
   std::atomic<bool> is_shown_{false};
   std::mutex mutex_;
   std::string text_;  // of the note that was shown last; guarded by mutex_
 };
+
+// Returns what to try after a timeout, in brackets. `activity`: the activity_text() of the rank
+// that did not come.
+[[nodiscard]] std::string_view timeout_advice(std::string_view activity);
 
 // Takes this rank's note back at its end.
 class WaitNoteGuard {
