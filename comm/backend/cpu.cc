@@ -79,10 +79,10 @@ std::string_view CpuBackend::algorithm_of(Operation::Kind kind, std::size_t byte
 
 void CpuBackend::run(const Operation& operation, CollectiveCall& call) {
   const View& output = operation.output;
+  call.use(algorithm_of(operation.kind, output.bytes()));
   switch (operation.kind) {
     case Operation::Kind::all_reduce: {
       const Algorithm algorithm = all_reduce_algorithm(output.bytes());
-      call.use(name_of(algorithm));
       if (algorithm == Algorithm::hierarchical) {
         hierarchical_all_reduce(call, output, operation.reduce);
       } else {
@@ -91,25 +91,20 @@ void CpuBackend::run(const Operation& operation, CollectiveCall& call) {
       return;
     }
     case Operation::Kind::broadcast:
-      call.use("tree");
       tree_broadcast(call, output, operation.root, setup_.limits);
       return;
     case Operation::Kind::reduce_scatter:
-      call.use("ring");
       ring_reduce_scatter(call, operation.input, output, operation.counts, operation.reduce,
                           setup_.limits);
       return;
     case Operation::Kind::all_gather:
-      call.use("ring");
       gather_own_input(operation, call);
       ring_all_gather(call, output, operation.counts, setup_.limits);
       return;
     case Operation::Kind::barrier:
-      call.use("dissemination");
       Barrier(call).finish();
       return;
     case Operation::Kind::reduce:
-      call.use("tree");
       tree_reduce(call, output, operation.reduce, operation.root, setup_.limits);
       return;
     case Operation::Kind::gather:

@@ -23,6 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::AllOf;
+using testing::Each;
 using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
@@ -62,8 +63,12 @@ TEST(Activity, RecorderHoldsOperationsAlgorithmsAndOutcomes) {
                  const_view(std::span(data).first(counts[static_cast<std::size_t>(comm.rank())])),
                  view(all), counts);
     barrier(comm);
+    data.assign(data.size(), static_cast<float>(comm.rank()));
+    Work given = broadcast_async(comm, view(data), {.root = 1});
+    given.wait();
+    EXPECT_THAT(data, Each(1.0F));
     const auto recent = comm.recent();
-    ASSERT_THAT(recent, SizeIs(4));
+    ASSERT_THAT(recent, SizeIs(5));
     EXPECT_EQ(recent[0].text, "all_reduce average of 100 f32 'a name of more than 15 letters'");
     EXPECT_EQ(recent[0].algorithm, "recursive_doubling");
     EXPECT_EQ(recent[0].bytes, 400U);
@@ -71,6 +76,9 @@ TEST(Activity, RecorderHoldsOperationsAlgorithmsAndOutcomes) {
     EXPECT_EQ(recent[2].text, "all_gather of 1+2+3 f32");
     EXPECT_EQ(recent[2].algorithm, "ring");
     EXPECT_EQ(recent[3].text, "barrier");
+    EXPECT_EQ(recent[3].algorithm, "dissemination");
+    EXPECT_EQ(recent[4].text, "broadcast of 100 f32 from rank 1");
+    EXPECT_EQ(recent[4].algorithm, "binomial_tree");
     for (std::size_t i = 0; i < recent.size(); ++i) {
       EXPECT_EQ(recent[i].sequence, i);
       EXPECT_EQ(recent[i].state, State::done);

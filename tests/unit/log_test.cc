@@ -20,5 +20,10 @@ TEST(Log, SinkGetsEnabledLevelsWithTheirContext) {
   EXPECT_EQ(lines, (std::vector<std::string>{"rank 2/8] peer 0 silent", "bare"}));
 }
 
+TEST(Log, TellsWhichLevelsAreEnabled) {
+  for (const LogLevel level : {LogLevel::error, LogLevel::warn}) EXPECT_TRUE(log_enabled(level));
+  for (const LogLevel level : {LogLevel::info, LogLevel::debug}) EXPECT_FALSE(log_enabled(level));
+}
+
 }  // namespace
 }  // namespace bp

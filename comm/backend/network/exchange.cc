@@ -188,7 +188,6 @@ void copy_own_block(const Exchange& exchange, int rank) {
 void pairwise_exchange(CollectiveCall& call,
                        const Exchange& exchange,
                        const SegmentLimits& limits) {
-  call.use("pairwise");
   const Pairwise pairs(call.rank(), call.size());
   std::vector<Flight> flights;
   for (int step = 1; step <= pairs.steps(); ++step) {
