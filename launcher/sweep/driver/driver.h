@@ -70,8 +70,14 @@ class Driver {
   void on_ended(int trial, int exit_code);
   void take_all_reports();
   void take(int trial, const std::vector<Report>& reports);
-  void judge(int trial, int exit_code, StopReason stopped);
-  void fail_or_restart(int trial, int exit_code);
+  // How an attempt at a trial has ended.
+  struct AttemptEnd {
+    int exit_code = 0;
+    StopReason stopped = StopReason::none;  // why it was asked to stop
+    double seconds = 0;
+  };
+  void judge(int trial, const AttemptEnd& end);
+  void fail_or_restart(int trial, const AttemptEnd& end);
   void stop_trial(int trial, StopReason why);
   static void ask_to_stop(TrialRun& run);
   void stop_all(const std::string& why, int exit_code);

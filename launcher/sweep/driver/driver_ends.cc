@@ -69,8 +69,10 @@ void Driver::look_at_leftovers() {
     take(trial, read_reports(files, true));
     const auto end = read_exit_record(folder_of(trial));
     const bool known = end && end->attempt == record.attempts;
-    judge(trial, known ? end->exit_code : kExitTemporary,
-          record.asked == StopReason::none ? StopReason::sweep_ends : record.asked);
+    judge(trial,
+          {.exit_code = known ? end->exit_code : kExitTemporary,
+           .stopped = record.asked == StopReason::none ? StopReason::sweep_ends : record.asked,
+           .seconds = std::max(0.0, wall_time() - record.attempt_started)});
     if (trials_[trial].state == TrialState::waiting) wait_for_slots(trial);
   }
 }
@@ -93,28 +95,31 @@ void Driver::on_ended(int trial, int exit_code) {
   take(trial, read_reports(run.mapped().metrics, true));
   pool_.give_back(run.mapped().lease);
   ++ended_;
-  judge(trial, exit_code, trials_[trial].asked);
+  judge(trial,
+        {.exit_code = exit_code,
+         .stopped = trials_[trial].asked,
+         .seconds = std::chrono::duration<double>(Clock::now() - run.mapped().began).count()});
   link_best();
 }
 
-void Driver::judge(int trial, int exit_code, StopReason stopped) {
-  if (exit_code != 0 && stopped == StopReason::none) {
-    fail_or_restart(trial, exit_code);
+void Driver::judge(int trial, const AttemptEnd& end) {
+  if (end.exit_code != 0 && end.stopped == StopReason::none) {
+    fail_or_restart(trial, end);
     return;
   }
   trials_.update(trial, [&](TrialRecord& record) {
     record.ended = wall_time();
-    record.seconds += record.ended - record.attempt_started;
-    record.exit_code = exit_code;
-    if (exit_code == 0) {
+    record.seconds += end.seconds;
+    record.exit_code = end.exit_code;
+    if (end.exit_code == 0) {
       record.state = TrialState::finished;
-    } else if (stopped == StopReason::sweep_ends) {
+    } else if (end.stopped == StopReason::sweep_ends) {
       record.state = TrialState::waiting;
-    } else if (stopped == StopReason::rung) {
+    } else if (end.stopped == StopReason::rung) {
       record.state = TrialState::paused;
     } else {
       record.state = TrialState::stopped;
-      record.reason = stopped == StopReason::user
+      record.reason = end.stopped == StopReason::user
                           ? "bprun sweep stop"
                           : concat("the stopping rule, at step ", record.step);
     }
@@ -129,7 +134,8 @@ void Driver::check_disk(int trial) const {
   }
 }
 
-void Driver::fail_or_restart(int trial, int exit_code) {
+void Driver::fail_or_restart(int trial, const AttemptEnd& end) {
+  const int exit_code = end.exit_code;
   check_disk(trial);
   const FailureLine failure =
       read_failure(folder_of(trial) + "/stderr", trials_[trial].error_offset);
@@ -139,7 +145,7 @@ void Driver::fail_or_restart(int trial, int exit_code) {
   bool again = false;
   trials_.update(trial, [&](TrialRecord& record) {
     record.ended = wall_time();
-    record.seconds += record.ended - record.attempt_started;
+    record.seconds += end.seconds;
     record.exit_code = exit_code;
     record.failures += lost ? 0 : 1;
     again = lost || (restart_may_help(exit_code) && record.failures <= allowed);

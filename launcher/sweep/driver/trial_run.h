@@ -1,6 +1,7 @@
 // A trial while it runs.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,8 @@ struct TrialRun {
   Attempt attempt;
   std::vector<MetricFile> metrics;
   bool was_asked = false;  // to stop; asked twice, bprun kills its ranks
+  // The wall clock may jump while it runs.
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 };
 
 // FOLDER/trials/N
