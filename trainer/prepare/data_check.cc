@@ -11,6 +11,7 @@
 #include "base/input_error.h"
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/common/numbers.h"
 #include "trainer/prepare/make_vocabulary.h"
 #include "trainer/prepare/source_rows.h"
 #include "trainer/prepare/survey.h"
@@ -33,6 +34,17 @@ class NoSamples : public SampleSink {
            std::span<const ArrayView> /*arrays*/) override {}
 };
 
+// Whether one of the texts of a pair is empty, or the only one.
+bool lacks_text(const std::vector<Field>& fields, const SourceRows& rows) {
+  if (!rows.layout()) return false;  // the fields of another format are not all texts
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!fields[i].answer && !fields[i].fixed && without_blanks(rows.fields()[i]).empty()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Reads the kept rows as the preparation does after the survey.
 class SecondReading {
  public:
@@ -46,13 +58,16 @@ class SecondReading {
   void run(const ChosenRows& chosen, const std::vector<std::string>& names) {
     const TaskData& task = *plan_.options.task;
     const auto maker = task.make_maker(plan_.options, names, tokenizer_.another());
+    const std::vector<Field> fields = task.fields();
     for (std::size_t i = 0; i < plan_.sources.size(); ++i) {
       RowsFound& empty = found_.files[i].empty;
       for (SourceRows rows(plan_, plan_.sources[i]); rows.next();) {
         const std::int64_t place = chosen.kept().place(i, rows.number());
         if (place == 0) continue;
         ++found_.rows[static_cast<std::size_t>(chosen.split_of(i, place))];
-        if (add_length(rows.text()) == 0 && empty.count++ == 0) empty.first = rows.place();
+        const bool no_tokens = add_length(rows.text()) == 0;
+        if ((no_tokens || lacks_text(fields, rows)) && empty.count++ == 0)
+          empty.first = rows.place();
         if (found_.obstacle.what.empty()) try_to_make(*maker, rows);
       }
     }
@@ -85,9 +100,16 @@ class SecondReading {
 };
 
 DataFindings check(const Plan& plan, TextRows texts, const Say& progress) {
-  progress(concat("reading ", plan.sources.front().name));
+  progress(reading_text(plan));
   Survey known = survey(plan, std::move(texts), true);
   DataFindings found{.task = known.of_all, .obstacle = known.obstacle};
+  for (std::string remark : known.remarks) {
+    constexpr std::string_view kRebuild = " --rebuild";  // there is no store yet
+    if (const std::size_t at = remark.find(kRebuild); at != std::string::npos) {
+      remark.erase(at, kRebuild.size());
+    }
+    found.remarks.push_back(std::move(remark));
+  }
   for (std::size_t i = 0; i < plan.sources.size(); ++i) {
     found.files.push_back({.path = plan.sources[i].name,
                            .rows = known.rows[i],

@@ -18,7 +18,7 @@ namespace bp::trainer {
 struct FileFindings {
   std::string path = {};
   std::int64_t rows = 0;
-  RowsFound empty = {};                   // texts without a token
+  RowsFound empty = {};                   // rows with a text without a token
   std::vector<Findings::Line> task = {};  // what the task finds
 };
 
@@ -31,6 +31,7 @@ struct DataFindings {
   std::array<std::int64_t, 3> rows = {};  // of each split, indexed by split
   TextRows::Findings repeats = {};
   std::vector<Findings::Line> task = {};  // what the task finds in all files
+  std::vector<std::string> remarks = {};  // what may be meant otherwise, one line each
   Obstacle obstacle = {};                 // the first thing that training refuses
 };
 

@@ -72,7 +72,9 @@ void check_options(const PrepareOptions& options) {
 }
 
 constexpr const char* kStoreSuffix = ".sqlite";
-constexpr const char* kSplitKey = "split";  // of a fingerprint
+constexpr const char* kSplitKey = "split";  // of a fingerprint, as the next two
+constexpr const char* kSeedKey = "seed";
+constexpr const char* kStrataKey = "split of classes";
 constexpr const char* kSplitOfFile = "as the data file says";
 
 std::string default_store(const std::string& file) {
@@ -124,8 +126,9 @@ std::string content_of(const std::string& path) {
   return concat(with_commas(hash.size), " bytes, XXH3 ", hash.hex);
 }
 
+std::string source_key(Split split) { return concat(name_of(split), " source"); }
 std::string source_key(const SourceFiles& source, std::size_t file) {
-  return concat(name_of(source.split), " source", file == 0 ? "" : concat(", file ", file + 1));
+  return concat(source_key(source.split), file == 0 ? "" : concat(", file ", file + 1));
 }
 
 const char* name_of(LongText long_text) {
@@ -182,16 +185,38 @@ Fingerprint make_fingerprint(const Plan& plan) {
   } else if (plan.divided) {
     print.emplace_back(kSplitKey,
                        concat(options.split[0], ",", options.split[1], ",", options.split[2]));
-    print.emplace_back("seed", concat(options.seed));
-    if (options.stratify) print.emplace_back("split of classes", "by share");
+    print.emplace_back(kSeedKey, concat(options.seed));
+    if (options.stratify) print.emplace_back(kStrataKey, "by share");
   }
   return print;
 }
 
+bool is_given(const Fingerprint& print, const std::string& key) {
+  return std::ranges::count(print, key, &Fingerprint::value_type::first) > 0;
+}
+
 std::string value_in(const Fingerprint& print, const std::string& key) {
-  const auto found =
-      std::find_if(print.begin(), print.end(), [&](const auto& e) { return e.first == key; });
+  const auto found = std::ranges::find(print, key, &Fingerprint::value_type::first);
   return found == print.end() ? std::string("not given") : found->second;
+}
+
+// Returns the splits for which only one of the two preparations of a training has a file.
+std::vector<Split> files_of_one(const Fingerprint& a, const Fingerprint& b) {
+  std::vector<Split> splits;
+  const std::string trained = source_key(Split::train);
+  if (!is_given(a, trained) || !is_given(b, trained)) return splits;
+  for (const Split split : {Split::dev, Split::test}) {
+    if (is_given(a, source_key(split)) != is_given(b, source_key(split))) splits.push_back(split);
+  }
+  return splits;
+}
+
+// Whether this key differs because one of the preparations lacks the file of a split.
+bool follows(const std::string& key, const std::vector<Split>& lacking) {
+  const bool divides = key == kSplitKey || key == kSeedKey || key == kStrataKey;
+  return std::ranges::any_of(lacking, [&](Split split) {
+    return divides || key.find(source_key(split)) != std::string::npos;
+  });
 }
 
 void require_other_place(const Plan& plan) {
@@ -264,6 +289,14 @@ bool is_store(const std::string& data) {
          application_of(data).value_or(kStoreApplication) == kStoreApplication;
 }
 
+std::string reading_text(const Plan& plan) {
+  const SourceFiles& source = plan.sources.front();
+  const std::optional<TableLayout>& layout = source.layout();
+  if (!layout || layout->format.has_usual_separator()) return "reading " + source.name;
+  return concat("reading ", source.name, ", with a ", separator_name(layout->format.separator),
+                " between its fields");
+}
+
 std::string another_place(const Plan& plan) {
   namespace fs = std::filesystem;
   const auto free_name = [](const std::string& path, const std::string& suffix) {
@@ -317,20 +350,20 @@ bool is_divided_by_data(const Fingerprint& stored) {
 
 std::string difference(const Fingerprint& stored, const Fingerprint& wanted) {
   std::string text;
+  const auto add = [&](const std::string& one) { text += concat(text.empty() ? "" : "; ", one); };
+  const std::vector<Split> moved = files_of_one(stored, wanted);
+  for (const Split split : moved) {
+    const bool there = is_given(stored, source_key(split));
+    add(concat("--", name_of(split), " is given ", there ? "there, not here" : "here, not there"));
+  }
   const auto compare = [&](const std::string& key) {
     const std::string a = value_in(stored, key);
     const std::string b = value_in(wanted, key);
-    if (a != b) {
-      text += concat(text.empty() ? "" : "; ", key, " is ", a, " there, ", b, " here");
-    }
+    if (a != b && !follows(key, moved)) add(concat(key, " is ", a, " there, ", b, " here"));
   };
-  for (const auto& entry : wanted) {
-    compare(entry.first);
-  }
+  for (const auto& entry : wanted) compare(entry.first);
   for (const auto& entry : stored) {
-    if (value_in(wanted, entry.first) == "not given") {
-      compare(entry.first);
-    }
+    if (!is_given(wanted, entry.first)) compare(entry.first);
   }
   return text;
 }

@@ -64,6 +64,9 @@ void require_split(const std::array<double, 3>& split);
 // Throws InputError (2, 65, 66) for options that cannot be right and for files that are not tables.
 [[nodiscard]] Plan make_plan(const PrepareOptions& options);
 
+// Returns "reading reviews.csv", with the separator of its fields if that is an unusual one.
+[[nodiscard]] std::string reading_text(const Plan& plan);
+
 // Returns options that make another store and another run, if the options name one: "--store
 // reviews-2.sqlite --run runs/a-2", the first names with a number that are free. A store of other
 // options needs no name if the present one has none.

@@ -52,11 +52,6 @@ void put_name_on_disk(const std::string& path) {
   }
 }
 
-std::string separator_text(const std::optional<TableLayout>& layout) {
-  if (!layout || layout->format.has_usual_separator()) return "";
-  return concat(", with a ", separator_name(layout->format.separator), " between its fields");
-}
-
 // The writer has no use for more.
 std::size_t encoding_threads(const PrepareOptions& options) {
   constexpr int kMost = 8;
@@ -172,8 +167,7 @@ class Preparation {
   }
   // Reads everything that must be known before the first sample.
   [[nodiscard]] std::unique_ptr<StoreWriter> begin() {
-    say(concat("reading ", plan_.sources.front().name,
-               separator_text(plan_.sources.front().layout())));
+    say(reading_text(plan_));
     Survey found = survey_all(plan_);
     chosen_.emplace(plan_, found);
     say_remarks(found);

@@ -84,6 +84,7 @@ std::string data_report(const DataFindings& found, const Plan& plan) {
   text += line("  also in train", concat(with_commas(repeats.dev_in_train), " of dev, ",
                                          with_commas(repeats.test_in_train), " of test"));
   text += task_lines(found.task) + length_lines(found, plan.options);
+  for (const std::string& remark : found.remarks) text += concat("note: ", remark, '\n');
   text.pop_back();
   return text;
 }

@@ -46,6 +46,47 @@ TEST_F(DoubtfulData, LabelsThatDifferByBlanks) {
   EXPECT_THAT(messages_, Not(Contains(HasSubstr("blanks"))));
 }
 
+TEST_F(DoubtfulData, LabelsThatDifferByCaseOrAsNumbersDo) {
+  std::string content = "text,label\n";
+  for (const char* label : {"True", "TRUE", "true", "false", "False"}) {
+    content += concat("a,", label, "\nb,", label, "\n");
+  }
+  (void)run(of(content));
+  EXPECT_THAT(messages_,
+              Contains("the labels 'TRUE' and 'True' and 2 other pairs differ only by upper and "
+                       "lower case, and are different classes; --label-map FILE --rebuild makes "
+                       "them one"));
+  messages_.clear();
+  PrepareOptions numbers = of("text,label\na,1\nb,1.0\nc,0\nd,0.0\n");
+  numbers.rebuild = true;
+  (void)run(numbers);
+  EXPECT_THAT(messages_,
+              Contains("the labels '0' and '0.0' and another pair are the same number, and are "
+                       "different classes; --round-labels --rebuild makes them one"));
+  numbers.task = classify({"--round-labels"});
+  EXPECT_THAT(SampleStore::open(run(numbers).store).names(), ElementsAre("0", "1"));
+  messages_.clear();
+  PrepareOptions plain = of("text,label\na,1\nb,2\nc,good\nd,bad\n");
+  plain.rebuild = true;
+  (void)run(plain);
+  EXPECT_THAT(messages_, Not(Contains(HasSubstr("different classes"))));
+}
+
+TEST_F(DoubtfulData, ALabelThatStandsForNone) {
+  for (const char* label : {"nan", "N/A", "null"}) {
+    messages_.clear();
+    PrepareOptions with = of(concat("text,label\na,yes\nb,no\nc,", label, "\n"));
+    with.rebuild = true;
+    (void)run(with);
+    EXPECT_THAT(messages_, Contains(HasSubstr(concat(
+                               "the label '", label,
+                               "' is a class by itself; if it means that a row has none, name the "
+                               "classes: --labels A,B --unknown-labels skip --rebuild leaves"))));
+    with.task = classify({"--labels", "no,yes", "--unknown-labels", "skip"});
+    EXPECT_THAT(SampleStore::open(run(with).store).names(), ElementsAre("no", "yes"));
+  }
+}
+
 TEST_F(DoubtfulData, NumbersWithDecimalsAsLabels) {
   std::string content = "text,label\n";
   for (int row = 0; row < 200; ++row) content += concat("a b,", row / 50, ".", row % 50 + 10, "\n");

@@ -101,6 +101,17 @@ TEST_F(MultiLabel, LabelsThatConsistOfOthersAreNoticedWithoutIt) {
   EXPECT_THAT(messages_, Not(Contains(HasSubstr("consists of"))));
 }
 
+TEST_F(MultiLabel, ManyLabelsAreThoseOfManyRows) {
+  std::string rows;
+  for (int i = 0; i < 1500; ++i) rows += concat("a,k", i % 1200, "|k", (i * 7 + 1) % 1200, '\n');
+  EXPECT_EQ(store(of(rows)).names().size(), 1200U);
+  std::string texts;
+  for (int i = 0; i < 1500; ++i) texts += concat("a,free text ", i, "|or that ", i, '\n');
+  expect_refused(of(texts), 65, "r.csv has 3000 different labels in 1500 rows",
+                 "may have something else between its labels: --label-separator; else name the "
+                 "right one with --label, or list the labels with --label-map FILE");
+}
+
 TEST_F(MultiLabel, OneLabelIsEnough) {
   EXPECT_THAT(labels(store(of("a,spam\nb,\n", {"--labels", "spam"}))), ElementsAre("spam", ""));
 }

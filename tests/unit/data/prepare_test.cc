@@ -200,6 +200,12 @@ TEST_F(PrepareTest, RefusesAStoreOfOtherSettingsAndNamesTheDifference) {
       with, 2,
       "r.sqlite was made differently: max length is 128 there, 64 here; seed is 1 there, 7 here",
       "--rebuild");
+  with.dev_source = write_rows("d.csv", 5);
+  expect_refused(with, 2,
+                 "r.sqlite was made differently: --dev is given here, not there; max length is 128 "
+                 "there, 64 here",
+                 "--rebuild");
+  with.dev_source.clear();
   with = options(write_rows("r.csv", 11));
   expect_refused(with, 65, concat("the data file ", with.source, " has changed (116 bytes, XXH3 "),
                  "--rebuild");

@@ -101,6 +101,34 @@ TEST_F(DataReport, FitsATerminal) {
                    "--max-length 5"));
 }
 
+TEST_F(DataReport, SaysWhatPreparingSaysOfTheFile) {
+  std::vector<std::string> said;
+  PrepareOptions options;
+  options.task = classify();
+  options.source = scratch_.write("s.csv", "text;label\na, b;Yes\nb;yes\nc;no\n");
+  options.vocabulary = scratch_.write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\nc\n");
+  const Plan plan = make_plan(options);
+  const DataFindings found =
+      check_data(plan, [&](const std::string& text) { said.push_back(text); });
+  EXPECT_THAT(said, ElementsAre(concat("reading ", options.source,
+                                       ", with a semicolon between its fields")));
+  EXPECT_THAT(
+      data_report(found, plan),
+      EndsWith("\nnote: the labels 'Yes' and 'yes' differ only by upper and lower case, and "
+               "are different classes; --label-map FILE makes them one"))
+      << "there is no store to rebuild";
+}
+
+TEST_F(DataReport, CountsPairsOfWhichOneTextIsEmpty) {
+  PrepareOptions options;
+  options.task = classify({"--text", "a", "--text2", "b"});
+  options.source = scratch_.write("p.csv", "a,b,label\na,b,x\n,b,y\na, ,x\n,,y\n");
+  options.vocabulary = scratch_.write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\nc\n");
+  const DataFindings found = check(make_plan(options));
+  EXPECT_EQ(found.files[0].empty.count, 3);
+  EXPECT_EQ(found.files[0].empty.first, scratch_.path("p.csv") + ", row 2 (line 3)");
+}
+
 TEST_F(DataReport, ShowsTheMostFrequentOfManyLabels) {
   std::string rows;
   for (int label = 0; label < 30; ++label) {

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -16,7 +15,7 @@
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/label_naming.h"
-#include "trainer/tasks/classify/label_separators.h"
+#include "trainer/tasks/classify/label_remarks.h"
 #include "trainer/tasks/classify/token_rows.h"
 #include "trainer/tasks/label_config.h"
 
@@ -28,41 +27,6 @@ constexpr const char* kSkipHint = "--unknown-labels skip leaves such rows out";
 // Returns what holds the labels.
 std::string answer_name(const std::optional<TableLayout>& layout) {
   return layout ? layout->answer_name() : "the label";
-}
-
-std::string remark_on_blanks(const std::vector<std::string>& labels) {
-  std::map<std::string_view, const std::string*> seen;
-  std::string first;
-  std::int64_t pairs = 0;
-  for (const std::string& label : labels) {
-    const auto [other, is_new] = seen.emplace(without_blanks(label), &label);
-    if (is_new) continue;
-    if (pairs++ == 0) first = concat("the labels '", *other->second, "' and '", label, "'");
-  }
-  if (pairs == 0) return "";
-  return concat(first,
-                pairs == 1   ? ""
-                : pairs == 2 ? " and another pair"
-                             : concat(" and ", pairs - 1, " other pairs"),
-                " differ only by blanks around them, and are different classes; --trim-labels "
-                "--rebuild makes them one");
-}
-
-std::string remark_on_many(const SourceFiles& source,
-                           const std::vector<std::string>& labels,
-                           std::int64_t rows) {
-  constexpr std::size_t kFew = 20;
-  if (labels.size() <= kFew || 2 * static_cast<std::int64_t>(labels.size()) <= rows) return "";
-  const bool fractions =
-      std::ranges::all_of(labels, [](const auto& l) { return written_number(l).has_value(); }) &&
-      std::ranges::any_of(labels, [](const auto& l) {
-        return std::trunc(*written_number(l)) != *written_number(l);
-      });
-  return concat(answer_name(source.layout()), " of ", source.name, " has ", labels.size(),
-                fractions ? " different numbers" : " different labels", " in ", rows,
-                " rows, and each is a class by itself; ",
-                fractions ? "--round-labels --rebuild rounds them, " : "",
-                "--label names another column");
 }
 
 // The labels sorted by value if all of them are numbers, else by bytes.
@@ -138,8 +102,13 @@ class ClassFinder : public RowFinder {
       if (given()) {
         remarks.push_back(remark_on_absent());
       } else {
-        remarks.push_back(remark_on_blanks(names_));
-        remarks.push_back(remark_on_many(plan_.sources.front(), names_, rows_));
+        for (std::string& remark : remarks_on_alike(names_)) remarks.push_back(std::move(remark));
+        remarks.push_back(remark_on_missing(names_));
+        const SourceFiles& source = plan_.sources.front();
+        remarks.push_back(remark_on_many(
+            names_, {.answers = concat(answer_name(source.layout()), " of ", source.name),
+                     .rows = rows_,
+                     .uses = uses_}));
       }
       remarks.push_back(!options_.multi_label ? remark_on_joined(names_)
                         : several_            ? ""
@@ -224,6 +193,7 @@ class ClassFinder : public RowFinder {
       found->second.occurs = true;
       if (source == 0) ++found->second.trained;
     }
+    if (source == 0) uses_ += std::ssize(row_.names());
     several_ = several_ || row_.names().size() > 1;
     if (source == 0) most_in_row_ = std::max(most_in_row_, row_.names().size());
   }
@@ -292,14 +262,18 @@ class ClassFinder : public RowFinder {
   // Takes a column of free text, of which each row would be a class, for no labels.
   void refuse_many(std::size_t source, std::int64_t rows) {
     constexpr std::size_t kMany = 1000;
-    if (names_.size() <= kMany || 2 * static_cast<std::int64_t>(names_.size()) <= rows) return;
+    if (names_.size() <= kMany || 2 * std::ssize(names_) <= uses_) return;
     const SourceFiles& file = plan_.sources[source];
     found_.add(
         source,
         {.text = concat(file.name, " has ", names_.size(), " different labels in ", rows, " rows"),
          .hint = concat(answer_name(file.layout()),
-                        " is not a label; name the right one with --label, or round labels "
-                        "that are numbers with --round-labels")});
+                        options_.multi_label
+                            ? " may have something else between its labels: --label-separator; "
+                              "else"
+                            : " is not a label, or labels that are numbers need --round-labels;",
+                        " name the right one with --label, or list the labels with --label-map "
+                        "FILE")});
   }
 
   [[nodiscard]] std::string remark_on_skipped() const {
@@ -346,6 +320,7 @@ class ClassFinder : public RowFinder {
   bool several_ = false;            // some row has several
   std::int64_t kept_ = 0;           // rows of the current source
   std::int64_t rows_ = 0;           // of the first source
+  std::int64_t uses_ = 0;           // labels of all rows of the first source, added up
   std::int64_t kept_of_first_ = 0;  // rows of the first source
   std::size_t most_in_row_ = 0;     // of the first source
 };

@@ -19,7 +19,7 @@
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/label_map.h"
 #include "trainer/tasks/classify/label_naming.h"
-#include "trainer/tasks/classify/label_separators.h"
+#include "trainer/tasks/classify/label_remarks.h"
 #include "trainer/tasks/classify/token_file.h"
 #include "trainer/tasks/classify/token_rows.h"
 #include "trainer/tasks/inputs.h"

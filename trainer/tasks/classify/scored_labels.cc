@@ -14,7 +14,7 @@
 #include "trainer/report/csv_rows.h"
 #include "trainer/report/error_rows.h"
 #include "trainer/tasks/classify/class_input.h"
-#include "trainer/tasks/classify/label_separators.h"
+#include "trainer/tasks/classify/label_remarks.h"
 #include "trainer/tasks/classify/labelled_rows.h"
 #include "trainer/tasks/classify/row_scorer.h"
 #include "trainer/tasks/classify/tally.h"

@@ -1,0 +1,33 @@
+// What may be between the labels of a row, and remarks on labels that may be meant otherwise. A
+// remark is one line that names the option that helps, or "".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bp::trainer {
+
+// The values of --label-separator.
+[[nodiscard]] const std::vector<std::pair<std::string, char>>& label_separators();
+
+// Labels that differ by blanks around them, by case, or as the same number does: 1 and 1.0.
+[[nodiscard]] std::vector<std::string> remarks_on_alike(const std::vector<std::string>& labels);
+// A label that stands for none, such as "nan" or "N/A".
+[[nodiscard]] std::string remark_on_missing(const std::vector<std::string>& labels);
+struct CountedRows {
+  std::string answers;  // what holds the labels: "column 2 of reviews.csv"
+  std::int64_t rows = 0;
+  std::int64_t uses = 0;  // labels of all rows, added up
+};
+// More than a few labels, of which most occur once: a text, or numbers with fractions.
+[[nodiscard]] std::string remark_on_many(const std::vector<std::string>& labels,
+                                         const CountedRows& counted);
+// For labels that were found as one label a row. Returns "" unless some of them are others of them
+// with a separator between them.
+[[nodiscard]] std::string remark_on_joined(const std::vector<std::string>& labels);
+// For labels that were found as several labels a row, though no row has more than one.
+[[nodiscard]] std::string remark_on_single(const std::vector<std::string>& labels);
+
+}  // namespace bp::trainer
