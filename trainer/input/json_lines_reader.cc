@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/input_error.h"
-#include "base/nearest.h"
 #include "base/text.h"
 #include "trainer/input/json_object.h"
 #include "trainer/input/open_input.h"
@@ -28,9 +27,9 @@ namespace {
              names.empty() ? "none" : shown_names(names)),
       wrapped ? concat("if it holds the rows, make one line of each: jq -c '.", names.front(),
                        "' OLD > NEW")
-              : did_you_mean(key, names,
-                             concat(hint_for_names("keys", fields),
-                                    "; a dot names a key inside an object: --text review.body")));
+              : hint_for_name(key, names,
+                              concat(hint_for_names("keys", fields),
+                                     "; a dot names a key inside an object: --text review.body")));
 }
 
 }  // namespace

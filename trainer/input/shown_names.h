@@ -8,8 +8,15 @@
 
 namespace bp::trainer {
 
-// Returns "id, text, label", with at most 20 names and 40 bytes of each.
+// Returns "id, text, label", with at most 20 names and 40 bytes of each. One with blanks around it
+// is in quotes.
 [[nodiscard]] std::string shown_names(const std::vector<std::string>& names);
+
+// Returns what to say of a name that is not among `names`: which one it may mean, also if they
+// differ by blanks around them, or look the same; else `otherwise`.
+[[nodiscard]] std::string hint_for_name(const std::string& wanted,
+                                        const std::vector<std::string>& names,
+                                        const std::string& otherwise);
 
 // Returns what to do if a file lacks a column: "name the columns with --text and --label". `what`:
 // "columns" or "keys".

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "base/input_error.h"
-#include "base/nearest.h"
 #include "base/text.h"
 #include "trainer/common/numbers.h"
 #include "trainer/input/json_lines_reader.h"
@@ -100,9 +99,9 @@ std::size_t find_by_name(const TableQuestion& question, const Field& field, cons
   if (!is_needed(question, field)) return TableLayout::kNoColumn;
   throw InputError(
       2, concat(question.path, " has no column '", field.column, "': it has ", shown_names(names)),
-      did_you_mean(field.column, names_left_over(question, names),
-                   concat(hint_for_names("columns", question.fields),
-                          field.fixed ? "" : "; where there is no header, by number from 1")));
+      hint_for_name(field.column, names_left_over(question, names),
+                    concat(hint_for_names("columns", question.fields),
+                           field.fixed ? "" : "; where there is no header, by number from 1")));
 }
 
 std::size_t find_without_header(const TableQuestion& question,

@@ -246,10 +246,13 @@ void TableReader::make_fields() {
   if (dialect_.same_size && fields_.size() != columns_) {
     throw InputError(
         65, concat(place(), ": has ", fields_.size(), " fields, the first line has ", columns_),
-        dialect_.quotes ? concat("a text with a ", separator_name(dialect_.separator),
-                                 " or a line break must be in quotes; --separator names another "
-                                 "separator")
-                        : "a tab or a line break inside a text must be replaced by a space");
+        fields_.size() == columns_ + 1 && fields_.back().empty()
+            ? concat("the row ends with a ", separator_name(dialect_.separator),
+                     ", which makes an empty field: end the first line with one too, or remove it")
+        : dialect_.quotes ? concat("a text with a ", separator_name(dialect_.separator),
+                                   " or a line break must be in quotes; --separator names another "
+                                   "separator")
+                          : "a tab or a line break inside a text must be replaced by a space");
   }
 }
 

@@ -125,6 +125,8 @@ TEST_F(TableReaderTest, NamesRaggedRows) {
   expect_error("a,b\nc\n", "t.csv, row 2 (line 2): has 1 fields, the first line has 2",
                "in quotes");
   expect_input_error(65, "row 2 (line 2): has 3 fields", "a tab", [&] { tsv("a\tb\nc\td\te\n"); });
+  expect_error("a,b\nc,d,\n", "row 2 (line 2): has 3 fields, the first line has 2",
+               "the row ends with a comma, which makes an empty field");
 }
 
 TEST_F(TableReaderTest, SaysWhyAFileCannotBeRead) {

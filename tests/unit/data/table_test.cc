@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "base/text.h"
 #include "tests/support/classify_data.h"
 #include "tests/support/scratch.h"
@@ -98,6 +100,20 @@ TEST_F(TableTest, AMissingColumnIsNamedWithTheExistingOnes) {
   TableQuestion no = ask("a.csv", content, "review", "stars");
   no.header = HeaderMode::no;
   expect_input_error(2, "column 'review' of", "--header yes", inspect(no));
+}
+
+TEST_F(TableTest, ANameThatLooksTheSameIsExplained) {
+  expect_input_error(
+      2, "a.csv has no column 'text': it has ' text ', ' label '", "did you mean ' text '?",
+      [&] { (void)inspect_table(ask("a.csv", " text , label \na,b\n", "text", "2")); });
+  const std::string decomposed = "te\xCC\x81xt";  // an accent of its own
+  const std::string composed = "t\xC3\xA9xt";
+  for (const auto& [there, here] : {std::pair(decomposed, composed), {composed, decomposed}}) {
+    expect_input_error(
+        2, concat("has no column '", here, "': it has ", there, ", label"),
+        "the file writes this name in another normal form of Unicode (NFC, NFD)",
+        [&] { (void)inspect_table(ask("a.csv", concat(there, ",label\na,b\n"), here, "label")); });
+  }
 }
 
 // A file that Excel writes in a country with a decimal comma.
