@@ -56,8 +56,12 @@ Survey survey(const Plan& plan, TextRows texts, bool lists) {
     if (rows > 0) {
       finder->end_source(i, rows);
     } else {
-      found.add(i, {.text = concat(plan.sources[i].name, " has a header but no rows"),
-                    .hint = "see --header, if its first line is a row"});
+      const auto& layout = plan.sources[i].layout();
+      const bool header = layout && layout->header;
+      found.add(i, {.text = concat(plan.sources[i].name,
+                                   header ? " has a header but no rows" : " has no rows"),
+                    .hint = header ? "see --header, if its first line is a row"
+                                   : "name a file with samples"});
     }
     survey.rows.push_back(rows);
     survey.all_rows += rows;

@@ -44,7 +44,7 @@ class Hdf5Handle {
 void prepare_hdf5();
 
 // What the library says about its last failure: the system's number of the error, or 0, and a text,
-// "file signature not found".
+// "file signature not found". Ask before the next call, also of a Hdf5Handle: it forgets.
 struct Hdf5Failure {
   int error_number = 0;
   std::string reason;

@@ -104,10 +104,30 @@ bool can_be_stored_so(hid_t data_set, std::size_t number_bytes) {
   return chunk[0] <= most && chunk[1] <= most && chunk[0] * chunk[1] <= most;
 }
 
-Hdf5Handle open_file(const std::string& path) {
+// Sets `reason` if the file cannot be opened.
+Hdf5Handle open_file(const std::string& path, std::string& reason) {
   const Hdf5Handle options(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   (void)H5Pset_file_locking(options.get(), 0, 1);  // file systems that cannot lock can be read
-  return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, options.get()), H5Fclose};
+  Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, options.get()), H5Fclose);
+  if (!file.valid()) reason = hdf5_failure().reason;
+  return file;
+}
+
+// Returns the name of a filter of the data set that the library lacks, or "".
+std::string missing_filter(hid_t data_set) {
+  const Hdf5Handle options(H5Dget_create_plist(data_set), H5Pclose);
+  const int filters = H5Pget_nfilters(options.get());
+  for (int i = 0; i < filters; ++i) {
+    char name[64] = "";
+    unsigned flags = 0;
+    std::size_t values = 0;
+    unsigned config = 0;
+    const H5Z_filter_t filter = H5Pget_filter2(options.get(), static_cast<unsigned>(i), &flags,
+                                               &values, nullptr, sizeof(name), name, &config);
+    if (filter < 0 || H5Zfilter_avail(filter) > 0) continue;
+    return name[0] == '\0' ? concat("number ", filter) : name;
+  }
+  return "";
 }
 
 Hdf5Handle open_data_set(const Hdf5Handle& file, const char* name) {
@@ -117,7 +137,8 @@ Hdf5Handle open_data_set(const Hdf5Handle& file, const char* name) {
 // HDF5 1.10 divides by the sizes of chunks while it opens a data set, and by 0 if the file is
 // broken.
 void open_all(const std::string& path) {
-  const Hdf5Handle file = open_file(path);
+  std::string reason;
+  const Hdf5Handle file = open_file(path, reason);
   if (!file.valid()) return;
   for (const char* name : kShardNames) (void)open_data_set(file, name);
 }
@@ -150,10 +171,9 @@ ShardReader::ShardReader(std::string path, std::int64_t vocabulary)
   if (!survives([this] { open_all(path_); })) {
     refuse("is broken: the HDF5 library crashes on it");
   }
-  file_ = open_file(path_);
-  if (!file_.valid()) {
-    refuse(concat("is not an HDF5 file, or is broken: ", hdf5_failure().reason));
-  }
+  std::string reason;
+  file_ = open_file(path_, reason);
+  if (!file_.valid()) refuse("is not an HDF5 file, or is broken: " + reason);
   for (std::size_t i = 0; i < kShardColumns; ++i) open_column(i);
 }
 
@@ -225,8 +245,12 @@ void ShardReader::read_column(std::size_t index, std::int64_t rows) {
   if (H5Sselect_hyperslab(in_file.get(), H5S_SELECT_SET, first, nullptr, count, nullptr) < 0 ||
       H5Dread(column.data_set.get(), H5T_NATIVE_INT32, in_memory.get(), in_file.get(), H5P_DEFAULT,
               column.numbers.data()) < 0) {
-    refuse(concat("'", kShardNames[index], "' cannot be read from row ", block_begin_ + 1,
-                  " on: ", hdf5_failure().reason));
+    const std::string reason = hdf5_failure().reason;
+    const std::string filter = missing_filter(column.data_set.get());
+    refuse(concat("'", kShardNames[index], "' cannot be read from row ", block_begin_ + 1, " on: ",
+                  filter.empty() ? reason
+                                 : concat("it is packed by the filter ", filter,
+                                          ", which this HDF5 library lacks; gzip is read")));
   }
 }
 

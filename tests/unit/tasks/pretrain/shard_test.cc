@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/error.h"
 #include "tests/support/places.h"
 #include "tests/support/scratch.h"
@@ -15,6 +16,7 @@
 #include "tests/unit/data/input_refusal.h"
 #include "tests/unit/model/refusal.h"
 #include "tests/unit/tasks/pretrain/text_files.h"
+#include "trainer/tasks/pretrain/hdf5.h"
 #include "trainer/tasks/pretrain/shard_reader.h"
 #include "trainer/tasks/pretrain/shard_writer.h"
 
@@ -141,8 +143,60 @@ TEST_F(Shards, OnAFullDiskAreRefusedAndLeaveNoPart) {
 TEST_F(Shards, ThatAreMissingOrNoHdf5AreRefused) {
   EXPECT_THAT(test::input_refusal([&] { (void)ShardReader(path_, 10); }), HasSubstr("66: "));
   const std::string text = write("text", "hello");
-  EXPECT_THAT(test::input_refusal([&] { (void)ShardReader(text, 10); }),
-              HasSubstr("65: " + text + ": is not an HDF5 file, or is broken: "));
+  EXPECT_THAT(
+      test::input_refusal([&] { (void)ShardReader(text, 10); }),
+      HasSubstr("65: " + text + ": is not an HDF5 file, or is broken: file signature not found"));
+}
+
+TEST_F(Shards, ThatAreCutOffAreRefusedWithTheirSizes) {
+  std::string bytes = read_file(kSourceDir + "/tests/fuzz/corpus/shard/tiny");
+  const std::size_t whole = bytes.size();
+  bytes.resize(whole / 2);
+  const std::string cut = write("cut.hdf5", bytes);
+  EXPECT_THAT(test::input_refusal([&] { ShardReader(cut, 20); }),
+              HasSubstr(concat("is not an HDF5 file, or is broken: it is cut off, with ", whole / 2,
+                               " of ", whole, " bytes")));
+}
+
+// Copies what it packs; h5py has such a filter, LZF, in its own library.
+std::size_t copy_bytes(unsigned /*flags*/,
+                       std::size_t /*count*/,
+                       const unsigned* /*values*/,
+                       std::size_t bytes,
+                       std::size_t* /*room*/,
+                       void** /*buffer*/) {
+  return bytes;
+}
+
+TEST_F(Shards, OfAFilterThatTheLibraryLacksNameIt) {
+  constexpr H5Z_filter_t kFilter = 300;
+  const H5Z_class2_t filter{H5Z_CLASS_T_VERS, kFilter, 1, 1, "lzf", nullptr, nullptr, copy_bytes};
+  {
+    ShardWriter writer(path_, {.tokens = 8, .masked = 3});
+    const std::vector<std::int32_t> tokens = {2, 7, 3};
+    writer.add({tokens, 3, NextSentence::none, {}, {}});
+    writer.keep();
+  }
+  ASSERT_GE(H5Zregister(&filter), 0);
+  {
+    const Hdf5Handle file(H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+    ASSERT_GE(H5Ldelete(file.get(), "input_ids", H5P_DEFAULT), 0);
+    const hsize_t sizes[] = {1, 8};
+    const Hdf5Handle space(H5Screate_simple(2, sizes, nullptr), H5Sclose);
+    const Hdf5Handle options(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    ASSERT_GE(H5Pset_chunk(options.get(), 2, sizes), 0);
+    ASSERT_GE(H5Pset_filter(options.get(), kFilter, H5Z_FLAG_MANDATORY, 0, nullptr), 0);
+    const Hdf5Handle made(H5Dcreate2(file.get(), "input_ids", H5T_STD_I32LE, space.get(),
+                                     H5P_DEFAULT, options.get(), H5P_DEFAULT),
+                          H5Dclose);
+    const std::int32_t ids[8] = {2, 7, 3};
+    ASSERT_GE(H5Dwrite(made.get(), H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, ids), 0);
+  }
+  ASSERT_GE(H5Zunregister(kFilter), 0);
+  ShardReader reader(path_, 13);
+  EXPECT_THAT(test::input_refusal([&] { (void)reader.next(); }),
+              HasSubstr("'input_ids' cannot be read from row 1 on: it is packed by the filter lzf, "
+                        "which this HDF5 library lacks; gzip is read"));
 }
 
 }  // namespace
