@@ -260,15 +260,20 @@ ResumePoint choose_resume_point(const RunFolder& run, const std::string& resume,
 std::vector<std::string> differences(const ResumePoint& point, const CurrentRun& current) {
   const CheckpointState& state = point.state;
   std::vector<std::string> refused;
-  compare(refused, "seed", value_of(state.options, "seed"), concat(current.seed));
-  const std::string optimizer = value_of(state.options, "optimizer");  // old ones had no choice
-  if (!current.reset.optimizer) {
-    compare(refused, "optimizer", optimizer.empty() ? kAdamW : optimizer, current.optimizer);
-  }
-  if (current.optimizer == optimizer &&
+  std::string as_before;  // the options that must be as they were
+  const auto must_be = [&](const std::string& key, const std::string& there,
+                           const std::string& here) {
+    compare(refused, key, there, here);
+    if (there != here && !there.empty()) as_before += concat(" --", key, " ", there);
+  };
+  must_be("seed", value_of(state.options, "seed"), concat(current.seed));
+  const std::string saved = value_of(state.options, "optimizer");
+  const std::string optimizer = saved.empty() ? kAdamW : saved;  // old ones had no choice
+  const bool other_optimizer = !current.reset.optimizer && optimizer != current.optimizer;
+  if (!current.reset.optimizer) must_be("optimizer", optimizer, current.optimizer);
+  if (current.optimizer == saved &&
       !current.reset.optimizer) {  // without momentum, sgd keeps no sum of gradients
-    compare(refused, "momentum", value_of(state.options, "momentum"),
-            value_of(current.options, "momentum"));
+    must_be("momentum", value_of(state.options, "momentum"), value_of(current.options, "momentum"));
   }
   const auto shared = [&](const char* key, const std::string& without) {
     // Old ones had no adapters, and a default is saved as nothing.
@@ -276,7 +281,7 @@ std::vector<std::string> differences(const ResumePoint& point, const CurrentRun&
       const std::string value = value_of(options, key);
       return value.empty() ? without : value;
     };
-    compare(refused, key, effective(state.options), effective(current.options));
+    must_be(key, effective(state.options), effective(current.options));
   };
   shared("lora", "0");
   if (!current.base_hash.empty() && refused.empty()) {
@@ -300,7 +305,9 @@ std::vector<std::string> differences(const ResumePoint& point, const CurrentRun&
     for (const std::string& line : refused) text += (text.empty() ? "" : "; ") + line;
     throw InputError(
         2, concat("cannot resume from ", point.folder, ": ", text),
-        "give data, model and seed as before, or start over in another folder with --run");
+        concat("give", as_before.empty() ? " data and model" : as_before, " as before, ",
+               other_optimizer ? "let the optimizer begin again with --reset-optimizer, " : "",
+               "or start over in another folder with --run"));
   }
 
   // Options that change the steps to come, which a user may want.
@@ -318,7 +325,9 @@ void require_steps_left(const ResumePoint& point, const RunFolder& run, std::int
   if (point.folder.empty() || steps_left > 0) return;
   const std::int64_t step = point.state.step;
   if (steps_left < 0) {
-    throw InputError(2, concat(point.folder, " is ", -steps_left, " steps beyond the last one"),
+    throw InputError(2,
+                     concat("the run would end before ", point.folder, ", which is at step ", step,
+                            " in epoch ", point.state.position.epoch + 1),
                      "give more --epochs or --steps, or start over in another folder with --run");
   }
   if (point.own && run.finished()) {

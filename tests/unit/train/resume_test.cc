@@ -163,18 +163,26 @@ TEST_F(Differences, OfTheTasksOptionsAreListed) {
 TEST_F(Differences, ThatWouldMixTwoRunsAreRefused) {
   const auto refused = [&] { return input_refusal([&] { (void)differences(point_, current_); }); };
   const std::string expected = concat("2: cannot resume from ", path("step-50"), ": ");
-  const std::string hint =
-      " | give data, model and seed as before, or start over in another folder with --run";
+  const std::string over = " as before, or start over in another folder with --run";
+  const std::string hint = " | give data and model" + over;
   current_.seed = 2;
-  EXPECT_EQ(refused(), expected + "seed is 1 in the checkpoint, 2 here" + hint);
+  EXPECT_EQ(refused(), expected + "seed is 1 in the checkpoint, 2 here | give --seed 1" + over);
   current_.seed = 1;
   current_.optimizer = "lion";
-  EXPECT_EQ(refused(), expected + "optimizer is adamw in the checkpoint, lion here" + hint);
+  EXPECT_EQ(refused(),
+            expected +
+                "optimizer is adamw in the checkpoint, lion here | give --optimizer adamw as "
+                "before, let the optimizer begin again with --reset-optimizer, or start over in "
+                "another folder with --run");
+  current_.reset.optimizer = true;
+  EXPECT_NO_THROW((void)differences(point_, current_));
+  current_.reset.optimizer = false;
   current_.optimizer = "adamw";
   current_.options.push_back({"momentum", "0.5", ""});
   point_.state.options.push_back({"momentum", "0.9", ""});
   point_.state.options.push_back({"optimizer", "adamw", ""});
-  EXPECT_EQ(refused(), expected + "momentum is 0.9 in the checkpoint, 0.5 here" + hint);
+  EXPECT_EQ(refused(),
+            expected + "momentum is 0.9 in the checkpoint, 0.5 here | give --momentum 0.9" + over);
   current_.options.back().value = "0.9";
   current_.store = "another";
   EXPECT_EQ(refused(), expected + "the data is not what the checkpoint was trained on" + hint);
@@ -195,9 +203,9 @@ TEST_F(Differences, RequireStepsThatAreLeft) {
   require_steps_left(point_, run, 1);
   require_steps_left(point_, run, 0);  // the run was killed before it wrote its result
   EXPECT_EQ(input_refusal([&] { require_steps_left(point_, run, -10); }),
-            concat("2: ", path("step-50"),
-                   " is 10 steps beyond the last one | give more --epochs or "
-                   "--steps, or start over in another folder with --run"));
+            concat("2: the run would end before ", path("step-50"),
+                   ", which is at step 60 in epoch 1 | give more --epochs or --steps, or start "
+                   "over in another folder with --run"));
   write("run/report.html", "");
   EXPECT_EQ(
       input_refusal([&] { require_steps_left(point_, run, 0); }),
