@@ -52,6 +52,13 @@ TEST_F(Predict, NeedsNoAnswers) {
   EXPECT_THAT(table, HasSubstr("\n2,2,,"));
   EXPECT_EQ(output_of(kBinDir + "/bert_train predict r bare.jsonl"), table);
   std::ofstream(path("wrong.csv")) << "id,txt\n7,red stone\n";
+  const std::string alone = "predict r none.csv 2>/dev/null; echo code $?";
+  EXPECT_EQ(output_of(kBinDir + "/bert_train " + alone), "code 66\n") << "and nothing before it";
+  const Ended text = bert_train("predict r 'a text'");
+  EXPECT_EQ(text.code, 66);
+  EXPECT_THAT(text.output,
+              HasSubstr("cannot read a text: there is no such file\nhint: a text comes "
+                        "by standard input: echo 'a text' | bert_train predict RUN -"));
   const Ended wrong = bert_train("predict r wrong.csv");
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.output, HasSubstr("wrong.csv has no column 'text': it has id, txt"));

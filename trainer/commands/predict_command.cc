@@ -94,9 +94,7 @@ class Prediction {
         lines_(options.out_format == OutFormat::jsonl ? PredictionFormat::jsonl
                                                       : PredictionFormat::csv,
                rows_->columns()),
-        output_(options.out) {
-    output_.put(competition_ ? rows_->competition_header() : lines_.header());
-  }
+        output_(options.out) {}
 
   // Computes the samples and writes their rows.
   void add(std::span<const Sample> samples) {
@@ -112,10 +110,10 @@ class Prediction {
     for (const Sample& sample : samples) {
       const std::size_t own = rows_->kept_of(sample);
       if (competition_) {
-        output_.put(rows_->competition_line(sample, rest.first(own)));
+        put(rows_->competition_line(sample, rest.first(own)));
       } else {
         rows_->set_fields(sample, rest.first(own), fields_);
-        output_.put(lines_.line({sample.sample_id, sample.text_id, fields_}));
+        put(lines_.line({sample.sample_id, sample.text_id, fields_}));
       }
       rest = rest.subspan(own);
     }
@@ -126,15 +124,26 @@ class Prediction {
   // Writes a row without a prediction.
   void skip(std::int64_t sample, std::int64_t row) {
     fields_.assign(rows_->columns().size(), "");
-    if (!competition_) output_.put(lines_.line({sample, row, fields_}));  // its row has no ID
+    if (!competition_) put(lines_.line({sample, row, fields_}));  // its row has no ID
     output_.flush();
     ++count_;
   }
 
-  void finish() { output_.finish(); }
+  void finish() {
+    put("");
+    output_.finish();
+  }
   [[nodiscard]] std::int64_t count() const { return count_; }
 
  private:
+  // Writes the header before the first row. So data that cannot be read leave the output empty.
+  void put(const std::string& line) {
+    if (!std::exchange(begun_, true)) {
+      output_.put(competition_ ? rows_->competition_header() : lines_.header());
+    }
+    output_.put(line);
+  }
+
   Bert& model_;
   const Precision precision_;
   std::unique_ptr<Scorer> rows_;
@@ -145,6 +154,7 @@ class Prediction {
   PredictionOutput output_;
   std::vector<float> kept_;
   std::vector<std::string> fields_;
+  bool begun_ = false;
   std::int64_t count_ = 0;
 };
 

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "base/shell_word.h"
 #include "base/text.h"
+#include "trainer/common/look_up.h"
 #include "trainer/common/stop_signals.h"
 #include "trainer/input/byte_input.h"
 #include "trainer/input/json_lines_reader.h"
@@ -193,6 +195,11 @@ std::unique_ptr<RowReader> open_prediction_rows(const std::string& source,
           options, std::make_unique<StreamInput>(STDIN_FILENO, kName, before_waiting));
     };
     return std::make_unique<RowSequence>(std::vector<RowSequence::Open>{open}, options.limit);
+  }
+  if (source.find(' ') != std::string::npos && !path_exists(source)) {
+    throw InputError(66, concat("cannot read ", source, ": there is no such file"),
+                     concat("a text comes by standard input: echo ", quote_shell_word(source),
+                            " | bert_train predict RUN -"));
   }
   std::vector<RowSequence::Open> files;
   for (const std::string& file : data_files(source, options.more_sources, options)) {
