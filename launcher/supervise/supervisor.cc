@@ -369,11 +369,16 @@ int Supervisor::exit_code() const {
   return code == 0 && output_.has_lost() ? kExitOutputLost : code;
 }
 
-// Empty if no rank was started: something has to be fixed first, so the same command would fail.
+// Empty if something has to be fixed first, so that the same command would fail: if no rank was
+// started, or the program refused its options or its input before it said how to resume.
 std::string Supervisor::next_command() const {
-  return started_ ? launcher::next_command({options_.own, options_.program},
-                                           setup_.store()->resume_arguments())
-                  : "";
+  if (!started_) return "";
+  const std::string resume = setup_.store()->resume_arguments();
+  const int code = failed_ ? failed_->failure.exit_code : 0;
+  const bool refused = code == kExitUsage || code == kExitBadContent || code == kExitNoInput;
+  return refused && resume.empty()
+             ? ""
+             : launcher::next_command({options_.own, options_.program}, resume);
 }
 
 }  // namespace bp::launcher

@@ -123,6 +123,14 @@ TEST(NextCommandLine, IsAbsentIfNoRankRan) {
   EXPECT_THAT(bprun.err(), Not(HasSubstr("run again")));
 }
 
+TEST(NextCommandLine, IsAbsentIfTheProgramRefusedItsOptionsOrItsInput) {
+  for (const char* const code : {"2", "65", "66"}) {
+    BprunProcess bprun({{"-n", "2", "sh", "-c", concat("exit ", code)}});
+    EXPECT_EQ(bprun.finish(), std::stoi(code));
+    EXPECT_THAT(bprun.err(), Not(HasSubstr("run again"))) << code;
+  }
+}
+
 TEST(NextCommandLine, IsPrintedOnceAfterAllRestarts) {
   BprunProcess bprun({{"-n", "1", "--max-restarts", "1", "sh", "-c", "exit 3"}});
   EXPECT_EQ(bprun.finish(), 3);
