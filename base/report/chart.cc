@@ -166,6 +166,10 @@ std::string values_of(const Series& series, const std::string& x_name) {
   return table_html(table);
 }
 
+bool is_drawn(const Series& series) {
+  return std::ranges::any_of(series.y, [](double y) { return std::isfinite(y); });
+}
+
 std::string span(const char* side, double percent, const std::string& text) {
   return concat("<span style=\"", side, ':', fixed(percent, 2), "%\">", html(text), "</span>");
 }
@@ -249,6 +253,7 @@ std::string render_chart(const Chart& chart) {
   for (std::size_t k = 0; k < all.size(); ++k) {
     const std::string colour = chart.of_runs ? run_colour(k) : kColours[k % kColours.size()];
     curves += draw(all[k], frame, colour);
+    if (!is_drawn(all[k])) continue;
     legend += chart.of_runs
                   ? concat("<li>", run_sample(k), html(all[k].name), "</li>")
                   : concat("<li class=\"", colour, "\"><i></i>", html(all[k].name), "</li>");
@@ -297,7 +302,7 @@ std::string render_parallel(const ParallelCoordinates& parallel) {
                       "\" style=\"--share:", fixed(strength, 3), "\" d=\"", path, "\">",
                       tooltip(line.note), "</path>");
   }
-  return concat("<div class=\"scroll\"><div class=\"parallel\" style=\"min-width:", 88 * poles,
+  return concat("<div class=\"scroll wide\"><div class=\"parallel\" style=\"min-width:", 88 * poles,
                 "px\"><div class=\"plot\">", open_svg("aria-hidden=\"true\""), drawing, "</svg>",
                 labels, "</div></div></div>");
 }

@@ -15,6 +15,7 @@
 #include "trainer/common/look_up.h"
 #include "trainer/common/whole_file.h"
 #include "trainer/report/report.h"
+#include "trainer/report/shown_text.h"
 #include "trainer/report/terminal_width.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/runs/comparison.h"
@@ -120,11 +121,6 @@ int run_command(Communicator& world, const ReportOptions& options) {
   if (world.rank() != 0) return 0;
   require_writable(options.out);
   const std::vector<std::string>& sources = options.sources;
-  if (sources.size() > kMostRunColours) {
-    throw InputError(
-        2, concat("report compares at most ", kMostRunColours, " runs, not ", sources.size()),
-        "bert_train runs FOLDER lists any number");
-  }
   if (options.parameter_table && (sources.size() > 1 || !folder_exists(sources.front()))) {
     throw InputError(2, "--parameter-table is about one run", "name the folder of one run");
   }

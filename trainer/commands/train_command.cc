@@ -276,7 +276,7 @@ class Run {
     }
     const BestResult& best = result.end.best.front();
     say_(concat("the model is that of step ", best.step, ", whose ", metric_.key,
-                " of dev is the best: ", fixed(best.dev.at(metric_.key), 4)));
+                " of dev is the best: ", score_text(best.dev.at(metric_.key))));
     final_step_ = best.step;
     if (best.step == result.end.step) return;
     take_weights(world_,

@@ -56,7 +56,7 @@ std::vector<std::string> about(const Report& report) {
   }
   if (const EvaluationRecord* best = best_dev(report)) {
     lines.push_back(concat("Best dev ", report.main_score, ": ",
-                           fixed(best->result.at(report.main_score), 4), " at step ",
+                           score_text(best->result.at(report.main_score)), " at step ",
                            with_commas(best->step), " (epoch ", brief(best->epoch), ")."));
   }
   return lines;
@@ -89,8 +89,7 @@ Section scores_section(const Report& report) {
   for (const auto& [key, value] : splits.back()->scores) {
     std::vector<std::string> row = {key};
     for (const EvaluationSummary* scores : splits) {
-      const double score = scores->at(key);
-      row.push_back(std::isfinite(score) ? fixed(score, 4) : "-");
+      row.push_back(score_text(scores->at(key)));
     }
     section.table.add(std::move(row));
   }

@@ -26,6 +26,12 @@ std::string rate_text(double per_second) {
   return with_commas(std::llround(per_second));
 }
 
+std::string score_text(double score) {
+  constexpr double kLarge = 1e6;
+  if (!std::isfinite(score)) return "-";
+  return std::abs(score) < kLarge ? fixed(score, 4) : brief(score);
+}
+
 std::string clock_text(std::chrono::seconds duration) {
   const auto seconds = std::max<std::int64_t>(duration.count(), 0);
   constexpr std::int64_t kMinute = 60;

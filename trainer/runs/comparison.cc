@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -61,25 +63,45 @@ Series dev_of(const RunRecord& run, const std::string& key) {
   return series;
 }
 
+// Returns the numbers of the runs that charts show, in their order.
+std::vector<std::size_t> drawn_runs(const std::vector<RunRecord>& runs) {
+  std::vector<std::size_t> drawn(runs.size());
+  std::iota(drawn.begin(), drawn.end(), std::size_t{0});
+  if (drawn.size() <= kMostRunColours) return drawn;
+  const auto badness = [&](std::size_t i) {
+    const MainScore& main = runs[i].main_score;
+    const double score = dev_score(runs[i].best_dev(), main.key);
+    if (!std::isfinite(score)) return std::numeric_limits<double>::infinity();
+    return main.higher_is_better ? -score : score;
+  };
+  std::ranges::stable_sort(drawn, {}, badness);
+  drawn.resize(kMostRunColours);
+  std::ranges::sort(drawn);
+  return drawn;
+}
+
 Section chart_section(const std::string& title,
                       const std::vector<RunRecord>& runs,
                       const std::function<Series(const RunRecord&)>& series_of) {
   const std::vector<std::string> names = short_names(runs);
+  const std::vector<std::size_t> drawn = drawn_runs(runs);
   Chart chart{.title = title + " of each run", .of_runs = true};
   bool any = false;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
+  for (const std::size_t i : drawn) {
     chart.series.push_back(series_of(runs[i]));
     chart.series.back().name = names[i];
     any = any || !chart.series.back().x.empty();
   }
   Section section{.title = title};
+  if (drawn.size() < runs.size()) {
+    section.note = concat("Of the ", drawn.size(), " runs with the best scores of ", runs.size(),
+                          ".");
+  }
   if (any) section.charts.push_back(std::move(chart));
   return section;
 }
 
 }  // namespace
-
-std::string score_text(double score) { return std::isfinite(score) ? fixed(score, 4) : kNone; }
 
 std::string duration_text(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return kNone;
@@ -115,8 +137,9 @@ Table compared_runs(const std::vector<RunRecord>& runs) {
                score_text(dev_score(run.last_dev(), key)), score_text(run.test(key)),
                score_text(run.train_loss()), with_commas(run.steps()),
                duration_text(run.train_seconds()), std::isfinite(rate) ? rate_text(rate) : kNone});
-    table.rows.back().cells.front().run = i;
   }
+  const std::vector<std::size_t> drawn = drawn_runs(runs);
+  for (std::size_t k = 0; k < drawn.size(); ++k) table.rows[drawn[k]].cells.front().run = k;
   return table;
 }
 

@@ -17,14 +17,12 @@ namespace bp::trainer {
 
 // For a terminal of this width; 0: any width.
 [[nodiscard]] std::string comparison_text(const std::vector<RunRecord>& runs, int columns = 0);
-// Needs no other file. At most kMostRunColours runs.
+// Needs no other file. Of many runs, its charts show kMostRunColours: those with the best scores.
 [[nodiscard]] std::string comparison_page(const std::vector<RunRecord>& runs);
 
 // Returns the shortest ends of the paths that differ: "a" for runs/a, "x/a" beside y/a.
 [[nodiscard]] std::vector<std::string> short_names(const std::vector<RunRecord>& runs);
 
-// Returns "0.9123"; "-" for a score that is unknown.
-[[nodiscard]] std::string score_text(double score);
 // Returns "1:12"; "-" for no time.
 [[nodiscard]] std::string duration_text(double seconds);
 

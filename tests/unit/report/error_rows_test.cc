@@ -47,6 +47,14 @@ TEST(ErrorRows, NameTextsAnswersAndIds) {
   EXPECT_THAT(section, Not(HasSubstr("<details>")));
 }
 
+TEST(ErrorRows, OfAGoodModelMayAllBeRight) {
+  ErrorRows errors = errors_of(2);
+  EXPECT_THAT(error_html(errors), HasSubstr("Often they show what is wrong with the data."));
+  for (ErrorRow& row : errors.rows) row.prediction = row.answer;
+  EXPECT_THAT(error_html(errors), HasSubstr("although all of them are predicted right."));
+  EXPECT_THAT(error_html(errors), Not(HasSubstr("Often they show")));
+}
+
 TEST(ErrorRows, BehindTheFirstAreFolded) {
   const std::string section = error_html(errors_of(kOpenErrorRows + 3));
   EXPECT_THAT(section, HasSubstr("<summary>3 more</summary>"));

@@ -116,6 +116,27 @@ TEST_F(RunRecordTest, IsComparedWithOthers) {
                           Not(HasSubstr("http://"))));
 }
 
+// The charts have as many colours; the tables have all runs.
+TEST_F(RunRecordTest, ThePageOfManyRunsDrawsTheBest) {
+  std::vector<RunRecord> runs;
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = concat("r", i, "x");
+    make_run({.name = name, .dev = 0.5 + 0.01 * i});
+    runs.push_back(read_run(path(name)));
+  }
+  const std::string page = comparison_page(runs);
+  const auto count = [&](const std::string& text) {
+    std::size_t found = 0;
+    for (std::size_t at = 0; (at = page.find(text, at)) != std::string::npos; ++at) ++found;
+    return found;
+  };
+  EXPECT_THAT(page, HasSubstr("Of the 16 runs with the best scores of 20."));
+  EXPECT_EQ(count("data-name=\"r3x\""), 0U);
+  EXPECT_EQ(count("data-name=\"r4x\""), count("data-name=\"r19x\""));
+  EXPECT_GT(count("data-name=\"r4x\""), 0U);
+  EXPECT_GT(count("r0x"), 0U) << "the tables have it";
+}
+
 TEST_F(RunRecordTest, IsShownOnTheTerminalAndAsAPage) {
   make_run({.name = "a", .dev = 0.9, .test = 0.8, .outcome = "finished"});
   write("a/predictions.csv",

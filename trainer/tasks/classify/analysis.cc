@@ -130,6 +130,10 @@ Section calibration_section(const AnalysedSplit& analysed) {
                                  "Expected calibration error: ",
                                  fixed(expected_calibration_error(bins), 4), "."),
                   .half = true};
+  if (own.x.size() == 1) {
+    section.remark = concat("All probabilities of the predicted labels are near ",
+                            brief(own.x.front(), 2), ", so there is no curve.");
+  }
   if (own.x.size() < 2) return section;
   const Series ideal{
       .name = "calibrated", .x = {own.x.front(), own.x.back()}, .y = {own.x.front(), own.x.back()}};

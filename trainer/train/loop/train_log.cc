@@ -136,10 +136,13 @@ void TrainLog::evaluated(double epoch,
                          const MainScore& main) {
   const EvaluationRecord record{done_, epoch, totals_.samples, split, result};
   write(record);
-  const std::string own =
-      main.key == "loss" ? "" : concat(main.key, " ", fixed(result.at(main.key), 4), ", ");
-  const std::string line = concat("step ", done_, ", epoch ", brief(epoch), ": ", split, " ", own,
-                                  "loss ", fixed(result.at("loss"), 4));
+  const auto shown = [&](const std::string& key) {  // a loss that is no number is shown as such
+    const double score = result.at(key);
+    return concat(key, ' ', std::isfinite(score) ? score_text(score) : fixed(score, 4));
+  };
+  const std::string own = main.key == "loss" ? "" : shown(main.key) + ", ";
+  const std::string line =
+      concat("step ", done_, ", epoch ", brief(epoch), ": ", split, " ", own, shown("loss"));
   const std::string figures =
       totals_.figures.empty() ? "" : text_of(means_of(totals_.figures.back().sums));
   const bool fits = !figures.empty() && line.size() + figures.size() < kLongestLine;
