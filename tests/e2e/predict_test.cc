@@ -217,6 +217,37 @@ TEST_F(Predict, LabelsInAnotherOrderKeepTheHead) {
   EXPECT_EQ(column("swapped", 6), column("r", 5)) << "of no";
 }
 
+// Scores and predictions are of the targets, although the model learns standardised ones.
+TEST_F(Predict, TargetsOfAnySizeAreLearned) {
+  std::ofstream rows(path("large.csv"));
+  rows << "text,target\n";
+  for (int row = 0; row < 600; ++row) {
+    for (int i = 0; i < row % 5; ++i) rows << "red ";
+    for (int i = 0; i < row % 3; ++i) rows << "blue ";
+    rows << "stone," << 5'000'000 + 1'000'000 * (row % 5 - row % 3) << '\n';
+  }
+  rows.close();
+  const Ended trained = bert_train(
+      "large.csv --task regress --model tiny --epochs 8 --batch 16 --max-length 16 --run large");
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  EXPECT_THAT(trained.output, HasSubstr("the targets are standardised: mean 6"));
+  const auto scores = nlohmann::json::parse(read(path("large/summary.json"))).at("test");
+  EXPECT_GE(scores.at("pearson").get<double>(), 0.9);
+  EXPECT_LT(scores.at("mae").get<double>(), 500'000);
+  EXPECT_GT(scores.at("mae").get<double>(), 100);
+  EXPECT_EQ(bert_train("eval large large.csv --out e.csv").code, 0);
+  EXPECT_EQ(output_of(kBinDir + "/bert_train predict large large.csv"), read(path("e.csv")));
+  EXPECT_THAT(read(path("e.csv")), HasSubstr("\n1,1,5000000,"));
+  const Ended tuned = bert_train(
+      "large.csv --task regress --model large/model --steps 1 --lr 1e-12 --warmup 0 --max-length "
+      "16 "
+      "--run tuned");
+  EXPECT_EQ(tuned.code, 0) << tuned.output;
+  const auto again = nlohmann::json::parse(read(path("tuned/summary.json"))).at("test");
+  EXPECT_NEAR(again.at("mae").get<double>(), scores.at("mae").get<double>(), 1)
+      << "a model keeps the scale of its head";
+}
+
 TEST_F(Predict, AModelOfTransformersWithOneOutputPredictsANumber) {
   std::ofstream(path("numbers.csv")) << "text,target\nred,1.5\nblue,2\ngreen,3\nred stone,4\n";
   const Ended trained = bert_train(

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "trainer/model/head.h"
+#include "trainer/model/onnx_graph.h"
 
 namespace bp::trainer {
 
@@ -27,6 +28,10 @@ class LinearHead : public Head {
   void add_to(OnnxGraph& graph, const std::string& states) const override;
 
  private:
+  // Adds what makes the answers of the outputs, in a graph of ONNX; by default they are the same.
+  [[nodiscard]] virtual OnnxGraph::Value answer(OnnxGraph& graph,
+                                                const OnnxGraph::Value& outputs) const;
+
   double dropout_;
   Linear classifier_;
 };

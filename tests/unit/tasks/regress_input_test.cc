@@ -4,19 +4,26 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
+#include <vector>
 
+#include "base/input_error.h"
 #include "base/text.h"
+#include "bp/error.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
 #include "trainer/prepare/data_check.h"
 #include "trainer/prepare/prepare.h"
 #include "trainer/tasks/inputs.h"
+#include "trainer/tasks/regress/target_scale.h"
 
 namespace bp::trainer {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
+using testing::IsEmpty;
 using testing::Optional;
 using testing::Pair;
 
@@ -81,6 +88,75 @@ TEST_F(RegressInputTest, CheckSaysWhatTheNumbersAre) {
               testing::StartsWith("1 row without a target, the first: "));
   const DataFindings same = check("a,1\nb,1.0\n");
   EXPECT_EQ(same.obstacle.what, concat("all targets of ", same.files[0].path, " are 1"));
+}
+
+TEST_F(RegressInputTest, CommasThatMayBeBetweenThousandsAreNoticed) {
+  const auto remarks = [&](const PrepareOptions& with) {
+    return check_data(make_plan(with), [](const std::string&) {}).remarks;
+  };
+  const std::string remark =
+      "targets such as '1,101' are read as 1.101; if the comma is between thousands, remove it "
+      "from the file";
+  EXPECT_THAT(remarks(options("a,\"1,101\"\na,\"1,996\"\nb,1\n")), ElementsAre(remark));
+  EXPECT_THAT(remarks(options("a,\"1,101\"\na,\"1,5\"\n")), IsEmpty()) << "decimals";
+  EXPECT_THAT(remarks(options("a,\"0,101\"\na,\"0,996\"\n")), IsEmpty());
+  PrepareOptions german = options("");
+  german.source = scratch_.write("a.csv", "text;target\na;1.101\nb;1.996\n");
+  german.dev_source.clear();
+  EXPECT_THAT(remarks(german),
+              ElementsAre("targets such as '1.101' are read as 1.101; if the point is between "
+                          "thousands, remove it from the file"));
+  german.source = scratch_.write("a.csv", "text;target\na;1,101\nb;1,996\n");
+  EXPECT_THAT(remarks(german), IsEmpty()) << "a semicolon goes with decimal commas";
+}
+
+TEST_F(RegressInputTest, LargeTargetsAreStandardised) {
+  std::vector<std::string> said;
+  const PrepareOptions with = options("a,1000\na,2000\nb,3000\nb,2000\n");
+  const SampleStore made = SampleStore::open(
+      prepare(with, [&](const std::string& text) { said.push_back(text); }).store);
+  const TargetScale scale = scale_of(made.names());
+  EXPECT_EQ(scale.mean, 2000);
+  EXPECT_NEAR(scale.deviation, std::sqrt(500'000), 1e-9);
+  EXPECT_THAT(target_of(made.load(Split::train, 0)), Optional(1000)) << "the store has the targets";
+  EXPECT_THAT(said,
+              Contains("the targets are standardised: mean 2000, deviation 707.1; the loss of "
+                       "training is of such numbers, predictions and scores are of the "
+                       "targets"));
+}
+
+TEST_F(RegressInputTest, UsualTargetsStayAsTheyAre) {
+  EXPECT_THAT(store(options("a,1\na,5\nb,3\n")).names(), IsEmpty());
+}
+
+TEST(TargetScaleTest, IsKeptInStoresAndConfigurations) {
+  TargetMoments moments;
+  for (const double target : {-3e6, 1e6, 5e6}) moments.add(target);
+  const TargetScale scale = moments.scale();
+  EXPECT_EQ(scale.mean, 1e6);
+  EXPECT_EQ(scale_of(names_of(scale)), scale);
+  BertConfig config;
+  EXPECT_FALSE(scale_of(config).standardises());
+  config.head = keys_of(scale);
+  EXPECT_EQ(scale_of(parse_config(config_json(config))), scale);
+  EXPECT_NEAR(scale.target_of(scale.output_of(5e6)), 5e6, 1e-6);
+  config.head["bp_target_deviation"] = "0";
+  EXPECT_THROW((void)scale_of(config), Error);
+  EXPECT_THROW((void)scale_of(std::vector<std::string>{"bad", "good"}), InputError);
+}
+
+TEST(TargetScaleTest, OfUsualTargetsChangesNothing) {
+  const auto standardises = [](const std::vector<double>& targets) {
+    TargetMoments moments;
+    for (const double target : targets) moments.add(target);
+    return moments.scale().standardises();
+  };
+  EXPECT_FALSE(standardises({0, 5}));
+  EXPECT_FALSE(standardises({}));
+  EXPECT_FALSE(standardises({70, 70})) << "there is no deviation";
+  EXPECT_TRUE(standardises({0, 100}));
+  EXPECT_TRUE(standardises({0.01, 0.02}));
+  EXPECT_TRUE(standardises({1000, 1001}));
 }
 
 }  // namespace

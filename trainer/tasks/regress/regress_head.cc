@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "trainer/model/device_of.h"
+#include "trainer/model/onnx_graph.h"
 #include "trainer/tasks/linear_head.h"
 
 namespace bp::trainer {
@@ -23,14 +24,16 @@ using at::Tensor;
 class RegressHead : public LinearHead {
  public:
   RegressHead(const RegressHeadOptions& options, const BertConfig& config, Parameters& parameters)
-      : LinearHead({1, options.dropout}, config, parameters), targets_(options.targets) {}
+      : LinearHead({1, options.dropout}, config, parameters),
+        targets_(options.targets),
+        scale_(options.scale) {}
 
   [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {
     const std::span<const double> values = targets_(batch);
     BP_CHECK(values.size() == static_cast<std::size_t>(batch.rows), "each sample needs a target");
     Tensor targets = at::empty({batch.rows}, at::kFloat);
     std::transform(values.begin(), values.end(), targets.data_ptr<float>(),
-                   [](double value) { return static_cast<float>(value); });
+                   [&](double value) { return static_cast<float>(scale_.output_of(value)); });
     const Tensor own_targets = on_device_of(outputs, targets);
     return {at::mse_loss(outputs.squeeze(1), own_targets), static_cast<double>(batch.rows)};
   }
@@ -43,7 +46,16 @@ class RegressHead : public LinearHead {
   }
 
  private:
+  [[nodiscard]] OnnxGraph::Value answer(OnnxGraph& graph,
+                                        const OnnxGraph::Value& outputs) const override {
+    if (!scale_.standardises()) return outputs;
+    const auto constant = [&](double value) { return graph.constant(static_cast<float>(value)); };
+    return graph.add(
+        "Add", {graph.add("Mul", {outputs, constant(scale_.deviation)}), constant(scale_.mean)});
+  }
+
   BatchReals targets_;
+  TargetScale scale_;
 };
 
 }  // namespace

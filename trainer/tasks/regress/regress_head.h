@@ -7,16 +7,18 @@
 
 #include "trainer/model/head.h"
 #include "trainer/tasks/batch_values.h"
+#include "trainer/tasks/regress/target_scale.h"
 
 namespace bp::trainer {
 
 struct RegressHeadOptions {
   std::optional<double> dropout = {};  // nothing: the encoder's
   BatchReals targets = {};             // [rows]
+  TargetScale scale = {};
 };
 
-// Its outputs are the numbers, [rows, 1]. Its loss is the mean squared error, and the number of
-// samples the weight.
+// Its outputs are the numbers, [rows, 1], in the scale's deviations above its mean. Its loss is
+// their mean squared error, and the number of samples the weight. As ONNX, the outputs are targets.
 [[nodiscard]] HeadMaker regress_head(const RegressHeadOptions& options);
 
 }  // namespace bp::trainer

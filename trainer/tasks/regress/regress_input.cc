@@ -22,10 +22,46 @@
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/inputs.h"
 #include "trainer/tasks/regress/regress_scores.h"
+#include "trainer/tasks/regress/target_scale.h"
 #include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {
 namespace {
+
+// Notices targets that may have marks between thousands: "1,234" is 1.234, unless all such numbers
+// look so. A file with semicolons has decimal commas, hence points between thousands.
+class ThousandsMarks {
+ public:
+  void add(std::string_view written, const std::optional<TableLayout>& layout) {
+    mark_ = layout && layout->format.separator == ';' ? '.' : ',';
+    written = without_blanks(written);
+    if (written.find(mark_) == std::string_view::npos) return;
+    const bool fits = has_thousands(written);
+    if (fits && first_.empty()) first_ = written;
+    every_ = every_ && fits;
+  }
+  [[nodiscard]] std::string remark() const {
+    if (first_.empty() || !every_) return "";
+    return concat("targets such as '", first_, "' are read as ", brief(*written_number(first_)),
+                  "; if the ", mark_ == ',' ? "comma" : "point",
+                  " is between thousands, remove it from the file");
+  }
+
+ private:
+  // 1 to 3 digits, the first of which is not 0, the mark, and 3 digits.
+  [[nodiscard]] bool has_thousands(std::string_view number) const {
+    if (number.starts_with('-') || number.starts_with('+')) number.remove_prefix(1);
+    const std::size_t at = number.find(mark_);
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    return at >= 1 && at <= 3 && number.size() == at + 4 && number.front() != '0' &&
+           std::ranges::all_of(number.substr(0, at), is_digit) &&
+           std::ranges::all_of(number.substr(at + 1), is_digit);
+  }
+
+  char mark_ = ',';
+  bool every_ = true;
+  std::string first_;
+};
 
 // Refuses a target that is not a number, and a row without one, except in a test file.
 class RegressFinder : public RowFinder {
@@ -51,6 +87,8 @@ class RegressFinder : public RowFinder {
                                  "labels"),
                   .rows = "row with a target that is not a number"});
     } else if (source == 0) {
+      marks_.add(written, rows.layout());
+      if (plan_.sources[source].split == Split::train) moments_.add(*target);
       least_ = std::min(least_, *target);
       most_ = std::max(most_, *target);
       if (found_.lists()) targets_.push_back(*target);
@@ -63,6 +101,22 @@ class RegressFinder : public RowFinder {
     if (file.split != Split::train || least_ != most_) return;
     found_.add(source, {.text = concat("all targets of ", file.name, " are ", brief(least_)),
                         .hint = "there is nothing to learn; is --target the right column?"});
+  }
+
+  [[nodiscard]] std::vector<std::string> remarks() const override {
+    std::vector<std::string> remarks = {marks_.remark()};
+    if (const std::string scale = text_of(moments_.scale()); !scale.empty()) {
+      remarks.push_back(concat("the targets are ", scale,
+                               "; the loss of training is of such numbers, predictions and scores "
+                               "are of the targets"));
+    }
+    std::erase(remarks, "");
+    return remarks;
+  }
+
+  // The scale of the targets.
+  [[nodiscard]] std::vector<std::string> names() const override {
+    return names_of(moments_.scale());
   }
 
   [[nodiscard]] std::vector<Findings::Line> of_source(std::size_t source) const override {
@@ -89,6 +143,8 @@ class RegressFinder : public RowFinder {
   const Plan& plan_;
   Findings& found_;
   // Of the first source.
+  ThousandsMarks marks_;
+  TargetMoments moments_;
   double least_ = std::numeric_limits<double>::infinity();
   double most_ = -std::numeric_limits<double>::infinity();
   std::vector<double> targets_;

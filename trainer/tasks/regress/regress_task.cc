@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "base/options/value_text.h"
 #include "base/text.h"
 #include "trainer/report/error_rows.h"
 #include "trainer/report/shown_text.h"
@@ -17,23 +18,22 @@
 #include "trainer/tasks/regress/regress_head.h"
 #include "trainer/tasks/regress/regress_input.h"
 #include "trainer/tasks/regress/regress_scores.h"
+#include "trainer/tasks/regress/target_scale.h"
 #include "trainer/tasks/scorer.h"
 #include "trainer/tasks/tasks.h"
 
 namespace bp::trainer {
 namespace {
 
-// Returns the shortest text that reads back as the same float.
-std::string number_text(double number) { return concat(static_cast<float>(number)); }
-
 class RegressScorer : public Scorer {
  public:
-  using Scorer::Scorer;
+  RegressScorer(const TargetScale& scale, const StoredSplit& scored)
+      : Scorer(scored), scale_(scale) {}
 
   [[nodiscard]] std::vector<PredictionColumn> columns() const override {
     return {{"target", true}, {"prediction", true}};
   }
-  // outputs: the numbers, [rows, 1]. Keeps them.
+  // outputs: [rows, 1]. Keeps them as they are.
   void keep(const Batch& block,
             const at::Tensor& outputs,
             std::vector<float>& kept) const override {
@@ -45,8 +45,8 @@ class RegressScorer : public Scorer {
                   std::span<const float> kept,
                   std::vector<std::string>& fields) const override {
     const std::optional<double> target = target_of(sample);
-    fields.assign(1, target ? number_text(*target) : "");
-    fields.push_back(number_text(double{kept.front()}));
+    fields.assign(1, target ? text_of_number(*target) : "");
+    fields.push_back(text_of_number(prediction_of(kept.front())));
   }
 
   [[nodiscard]] std::span<std::int64_t> counts() override { return tally_.values(); }
@@ -65,12 +65,19 @@ class RegressScorer : public Scorer {
   }
 
  private:
+  [[nodiscard]] double prediction_of(float output) const {
+    return scale_.target_of(double{output});
+  }
+  // Large numbers need more digits than a float has.
+  [[nodiscard]] std::string text_of_number(double number) const {
+    return scale_.standardises() ? bp::number_text(number) : concat(static_cast<float>(number));
+  }
   void count(const Batch& block,
              const at::Tensor& /*outputs*/,
              std::span<const float> kept) override {
     for (std::size_t row = 0; row < static_cast<std::size_t>(block.rows); ++row) {
       if (block.arrays[kHasTargetArray].integers[row] == 0) continue;
-      tally_.add(block.arrays[kTargetArray].reals[row], double{kept[row]});
+      tally_.add(block.arrays[kTargetArray].reals[row], prediction_of(kept[row]));
     }
   }
   // The samples that have a target, in the store's order.
@@ -80,8 +87,8 @@ class RegressScorer : public Scorer {
       const Sample sample = store().load(split(), i);
       const std::optional<double> target = target_of(sample);
       if (!target) continue;
-      all.push_back(
-          {sample.sample_id, sample.text_id, *target, double{kept()[static_cast<std::size_t>(i)]}});
+      all.push_back({sample.sample_id, sample.text_id, *target,
+                     prediction_of(kept()[static_cast<std::size_t>(i)])});
     }
     return all;
   }
@@ -95,6 +102,7 @@ class RegressScorer : public Scorer {
     return regress_scores(tally_, targets, predictions);
   }
 
+  TargetScale scale_;
   RegressTally tally_;
 };
 
@@ -107,7 +115,8 @@ class RegressTask : public Task {
       const auto targets = [](const Batch& batch) -> std::span<const double> {
         return batch.arrays[kTargetArray].reals;
       };
-      return regress_head({label_config_of(config).dropout, targets})(config, parameters);
+      return regress_head({label_config_of(config).dropout, targets, scale_of(config)})(config,
+                                                                                        parameters);
     };
   }
   [[nodiscard]] bool compares_predictions() const override { return true; }
@@ -124,23 +133,35 @@ class RegressTask : public Task {
             {"Mean absolute error", brief(summary.at("mae"))}};
   }
 
-  void check(const BertConfig& config) const override { (void)label_config_of(config); }
+  void check(const BertConfig& config) const override {
+    (void)label_config_of(config);
+    (void)scale_of(config);
+  }
 
-  // transformers gives the only output a name, too.
-  void configure(BertConfig& config, const SampleStore& /*store*/) const override {
+  // transformers gives the only output a name, too. A model that predicts numbers already keeps
+  // their scale, for which its head was trained.
+  void configure(BertConfig& config, const SampleStore& store) const override {
+    const TargetScale scale = predicts_number(config) ? scale_of(config) : scale_of(store.names());
     config.head =
         label_keys({{"LABEL_0"}, label_config_of(config).dropout}, "BertForSequenceClassification");
     config.head.emplace("problem_type", kRegression);
+    config.head.merge(keys_of(scale));
   }
 
-  [[nodiscard]] std::string describe(const BertConfig& /*config*/) const override {
-    return "a number";
+  [[nodiscard]] std::string describe(const BertConfig& config) const override {
+    const std::string scale = text_of(scale_of(config));
+    return scale.empty() ? "a number" : concat("a number, ", scale);
   }
 
   [[nodiscard]] TakenWeights taken_weights(const BertConfig& stored,
-                                           const BertConfig& /*wanted*/) const override {
+                                           const BertConfig& wanted) const override {
     TakenWeights taken{.optional = {"classifier.", "bert.pooler."}};
-    if (!predicts_number(stored)) taken.replaced = {"classifier."};
+    if (!predicts_number(stored)) {
+      taken.replaced = {"classifier."};
+    } else if (scale_of(stored) != scale_of(wanted)) {
+      taken.replaced = {"classifier."};
+      taken.reason = "its targets have another scale";
+    }
     return taken;
   }
 
@@ -151,9 +172,9 @@ class RegressTask : public Task {
   }
 
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& /*names*/,
-                                                    const BertConfig& /*config*/,
+                                                    const BertConfig& config,
                                                     const StoredSplit& scored) const override {
-    return std::make_unique<RegressScorer>(scored);
+    return std::make_unique<RegressScorer>(scale_of(config), scored);
   }
 };
 
