@@ -16,6 +16,7 @@
 #include "trainer/common/look_up.h"
 #include "trainer/gpu/use_gpu.h"
 #include "trainer/model/byte_source.h"
+#include "trainer/model/families/family.h"
 #include "trainer/model/tensor_file.h"
 #include "trainer/model/weights.h"
 #include "trainer/prepare/plan.h"
@@ -99,8 +100,10 @@ void require_same_base(const std::string& folder,
              kAdapterConfigFile));
 }
 
-// "bert.pooler.dense" for "bert.pooler.dense.weight", and a parameter of no module itself.
+// "bert.pooler.dense" for "bert.pooler.dense.weight", and a parameter of no module itself. PEFT
+// takes the classifier as one module, also if it has two layers.
 std::string module_of(const std::string& parameter) {
+  if (parameter.starts_with("classifier.")) return "classifier";
   return parameter.substr(0, parameter.rfind('.'));
 }
 
@@ -128,9 +131,16 @@ void find_adapters(ModelSource& source) {
   require_same_base(folder, *source.adapters, source.weights);
 }
 
+// Returns the user's settings of adapters, or by default the targets that are usual in the family.
+LoraConfig adapters_for(const ModelSource& source, const TrainOptions& options) {
+  LoraConfig adapters = options.lora;
+  if (adapters.targets == LoraConfig().targets) adapters.targets = usual_targets(source.config);
+  return adapters;
+}
+
 // Returns the settings of new adapters beside the source's weights.
 LoraConfig new_adapters(const ModelSource& source, const TrainOptions& options) {
-  LoraConfig adapters = options.lora;
+  LoraConfig adapters = adapters_for(source, options);
   adapters.base = std::filesystem::canonical(source.name).string();
   adapters.base_hash = hash_file(source.weights).hex;
   adapters.task_type = source.task->peft_type();
@@ -144,11 +154,12 @@ void train_with_adapters(Bert& model, const std::vector<std::string>& missing) {
     throw InputError(2, "--lora: the head of this task shares weights with the encoder",
                      "leave out --lora");
   }
+  const std::string& encoder = names_of(model.config()).prefix;
   for (const auto& [name, parameter] : model.parameters()) {
-    if (!name.starts_with("bert.")) model.save_module(module_of(name));
+    if (!name.starts_with(encoder)) model.save_module(module_of(name));
   }
   for (const std::string& name : missing) {
-    if (name.starts_with("bert.")) model.save_module(module_of(name));
+    if (name.starts_with(encoder)) model.save_module(module_of(name));
   }
 }
 
@@ -207,7 +218,7 @@ void check_arrays(const SampleSchema& schema, const TaskInput& input) {
 }  // namespace
 
 int ModelSource::max_length() const {
-  return std::min(config.positions, tokenizer.max_length.value_or(config.positions));
+  return std::min(config.max_tokens(), tokenizer.max_length.value_or(config.max_tokens()));
 }
 
 ModelSource find_model(const std::string& model,
@@ -289,11 +300,14 @@ void require_base(const ModelSource& source, const TrainOptions& options) {
         "name a Hugging Face folder with --model DIR, or leave out --lora");
   }
   try {
-    check(options.lora, source.config.layers);
+    check(adapters_for(source, options), source.config);
   } catch (const Error& error) {
+    std::string names;
+    for (const std::string& name : target_names(source.config)) {
+      names += concat(names.empty() ? "" : ", ", name);
+    }
     throw InputError(2, concat("--lora-targets: ", error.what()),
-                     "ends of names of products: query, key, value, dense, attention.output.dense, "
-                     "intermediate.dense, output.dense, pooler.dense");
+                     concat("ends of names of products: ", names));
   }
 }
 

@@ -286,7 +286,7 @@ class Run {
   }
 
   [[nodiscard]] TokenizerFiles tokenizer_files() const {
-    return {store_->vocabulary(), store_->lower_case(), model_->config().positions};
+    return {store_->vocabulary(), store_->lower_case(), model_->config().max_tokens()};
   }
 
   void print_how_to_resume(const TrainResult& result) const {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "trainer/model/families/family.h"
 #include "trainer/model/onnx_encoder.h"
 
 namespace bp::trainer {
@@ -14,19 +15,19 @@ namespace {
 
 using at::Tensor;
 
-BertConfig checked(BertConfig config) {
+EncoderSpec checked(EncoderSpec config) {
   check(config);
   return config;
 }
 
-std::optional<LoraConfig> checked(std::optional<LoraConfig> lora, const BertConfig& config) {
-  if (lora) check(*lora, config.layers);
+std::optional<LoraConfig> checked(std::optional<LoraConfig> lora, const EncoderSpec& config) {
+  if (lora) check(*lora, config);
   return lora;
 }
 
 }  // namespace
 
-Bert::Bert(BertConfig config,
+Bert::Bert(EncoderSpec config,
            const HeadMaker& head,
            Precision precision,
            std::uint64_t seed,
@@ -37,7 +38,7 @@ Bert::Bert(BertConfig config,
       parameters_(config_.initializer_range, seed, device),
       encoder_(config_, precision, this->lora(), parameters_),
       head_(head(config_, parameters_)) {
-  if (!head_->reads_pooler()) parameters_.remove("bert.pooler.");
+  if (!head_->reads_pooler()) parameters_.remove(names_of(config_).pooler + ".");
   require_gradients();
 }
 
@@ -63,17 +64,17 @@ void Bert::merge_adapters() {
 }
 
 void Bert::use_sparse_gradients() {
-  const auto found =
-      std::ranges::find(parameters(), kWordEmbeddings, &NamedTensors::value_type::first);
+  const std::string name = names_of(config_).word_embeddings();
+  const auto found = std::ranges::find(parameters(), name, &NamedTensors::value_type::first);
   const Tensor& words = found->second;
   const bool tied =
-      std::ranges::any_of(ties(), [](const auto& tie) { return tie.second == kWordEmbeddings; });
+      std::ranges::any_of(ties(), [&](const auto& tie) { return tie.second == name; });
   if (words.is_cpu() && words.requires_grad() && !tied) encoder_.use_sparse_words();
 }
 
 std::vector<std::string> Bert::sparse_gradients() const {
   if (!encoder_.has_sparse_words()) return {};
-  return {kWordEmbeddings};
+  return {names_of(config_).word_embeddings()};
 }
 
 Tensor Bert::forward(const Batch& batch, const TrainingStep* step) const {

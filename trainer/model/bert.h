@@ -1,4 +1,4 @@
-// A model: BERT's encoder with the head of a task.
+// A model: an encoder with the head of a task.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class Bert {
   // The parameters lie on `device`, and training computes there: see use_device() for CUDA's.
   // With `lora`, products have adapters, and only what LoraConfig::saves() names is trained: the
   // adapters, and the modules that saves_module() was called for.
-  Bert(BertConfig config,
+  Bert(EncoderSpec config,
        const HeadMaker& head,
        Precision precision,
        std::uint64_t seed,
@@ -37,7 +37,7 @@ class Bert {
   Bert(const Bert&) = delete;
   Bert& operator=(const Bert&) = delete;
 
-  [[nodiscard]] const BertConfig& config() const { return config_; }
+  [[nodiscard]] const EncoderSpec& config() const { return config_; }
 
   // Null for a model without adapters.
   [[nodiscard]] const LoraConfig* lora() const { return lora_ ? &*lora_ : nullptr; }
@@ -116,7 +116,7 @@ class Bert {
  private:
   void require_gradients();
 
-  BertConfig config_;
+  EncoderSpec config_;
   std::optional<LoraConfig> lora_;
   Parameters parameters_;
   Encoder encoder_;

@@ -1,14 +1,15 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "base/refuse.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/model/config.h"
+#include "trainer/model/families/family.h"
 #include "trainer/model/json_reading.h"
 
 namespace bp::trainer {
@@ -20,6 +21,9 @@ constexpr int kMaxInt = std::numeric_limits<int>::max();
   refuse(concat("'", key, "' is ", shown(value), "; it must be ", wanted));
 }
 
+const char* kind_of(int /*value*/) { return "a whole number below 2^31"; }
+const char* kind_of(double /*value*/) { return "a number"; }
+
 // Both functions set `value` if `key` exists and is not null.
 void take(const Json& json, const char* key, int& value) {
   const Json& found = find(json, key);
@@ -29,18 +33,19 @@ void take(const Json& json, const char* key, int& value) {
       found.is_number_unsigned()
           ? found.get<std::uint64_t>() <= kMaxInt
           : found.is_number_integer() && found.get<std::int64_t>() >= -std::int64_t{kMaxInt};
-  if (!fits) refuse_value(key, found, "a whole number below 2^31");
+  if (!fits) refuse_value(key, found, kind_of(value));
   value = found.get<int>();
 }
 void take(const Json& json, const char* key, double& value) {
   const Json& found = find(json, key);
   if (found.is_null()) return;
-  if (!found.is_number()) refuse_value(key, found, "a number");
+  if (!found.is_number()) refuse_value(key, found, kind_of(value));
   value = found.get<double>();
 }
-void require(const Json& json, const char* key, int& value) {
+template <class Number>
+void require(const Json& json, const char* key, Number& value) {
   if (!json.contains(key)) refuse(concat("'", key, "' is missing"));
-  if (find(json, key).is_null()) refuse_value(key, find(json, key), "a whole number below 2^31");
+  if (find(json, key).is_null()) refuse_value(key, find(json, key), kind_of(value));
   take(json, key, value);
 }
 
@@ -57,24 +62,31 @@ void never(const Json& json, const char* key) {
   if (!is_off) refuse(concat(key, " is set, but bp does not support such models"));
 }
 
-Json encoder_json(const BertConfig& config) {
-  return {{"attention_probs_dropout_prob", config.attention_dropout},
-          {"gradient_checkpointing", false},
-          {"hidden_act", "gelu"},
-          {"hidden_dropout_prob", config.hidden_dropout},
-          {"hidden_size", config.hidden},
-          {"initializer_range", config.initializer_range},
-          {"intermediate_size", config.intermediate},
-          {"layer_norm_eps", config.norm_epsilon},
-          {"max_position_embeddings", config.positions},
-          {"model_type", "bert"},
-          {"num_attention_heads", config.heads},
-          {"num_hidden_layers", config.layers},
-          {"pad_token_id", config.pad_id},
-          {"position_embedding_type", "absolute"},
-          {"type_vocab_size", config.token_types},
-          {"use_cache", true},
-          {"vocab_size", config.vocabulary}};
+// Calls body(key, value) for each key of the family, in which `value` is the spec's own.
+template <class Spec, class Body>
+void for_keys(const Family& family, Spec& spec, const Body& body) {
+  for (const ConfigKey& key : family.keys) {
+    std::visit([&](auto member) { body(key, spec.*member); }, key.member);
+  }
+}
+
+// Returns the keys that the encoder owns.
+Json encoder_json(const EncoderSpec& spec) {
+  const Family& family = family_of(spec);
+  Json json = {{"model_type", spec.family}};
+  for (const ConstantKey& key : family.constants) {
+    std::visit([&](auto value) { json[key.name] = value; }, key.value);
+  }
+  for_keys(family, spec, [&](const ConfigKey& key, const auto& value) { json[key.name] = value; });
+  return json;
+}
+
+const Family& family_in(const Json& json) {
+  const Json& type = find(json, "model_type");
+  if (type.is_null()) return bert();
+  const Family* const family = type.is_string() ? find_family(type.get<std::string>()) : nullptr;
+  if (family != nullptr) return *family;
+  refuse(concat("model_type is ", shown(type), "; bp supports only ", family_names()));
 }
 
 // Returns false for lists and objects in lists or objects, which no head has. They could be nested
@@ -83,49 +95,32 @@ bool is_flat(const Json& value) {
   return std::ranges::none_of(value, [](const Json& part) { return part.is_structured(); });
 }
 
-// The keys that config_json() writes for the encoder.
-const std::set<std::string>& encoder_keys() {
-  static const std::set<std::string> kKeys = [] {
-    std::set<std::string> keys;
-    const Json json = encoder_json({});
-    for (const auto& [key, value] : json.items()) keys.insert(key);
-    return keys;
-  }();
-  return kKeys;
-}
-
 }  // namespace
 
-BertConfig parse_config(const std::string& text) {
+EncoderSpec parse_config(const std::string& text) {
   const Json json = parse_object(text);
-  only(json, "model_type", "bert");
-  only(json, "hidden_act", "gelu");
-  only(json, "position_embedding_type", "absolute");
-  never(json, "is_decoder");
-  never(json, "add_cross_attention");
-  never(json, "pruned_heads");
-  never(json, "quantization_config");
-  BertConfig config;
-  require(json, "vocab_size", config.vocabulary);
-  require(json, "hidden_size", config.hidden);
-  require(json, "num_hidden_layers", config.layers);
-  require(json, "num_attention_heads", config.heads);
-  require(json, "intermediate_size", config.intermediate);
-  take(json, "max_position_embeddings", config.positions);
-  take(json, "type_vocab_size", config.token_types);
-  take(json, "pad_token_id", config.pad_id);
-  take(json, "layer_norm_eps", config.norm_epsilon);
-  take(json, "hidden_dropout_prob", config.hidden_dropout);
-  take(json, "attention_probs_dropout_prob", config.attention_dropout);
-  take(json, "initializer_range", config.initializer_range);
-  for (const auto& [key, value] : json.items()) {
-    if (!encoder_keys().contains(key) && is_flat(value)) config.head.emplace(key, value.dump());
+  const Family& family = family_in(json);
+  for (const ConstantKey& key : family.constants) {
+    if (const auto* kind = std::get_if<const char*>(&key.value)) only(json, key.name, *kind);
   }
-  check(config);
-  return config;
+  for (const char* key :
+       {"is_decoder", "add_cross_attention", "pruned_heads", "quantization_config"}) {
+    never(json, key);
+  }
+  for (const char* key : family.unsupported) never(json, key);
+  EncoderSpec spec = family.usual;
+  for_keys(family, spec, [&](const ConfigKey& key, auto& value) {
+    key.required ? require(json, key.name, value) : take(json, key.name, value);
+  });
+  const Json own = encoder_json(spec);
+  for (const auto& [key, value] : json.items()) {
+    if (!own.contains(key) && is_flat(value)) spec.head.emplace(key, value.dump());
+  }
+  check(spec);
+  return spec;
 }
 
-BertConfig read_config(const std::string& path) {
+EncoderSpec read_config(const std::string& path) {
   const FileBytes file(path);
   try {
     return parse_config(read_json_file(file));
@@ -136,11 +131,11 @@ BertConfig read_config(const std::string& path) {
 }
 
 // Sorts the keys, but keeps the order inside the head's values.
-std::string config_json(const BertConfig& config) {
+std::string config_json(const EncoderSpec& spec) {
   std::map<std::string, nlohmann::ordered_json> sorted;
-  const Json encoder = encoder_json(config);
+  const Json encoder = encoder_json(spec);
   for (const auto& [key, value] : encoder.items()) sorted[key] = value;
-  for (const auto& [key, value] : config.head) sorted[key] = nlohmann::ordered_json::parse(value);
+  for (const auto& [key, value] : spec.head) sorted[key] = nlohmann::ordered_json::parse(value);
   nlohmann::ordered_json json;
   for (auto& [key, value] : sorted) json[key] = std::move(value);
   return json.dump(2) + "\n";

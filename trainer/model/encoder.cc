@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
@@ -20,6 +21,7 @@
 #include "bp/error.h"
 #include "trainer/model/device_layout.h"
 #include "trainer/model/device_of.h"
+#include "trainer/model/families/family.h"
 #include "trainer/model/products.h"
 #include "trainer/model/recompute.h"
 
@@ -78,50 +80,51 @@ void cast_together(const std::vector<Weight*>& weights, at::ScalarType number) {
 
 }  // namespace
 
-Encoder::Encoder(const BertConfig& config,
+Encoder::Encoder(const EncoderSpec& spec,
                  Precision precision,
                  const LoraConfig* lora,
                  Parameters& parameters)
-    : config_(config), lora_(lora), number_(number_of(precision)) {
-  const std::int64_t hidden = config.hidden;
+    : spec_(spec), lora_(lora), number_(number_of(precision)) {
+  const WeightNames& names = names_of(spec);
+  const std::int64_t hidden = spec.hidden;
   const auto norm = [&](const std::string& name) {
-    return parameters.norm(name, hidden, config.norm_epsilon);
+    return parameters.norm(name, hidden, spec.norm_epsilon);
   };
-  const std::string embeddings = "bert.embeddings.";
-  words_ = parameters.matrix(kWordEmbeddings, {config.vocabulary, hidden});
-  words_.slice(0, config.pad_id, config.pad_id + 1).zero_();
-  positions_ =
-      parameters.matrix(embeddings + "position_embeddings.weight", {config.positions, hidden});
-  types_ =
-      parameters.matrix(embeddings + "token_type_embeddings.weight", {config.token_types, hidden});
-  embedding_norm_ = norm(embeddings + "LayerNorm");
-  for (int i = 0; i < config.layers; ++i) {
-    const std::string name = concat("bert.encoder.layer.", i, ".");
+  const auto table = [&](const std::string& name, std::int64_t rows) {
+    return parameters.matrix(names.prefix + name + ".weight", {rows, hidden});
+  };
+  words_ = table(names.words, spec.vocabulary);
+  words_.slice(0, spec.pad_id, spec.pad_id + 1).zero_();
+  positions_ = table(names.positions, spec.positions);
+  types_ = table(names.types, spec.token_types);
+  embedding_norm_ = norm(names.prefix + names.embedding_norm);
+  for (int i = 0; i < spec.layers; ++i) {
+    const std::string name = names.layer(i);
     Layer l;
-    l.qkv = parameters.linear(name + "attention.self.qkv", 3 * hidden, hidden);
-    l.attention_output = parameters.linear(name + "attention.output.dense", hidden, hidden);
-    l.attention_norm = norm(name + "attention.output.LayerNorm");
-    l.intermediate = parameters.linear(name + "intermediate.dense", config.intermediate, hidden);
-    l.output = parameters.linear(name + "output.dense", hidden, config.intermediate);
-    l.norm = norm(name + "output.LayerNorm");
+    l.qkv = parameters.linear(name + names.merged_qkv, 3 * hidden, hidden);
+    l.attention_output = parameters.linear(name + names.attention_output, hidden, hidden);
+    l.attention_norm = norm(name + names.attention_norm);
+    l.intermediate = parameters.linear(name + names.intermediate, spec.intermediate, hidden);
+    l.output = parameters.linear(name + names.output, hidden, spec.intermediate);
+    l.norm = norm(name + names.output_norm);
     std::uint32_t site = kFirstAdapterSite + static_cast<std::uint32_t>(i) * kAdaptersOfLayer;
-    adapt(l.qkv, name + "attention.self.", {"query", "key", "value"}, site, parameters);
-    adapt(l.attention_output, name, {"attention.output.dense"}, site, parameters);
-    adapt(l.intermediate, name, {"intermediate.dense"}, site, parameters);
-    adapt(l.output, name, {"output.dense"}, site, parameters);
+    adapt(l.qkv, name, names.qkv, site, parameters);
+    adapt(l.attention_output, name, {&names.attention_output, 1}, site, parameters);
+    adapt(l.intermediate, name, {&names.intermediate, 1}, site, parameters);
+    adapt(l.output, name, {&names.output, 1}, site, parameters);
     layers_.push_back(l);
   }
-  pooler_ = parameters.linear("bert.pooler.dense", hidden, hidden);
+  pooler_ = parameters.linear(names.pooler, hidden, hidden);
   std::uint32_t site =
-      kFirstAdapterSite + static_cast<std::uint32_t>(config.layers) * kAdaptersOfLayer;
-  adapt(pooler_, "bert.", {"pooler.dense"}, site, parameters);
+      kFirstAdapterSite + static_cast<std::uint32_t>(spec.layers) * kAdaptersOfLayer;
+  if (names.encoder_has_pooler()) adapt(pooler_, "", {&names.pooler, 1}, site, parameters);
   parameters_changed();
 }
 
 // Each module has a dropout site of its own, whichever others have adapters.
 void Encoder::adapt(Linear& linear,
                     const std::string& layer,
-                    const std::vector<std::string>& modules,
+                    std::span<const std::string> modules,
                     std::uint32_t& site,
                     Parameters& parameters) const {
   const auto parts = static_cast<std::int64_t>(modules.size());
@@ -179,10 +182,10 @@ void Encoder::merge_adapters() {
 
 Pass Encoder::begin(const Batch& batch, const TrainingStep* step) const {
   BP_CHECK(batch.rows > 0, "a forward pass needs at least one sample");
-  if (batch.length > config_.positions) {
+  if (batch.length > spec_.max_tokens()) {
     throw Error(ErrorCode::invalid_argument,
                 concat("a sample of ", batch.length, " tokens is longer than the model's ",
-                       config_.positions, " positions"));
+                       spec_.max_tokens(), " positions"));
   }
   Pass pass;
   pass.step = step;
@@ -207,10 +210,10 @@ Tensor Encoder::token_types(const Pass& pass, const Batch& batch) const {
   }
   BP_CHECK(batch.token_types.size() == batch.token_ids.size(), "each token has a type");
   for (const std::int64_t type : batch.token_types) {
-    if (type < 0 || type >= config_.token_types) {
+    if (type < 0 || type >= spec_.token_types) {
       throw Error(ErrorCode::invalid_argument,
                   concat("a token of type ", type, ": the model's 'type_vocab_size' is ",
-                         config_.token_types, ", so its types are 0 to ", config_.token_types - 1));
+                         spec_.token_types, ", so its types are 0 to ", spec_.token_types - 1));
     }
   }
   return on_device_of(words_, without_padding(batch.token_types, batch, *pass.layout));
@@ -224,7 +227,7 @@ Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) cons
     x = (x + pass.step->perturbation).to(x.scalar_type());
   }
   x = pass.seen("embeddings", add_norm(pass.layout, x, {}, {}, embedding_norm_, {}));
-  x = drop(pass.layout, x, pass.dropout(config_.hidden_dropout, kEmbeddingSite));
+  x = drop(pass.layout, x, pass.dropout(spec_.hidden_dropout, kEmbeddingSite));
   const auto record = [&pass](const Tensor& all) {
     if (pass.states != nullptr) pass.states->push_back(all);
   };
@@ -290,7 +293,7 @@ std::vector<Tensor> Encoder::parameters_of(LayerSpan span) const {
 Tensor Encoder::layer(const Pass& pass, std::size_t index, const Tensor& x, bool first_only) const {
   const Layer& l = layers_[index];
   const auto site = kFirstLayerSite + static_cast<std::uint32_t>(index) * kLayerSites;
-  const double hidden = config_.hidden_dropout;
+  const double hidden = spec_.hidden_dropout;
   const auto seen = [&](const char* name, Tensor made) {
     return pass.step == nullptr ? made
                                 : pass.seen(concat("encoder.layer.", index, ".", name), made);
@@ -298,8 +301,8 @@ Tensor Encoder::layer(const Pass& pass, std::size_t index, const Tensor& x, bool
 
   Tensor y = pass.product(pass.layout, x, l.qkv);
   y = seen("attention.self",
-           attention(pass.layout, y, l.qkv.bias, config_.heads, first_only,
-                     pass.dropout(config_.attention_dropout, site + kProbabilitySite)));
+           attention(pass.layout, y, l.qkv.bias, spec_.heads, first_only,
+                     pass.dropout(spec_.attention_dropout, site + kProbabilitySite)));
   Tensor residual = x;
   if (first_only) {
     residual = firsts_of(x, *pass.layout);

@@ -1,5 +1,5 @@
-// BERT's encoder: embeddings, layers with a layer norm after each sum and erf GELU, and the pooler.
-// It computes the same as transformers' BertModel.
+// The encoder that a spec describes: embeddings, layers with a layer norm after each sum and erf
+// GELU, and the pooler. It computes the same as the model of transformers, such as BertModel.
 //
 // Parameters are always fp32. Precision::bf16 and Precision::fp16 keep activations and the weights
 // of products in that type, as autocast does, but cast each weight once per step; sums, norms and
@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,17 +25,15 @@
 
 namespace bp::trainer {
 
-inline constexpr const char* kWordEmbeddings = "bert.embeddings.word_embeddings.weight";
-
 // Which states the reader of the encoder needs. The last layer computes no others.
 enum class States : std::uint8_t { first_tokens, all_tokens };
 
 class Encoder {
  public:
   // Adds its parameters, under Hugging Face's names, except that query, key and value are one
-  // tensor: "...self.qkv.weight", [3 * hidden, hidden]. `config` must be valid. `lora`: which
+  // tensor: "...self.qkv.weight", [3 * hidden, hidden]. `spec` must be valid. `lora`: which
   // products get adapters, and how; null: none. It must live as long as the encoder.
-  Encoder(const BertConfig& config,
+  Encoder(const EncoderSpec& spec,
           Precision precision,
           const LoraConfig* lora,
           Parameters& parameters);
@@ -79,7 +78,7 @@ class Encoder {
   // Adds adapters to a product, whose outputs are those of `modules` one after the other.
   void adapt(Linear& linear,
              const std::string& layer,
-             const std::vector<std::string>& modules,
+             std::span<const std::string> modules,
              std::uint32_t& site,
              Parameters& parameters) const;
   [[nodiscard]] std::vector<Linear*> products();
@@ -100,7 +99,7 @@ class Encoder {
                                  const at::Tensor& x,
                                  bool first_only) const;
 
-  BertConfig config_;
+  EncoderSpec spec_;
   const LoraConfig* lora_;
   at::ScalarType number_;  // of activations in training
   bool as_trained_ = false;

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/model/families/family.h"
 #include "trainer/model/tensor_file.h"
 #include "trainer/model/weights.h"
 
@@ -17,17 +18,16 @@ namespace {
 
 using at::Tensor;
 
-// Returns the name that a file's tensor has in bp's model.
+// Returns a file's name of a tensor without what wrappers put before it, as files have it today.
 std::string modern_name(std::string name) {
-  if (name.starts_with("module.")) name.erase(0, 7);
+  for (const std::string_view wrapper : {"module.", "_orig_mod."}) {
+    if (name.starts_with(wrapper)) name.erase(0, wrapper.size());
+  }
   const auto rename_suffix = [&name](std::string_view from, std::string_view to) {
     if (name.ends_with(from)) name.replace(name.size() - from.size(), from.size(), to);
   };
   rename_suffix("LayerNorm.gamma", "LayerNorm.weight");
   rename_suffix("LayerNorm.beta", "LayerNorm.bias");
-  for (const std::string_view part : {"embeddings.", "encoder.", "pooler."}) {
-    if (name.starts_with(part)) return "bert." + name;
-  }
   return name;
 }
 
@@ -68,6 +68,7 @@ class Loading {
       : path_(std::move(path)),
         prefix_(prefix),
         left_(std::move(left)),
+        encoder_(names_of(model.config()).prefix),
         ties_(model.ties()),
         file_(open_tensor_file(path_)),
         wanted_(wanted.begin(), wanted.end()) {}
@@ -126,7 +127,9 @@ class Loading {
 
   [[nodiscard]] std::string own_name(std::string name) const {
     if (name.starts_with(prefix_)) name.erase(0, prefix_.size());
-    return modern_name(std::move(name));
+    name = modern_name(std::move(name));
+    // A file of an encoder without a head has its names without the prefix.
+    return wanted_.contains(encoder_ + name) ? encoder_ + name : name;
   }
 
   [[nodiscard]] Tensor stored(std::size_t index) const {
@@ -153,6 +156,7 @@ class Loading {
   std::string path_;
   std::string_view prefix_;
   std::vector<std::string> left_;
+  std::string encoder_;  // the prefix of its names
   std::map<std::string, std::string> ties_;
   std::unique_ptr<TensorFile> file_;
   std::map<std::string, Tensor> wanted_;

@@ -6,17 +6,16 @@
 #include "base/refuse.h"
 #include "base/text.h"
 #include "trainer/model/byte_source.h"
+#include "trainer/model/families/family.h"
 
 namespace bp::trainer {
 namespace {
 
-constexpr const char* kProducts[] = {"attention.self.query", "attention.self.key",
-                                     "attention.self.value", "attention.output.dense",
-                                     "intermediate.dense",   "output.dense"};
-
 bool is_end_of(std::string_view end, std::string_view module) {
   return module == end || (module.ends_with(end) && module[module.size() - end.size() - 1] == '.');
 }
+
+std::string last_part(const std::string& module) { return module.substr(module.rfind('.') + 1); }
 
 }  // namespace
 
@@ -35,26 +34,45 @@ bool LoraConfig::saves(std::string_view parameter) const {
   }
 }
 
-std::vector<std::string> adaptable_modules(int layers) {
-  std::vector<std::string> names;
-  for (int layer = 0; layer < layers; ++layer) {
-    for (const char* product : kProducts) {
-      names.push_back(concat("bert.encoder.layer.", layer, ".", product));
+std::vector<std::string> adaptable_modules(const EncoderSpec& spec) {
+  const WeightNames& names = names_of(spec);
+  std::vector<std::string> modules;
+  for (int layer = 0; layer < spec.layers; ++layer) {
+    for (const std::string& product : names.products()) {
+      modules.push_back(names.layer(layer) + product);
     }
   }
-  names.emplace_back("bert.pooler.dense");
-  return names;
+  if (names.encoder_has_pooler()) modules.push_back(names.pooler);
+  return modules;
 }
 
-void check(const LoraConfig& config, int layers) {
+std::vector<std::string> usual_targets(const EncoderSpec& spec) {
+  const auto& [query, key, value] = names_of(spec).qkv;
+  return {last_part(query), last_part(value)};
+}
+
+std::vector<std::string> target_names(const EncoderSpec& spec) {
+  std::vector<std::string> targets;
+  const auto add = [&targets](const std::string& target) {
+    if (std::ranges::count(targets, target) == 0) targets.push_back(target);
+  };
+  const WeightNames& names = names_of(spec);
+  for (const std::string& product : names.products()) add(last_part(product));
+  // "dense" is the end of several.
+  for (const std::string& product : names.products()) {
+    if (last_part(product) == "dense") add(product);
+  }
+  if (names.encoder_has_pooler()) add(names.pooler.substr(names.prefix.size()));
+  return targets;
+}
+
+void check(const LoraConfig& config, const EncoderSpec& spec) {
   if (config.rank < 1) refuse(concat("the rank of adapters is ", config.rank, "; it is 1 or more"));
   if (config.targets.empty()) refuse("no module is named that could get adapters");
-  const std::vector<std::string> modules = adaptable_modules(layers);
+  const std::vector<std::string> modules = adaptable_modules(spec);
   for (const std::string& target : config.targets) {
     if (std::ranges::any_of(modules, [&](const auto& m) { return is_end_of(target, m); })) continue;
-    const std::string nearest =
-        nearest_name(target, {"query", "key", "value", "dense", "intermediate.dense",
-                              "attention.output.dense", "output.dense", "pooler.dense"});
+    const std::string nearest = nearest_name(target, target_names(spec));
     refuse(concat("no module's name ends with ", in_quotes(target),
                   nearest.empty() ? "" : concat("; did you mean ", in_quotes(nearest), "?")));
   }

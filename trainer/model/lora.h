@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "trainer/model/families/encoder_spec.h"
+
 namespace bp::trainer {
 
 // Returns whether the parameter of this name is one of an adapter's matrices.
@@ -44,11 +46,15 @@ struct LoraConfig {
 };
 
 // The names of all products of an encoder that can get an adapter.
-[[nodiscard]] std::vector<std::string> adaptable_modules(int layers);
+[[nodiscard]] std::vector<std::string> adaptable_modules(const EncoderSpec& spec);
+// The targets that a user can name for each kind of product: "query", "attention.output.dense".
+[[nodiscard]] std::vector<std::string> target_names(const EncoderSpec& spec);
+// The targets of queries and values, which PEFT adapts unless it is told others.
+[[nodiscard]] std::vector<std::string> usual_targets(const EncoderSpec& spec);
 
-// Throws invalid_argument, naming the target, if one fits no product of an encoder with `layers`
-// layers, or if the rank is below 1.
-void check(const LoraConfig& config, int layers);
+// Throws invalid_argument, naming the target, if one fits no product of the encoder, or if the rank
+// is below 1.
+void check(const LoraConfig& config, const EncoderSpec& spec);
 
 inline constexpr const char* kAdapterConfigFile = "adapter_config.json";
 inline constexpr const char* kAdapterWeightsFile = "adapter_model.safetensors";

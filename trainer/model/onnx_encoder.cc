@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "trainer/model/families/family.h"
 
 namespace bp::trainer {
 namespace {
@@ -22,31 +23,32 @@ Value padding_scores(OnnxGraph& graph, const Value& mask) {
   return graph.add("Mul", {is_padding, graph.constant(std::numeric_limits<float>::lowest())});
 }
 
-Value embeddings(OnnxGraph& graph, const BertConfig& config, const Value& ids, const Value& types) {
-  const std::string name = "bert.embeddings.";
+Value embeddings(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids, const Value& types) {
+  const WeightNames& names = names_of(spec);
+  const auto table = [&](const std::string& name) { return names.prefix + name + ".weight"; };
   const Value shape = graph.add("Shape", {ids});
   const Value length = graph.add("Gather", {shape, graph.constant(List{1})});
   const Value positions =
-      graph.add("Slice", {graph.parameter(name + "position_embeddings.weight"),
-                          graph.constant(List{0}), length, graph.constant(List{0})});
-  const Value sum = graph.add(
-      "Add", {graph.add("Add", {graph.embedding(name + "word_embeddings.weight", ids),
-                                graph.embedding(name + "token_type_embeddings.weight", types)}),
-              positions});
-  return graph.layer_norm(sum, name + "LayerNorm", config.norm_epsilon);
+      graph.add("Slice", {graph.parameter(table(names.positions)), graph.constant(List{0}), length,
+                          graph.constant(List{0})});
+  const Value sum =
+      graph.add("Add", {graph.add("Add", {graph.embedding(table(names.words), ids),
+                                          graph.embedding(table(names.types), types)}),
+                        positions});
+  return graph.layer_norm(sum, names.prefix + names.embedding_norm, spec.norm_epsilon);
 }
 
 Value attention(OnnxGraph& graph,
-                const BertConfig& config,
+                const EncoderSpec& spec,
                 const std::string& layer,
                 const Value& x,
                 const Value& padding) {
-  const std::int64_t heads = config.heads;
-  const std::int64_t size = config.hidden / heads;
+  const std::int64_t heads = spec.heads;
+  const std::int64_t size = spec.hidden / heads;
   const std::vector<Value> parts =
       graph.add_many("Split",
-                     {graph.linear(x, layer + "attention.self.qkv"),
-                      graph.constant(List{config.hidden, config.hidden, config.hidden})},
+                     {graph.linear(x, layer + names_of(spec).merged_qkv),
+                      graph.constant(List{spec.hidden, spec.hidden, spec.hidden})},
                      {{"axis", std::int64_t{2}}}, 3);
   const auto by_head = [&](const Value& part, const List& order) {
     const Value cut = graph.add("Reshape", {part, graph.constant(List{0, 0, heads, size})});
@@ -62,7 +64,7 @@ Value attention(OnnxGraph& graph,
   const Value shares = graph.add("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
   const Value mixed = graph.add("MatMul", {shares, by_head(parts[2], kTokens)});
   const Value tokens = graph.add("Transpose", {mixed}, {{"perm", kTokens}});
-  return graph.add("Reshape", {tokens, graph.constant(List{0, 0, config.hidden})});
+  return graph.add("Reshape", {tokens, graph.constant(List{0, 0, spec.hidden})});
 }
 
 // x * (1 + erf(x / sqrt(2))) / 2
@@ -75,31 +77,32 @@ Value gelu(OnnxGraph& graph, const Value& x) {
 
 }  // namespace
 
-Value add_encoder(OnnxGraph& graph, const BertConfig& config) {
+Value add_encoder(OnnxGraph& graph, const EncoderSpec& spec) {
   const std::vector<OnnxGraph::Axis> axes = {"batch", "sequence"};
   const Value ids = graph.input("input_ids", OnnxGraph::Type::i64, axes);
   const Value mask = graph.input("attention_mask", OnnxGraph::Type::i64, axes);
   const Value types = graph.input("token_type_ids", OnnxGraph::Type::i64, axes);
   const Value padding = padding_scores(graph, mask);
-  Value x = embeddings(graph, config, ids, types);
-  for (int i = 0; i < config.layers; ++i) {
-    const std::string layer = concat("bert.encoder.layer.", i, ".");
+  Value x = embeddings(graph, spec, ids, types);
+  const WeightNames& names = names_of(spec);
+  for (int i = 0; i < spec.layers; ++i) {
+    const std::string layer = names.layer(i);
     const Value attended =
-        graph.linear(attention(graph, config, layer, x, padding), layer + "attention.output.dense");
-    x = graph.layer_norm(graph.add("Add", {attended, x}), layer + "attention.output.LayerNorm",
-                         config.norm_epsilon);
-    const Value wide = gelu(graph, graph.linear(x, layer + "intermediate.dense"));
-    x = graph.layer_norm(graph.add("Add", {graph.linear(wide, layer + "output.dense"), x}),
-                         layer + "output.LayerNorm", config.norm_epsilon);
+        graph.linear(attention(graph, spec, layer, x, padding), layer + names.attention_output);
+    x = graph.layer_norm(graph.add("Add", {attended, x}), layer + names.attention_norm,
+                         spec.norm_epsilon);
+    const Value wide = gelu(graph, graph.linear(x, layer + names.intermediate));
+    x = graph.layer_norm(graph.add("Add", {graph.linear(wide, layer + names.output), x}),
+                         layer + names.output_norm, spec.norm_epsilon);
   }
   return x;
 }
 
-Value add_pooler(OnnxGraph& graph, const Value& states) {
+Value add_pooler(OnnxGraph& graph, const EncoderSpec& spec, const Value& states) {
   const Value first =
       graph.add("Gather", {states, graph.constant(List{0})}, {{"axis", std::int64_t{1}}});
   const Value flat = graph.add("Squeeze", {first, graph.constant(List{1})});
-  return graph.add("Tanh", {graph.linear(flat, "bert.pooler.dense")});
+  return graph.add("Tanh", {graph.linear(flat, names_of(spec).pooler)});
 }
 
 }  // namespace bp::trainer

@@ -1,4 +1,4 @@
-// BERT's encoder as a graph of ONNX. It computes what Encoder computes in evaluation.
+// An encoder as a graph of ONNX. It computes what Encoder computes in evaluation.
 #pragma once
 
 #include "trainer/model/config.h"
@@ -8,9 +8,11 @@ namespace bp::trainer {
 
 // Adds the inputs input_ids, attention_mask and token_type_ids, i64 [batch, sequence] as those of
 // transformers, and the encoder. Returns the last layer's states, [batch, sequence, hidden].
-[[nodiscard]] OnnxGraph::Value add_encoder(OnnxGraph& graph, const BertConfig& config);
+[[nodiscard]] OnnxGraph::Value add_encoder(OnnxGraph& graph, const EncoderSpec& spec);
 
 // Returns the pooler's output for the states: [batch, hidden].
-[[nodiscard]] OnnxGraph::Value add_pooler(OnnxGraph& graph, const OnnxGraph::Value& states);
+[[nodiscard]] OnnxGraph::Value add_pooler(OnnxGraph& graph,
+                                          const EncoderSpec& spec,
+                                          const OnnxGraph::Value& states);
 
 }  // namespace bp::trainer

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/common/whole_file.h"
+#include "trainer/model/families/family.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/tokenizer_config.h"
 
@@ -60,23 +61,32 @@ void put_in_place(const fs::path& part, const fs::path& target, const fs::path& 
   fs::rename(part, target);
 }
 
+// Returns the names of the family in which this is a parameter of query, key and value as one, or
+// null if there is none.
+const WeightNames* names_with_merged(std::string_view parameter) {
+  for (const Family* const family : families()) {
+    const WeightNames& names = family->names;
+    if (parameter.find("." + names.merged_qkv + ".") != std::string_view::npos) return &names;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 NamedTensors hugging_face_names(const NamedTensors& tensors) {
-  constexpr std::string_view kMerged = ".qkv.";
   NamedTensors result;
   for (const auto& [name, tensor] : tensors) {
     const at::Tensor values = tensor.detach();
-    const std::size_t at = name.find(kMerged);
-    if (at == std::string::npos) {
+    const WeightNames* const names = names_with_merged(name);
+    if (names == nullptr) {
       result.emplace_back(name, values);
       continue;
     }
     const std::int64_t part = values.size(0) / 3;
     std::int64_t begin = 0;
-    for (const char* word : {".query.", ".key.", ".value."}) {
+    for (const std::string& module : names->qkv) {
       std::string other = name;
-      other.replace(at, kMerged.size(), word);
+      other.replace(name.find(names->merged_qkv), names->merged_qkv.size(), module);
       result.emplace_back(other, values.slice(0, begin, begin + part));
       begin += part;
     }

@@ -28,12 +28,12 @@ struct LoadReport {
 };
 
 // Sets the parameters that the file (model.safetensors or pytorch_model.bin) has, from any
-// floating-point type. The prefix "bert." may be missing, names may have DDP's prefix "module.",
-// and LayerNorm's parameters may be called gamma and beta, as in old files. Parameters whose names
-// begin with one of `left` keep their initial values and count as missing. A tied weight may have
-// either of its names, or both with equal values. Calls parameters_changed(). Throws io or
-// invalid_argument, naming the file, if it is broken, has weights of whole numbers, or has two
-// tensors for one parameter.
+// floating-point type. The encoder's prefix, such as "bert.", may be missing, names may have DDP's
+// prefix "module." or torch.compile()'s "_orig_mod.", and LayerNorm's parameters may be called
+// gamma and beta, as in old files. Parameters whose names begin with one of `left` keep their
+// initial values and count as missing. A tied weight may have either of its names, or both with
+// equal values. Calls parameters_changed(). Throws io or invalid_argument, naming the file, if it
+// is broken, has weights of whole numbers, or has two tensors for one parameter.
 LoadReport load_weights(Bert& model,
                         const std::string& path,
                         const std::vector<std::string>& left = {});

@@ -7,13 +7,10 @@
 
 #include "base/input_error.h"
 #include "base/text.h"
+#include "trainer/model/families/family.h"
 
 namespace bp::trainer {
 namespace {
-
-constexpr std::string_view kEmbeddings = "bert.embeddings.";
-constexpr std::string_view kLayers = "bert.encoder.layer.";
-constexpr std::string_view kPooler = "bert.pooler.";
 
 std::optional<int> part_number(std::string_view text) {
   int number = 0;
@@ -22,11 +19,27 @@ std::optional<int> part_number(std::string_view text) {
   return all ? std::optional(number) : std::nullopt;
 }
 
+// Returns null for a parameter of no encoder.
+const WeightNames* names_with(std::string_view parameter) {
+  const auto found = std::ranges::find_if(families(), [&](const Family* family) {
+    return parameter.starts_with(family->names.prefix);
+  });
+  return found == families().end() ? nullptr : &(*found)->names;
+}
+
 // Returns -1 for a parameter of no layer.
 int layer_of(std::string_view name) {
-  if (!name.starts_with(kLayers)) return -1;
-  name.remove_prefix(kLayers.size());
+  const WeightNames* const names = names_with(name);
+  if (names == nullptr || !name.starts_with(names->prefix + names->layers)) return -1;
+  name.remove_prefix(names->prefix.size() + names->layers.size());
   return part_number(name.substr(0, name.find('.'))).value_or(-1);
+}
+
+bool is_embedding(std::string_view name) {
+  const WeightNames* const names = names_with(name);
+  if (names == nullptr) return false;
+  return std::ranges::any_of(names->embedding_parts(),
+                             [&](const std::string& part) { return name.starts_with(part); });
 }
 
 struct LayerRange {
@@ -45,13 +58,18 @@ std::optional<LayerRange> range_in(std::string_view text) {
 
 }  // namespace
 
-std::vector<std::string> frozen_names(const std::vector<std::string>& parts, int layers) {
+std::vector<std::string> frozen_names(const std::vector<std::string>& parts,
+                                      const EncoderSpec& spec) {
+  const WeightNames& model = names_of(spec);
   std::vector<std::string> names;
   for (const std::string& part : parts) {
-    if (part == "embeddings" || part == "encoder" || part == "pooler") {
-      names.emplace_back(part == "embeddings" ? kEmbeddings
-                         : part == "encoder"  ? kLayers
-                                              : kPooler);
+    if (part == "embeddings") {
+      const std::vector<std::string> all = model.embedding_parts();
+      names.insert(names.end(), all.begin(), all.end());
+      continue;
+    }
+    if (part == "encoder" || part == "pooler") {
+      names.push_back(part == "encoder" ? model.prefix + model.layers : model.pooler_part());
       continue;
     }
     const auto range = range_in(part);
@@ -59,21 +77,21 @@ std::vector<std::string> frozen_names(const std::vector<std::string>& parts, int
       throw InputError(2, concat("--freeze: '", part, "' is not part of a model"),
                        "embeddings, encoder, pooler, and layers from 0: --freeze embeddings,0-3");
     }
-    if (range->last >= layers) {
+    if (range->last >= spec.layers) {
       throw InputError(2,
                        concat("--freeze: there is no layer ", range->last, " in a model with ",
-                              layers, layers == 1 ? " layer" : " layers"),
-                       concat("its layers are 0 to ", layers - 1));
+                              spec.layers, spec.layers == 1 ? " layer" : " layers"),
+                       concat("its layers are 0 to ", spec.layers - 1));
     }
     for (int layer = range->first; layer <= range->last; ++layer) {
-      names.push_back(concat(kLayers, layer, "."));
+      names.push_back(model.layer(layer));
     }
   }
   return names;
 }
 
 int depth_below_head(std::string_view name, int layers) {
-  if (name.starts_with(kEmbeddings)) return layers + 1;
+  if (is_embedding(name)) return layers + 1;
   const int layer = layer_of(name);
   return layer < 0 ? 0 : layers - layer;
 }

@@ -6,13 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "trainer/model/families/encoder_spec.h"
+
 namespace bp::trainer {
 
 // Returns the beginnings of the names of the parameters in `parts`: "embeddings", "encoder" (all
 // layers), "pooler", and layers from 0: "3" or "0-3". Throws InputError (2) for another part, and
-// for a layer that a model with `layers` layers lacks.
+// for a layer that the model lacks.
 [[nodiscard]] std::vector<std::string> frozen_names(const std::vector<std::string>& parts,
-                                                    int layers);
+                                                    const EncoderSpec& spec);
 
 // Returns how far a parameter is from the top: 0 for the pooler and the head, 1 for the last layer,
 // and layers + 1 for the embeddings.

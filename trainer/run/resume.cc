@@ -7,6 +7,7 @@
 #include <optional>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/input_error.h"
@@ -17,6 +18,7 @@
 #include "trainer/checkpoint/manifest.h"
 #include "trainer/common/look_up.h"
 #include "trainer/common/numbers.h"
+#include "trainer/model/families/family.h"
 #include "trainer/optim/optimizer_options.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/train/loop/early_stop.h"
@@ -83,21 +85,16 @@ void compare(std::vector<std::string>& lines,
       concat(what, " is ", quoted(there), " in the checkpoint, ", quoted(here), " here"));
 }
 
-// What decides a model's shape, by its name in config.json.
-std::vector<std::pair<std::string, int>> shape_of(const BertConfig& config) {
-  return {{"vocab_size", config.vocabulary},          {"hidden_size", config.hidden},
-          {"num_hidden_layers", config.layers},       {"num_attention_heads", config.heads},
-          {"intermediate_size", config.intermediate}, {"max_position_embeddings", config.positions},
-          {"type_vocab_size", config.token_types}};
-}
-
-std::vector<std::string> shape_differences(const std::string& folder, const BertConfig& here) {
-  const auto shape = shape_of(here);
-  const auto saved = shape_of(read_config(folder + "/config.json"));
+// Compares what decides a model's shape, by its name in config.json.
+std::vector<std::string> shape_differences(const std::string& folder, const EncoderSpec& here) {
+  const EncoderSpec saved = read_config(folder + "/config.json");
   std::vector<std::string> lines;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    compare(lines, concat("the model's ", shape[i].first), concat(saved[i].second),
-            concat(shape[i].second));
+  compare(lines, "the model's model_type", saved.family, here.family);
+  if (!lines.empty()) return lines;
+  for (const ConfigKey& key : family_of(here).keys) {
+    const auto* const size = std::get_if<int EncoderSpec::*>(&key.member);
+    if (size == nullptr || *size == &EncoderSpec::pad_id) continue;
+    compare(lines, concat("the model's ", key.name), concat(saved.**size), concat(here.**size));
   }
   return lines;
 }

@@ -22,11 +22,11 @@ struct LabelConfig {
 // for invalid values.
 [[nodiscard]] LabelConfig label_config_of(const BertConfig& config);
 
-// Returns whether the only output of a BertForSequenceClassification is a number: problem_type says
-// so, or it says nothing and there is one label, as transformers reads it.
+// Returns whether the only output of a class for sequence classification is a number: problem_type
+// says so, or it says nothing and there is one label, as transformers reads it.
 [[nodiscard]] bool predicts_number(const BertConfig& config);
 
-// Returns the keys, for BertConfig::head, of the Hugging Face model class `architecture`.
+// Returns the keys, for EncoderSpec::head, of the Hugging Face model class `architecture`.
 [[nodiscard]] std::map<std::string, std::string> label_keys(const LabelConfig& config,
                                                             const std::string& architecture);
 

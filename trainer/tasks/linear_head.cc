@@ -5,13 +5,15 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/log_softmax.h>
 
+#include "trainer/model/families/family.h"
 #include "trainer/model/onnx_encoder.h"
 
 namespace bp::trainer {
 
-LinearHead::LinearHead(const Options& options, const BertConfig& config, Parameters& parameters)
-    : dropout_(options.dropout.value_or(config.hidden_dropout)),
-      classifier_(parameters.linear("classifier", options.outputs, config.hidden)) {}
+LinearHead::LinearHead(const Options& options, const EncoderSpec& config, Parameters& parameters)
+    : spec_(config),
+      dropout_(options.dropout.value_or(config.hidden_dropout)),
+      classifier_(parameters.linear(names_of(config).classifier, options.outputs, config.hidden)) {}
 
 at::Tensor LinearHead::forward(const Encoder& encoder,
                                const Pass& pass,
@@ -23,13 +25,17 @@ at::Tensor LinearHead::forward(const Encoder& encoder,
 }
 
 void LinearHead::add_to(OnnxGraph& graph, const std::string& states) const {
-  const OnnxGraph::Value logits = graph.linear(add_pooler(graph, states), "classifier");
+  const OnnxGraph::Value logits = graph.linear(add_pooler(graph, spec_, states), names_of(spec_).classifier);
   graph.output(answer(graph, logits), "logits", OnnxGraph::Type::f32,
                {"batch", classifier_.bias.size(0)});
 }
 
 OnnxGraph::Value LinearHead::answer(OnnxGraph& /*graph*/, const OnnxGraph::Value& outputs) const {
   return outputs;
+}
+
+std::vector<std::string> linear_head_weights(const EncoderSpec& spec) {
+  return {names_of(spec).classifier + ".", names_of(spec).pooler + "."};
 }
 
 at::Tensor row_divergences(const at::Tensor& logits, const at::Tensor& others) {

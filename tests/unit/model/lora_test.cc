@@ -193,13 +193,14 @@ TEST(LoraConfigTest, RefusesWhatItDoesNotCompute) {
 }
 
 TEST(LoraConfigTest, ATargetThatFitsNothingIsRefusedWithTheNearest) {
-  EXPECT_EQ(refusal_of([] { check(LoraConfig{.rank = 1, .targets = {"querry"}}, 2); }),
+  EXPECT_EQ(refusal_of([] { check(LoraConfig{.rank = 1, .targets = {"querry"}}, EncoderSpec()); }),
             "no module's name ends with 'querry'; did you mean 'query'?");
-  EXPECT_NO_THROW(
-      check(LoraConfig{.rank = 1, .targets = {"pooler.dense", "layer.1.output.dense"}}, 2));
-  EXPECT_THAT(
-      refusal_of([] { check(LoraConfig{.rank = 1, .targets = {"layer.2.output.dense"}}, 2); }),
-      HasSubstr("no module's name ends with"));
+  EXPECT_NO_THROW(check(LoraConfig{.rank = 1, .targets = {"pooler.dense", "layer.1.output.dense"}},
+                        EncoderSpec()));
+  EXPECT_THAT(refusal_of([] {
+                check(LoraConfig{.rank = 1, .targets = {"layer.2.output.dense"}}, EncoderSpec());
+              }),
+              HasSubstr("no module's name ends with"));
 }
 
 }  // namespace

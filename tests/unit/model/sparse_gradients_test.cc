@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,8 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+
+const std::string kWordEmbeddings = "bert.embeddings.word_embeddings.weight";
 
 BertConfig config_with_labels() {
   BertConfig config = small_config();

@@ -13,19 +13,25 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
+EncoderSpec with_layers(int layers) {
+  EncoderSpec spec;
+  spec.layers = layers;
+  return spec;
+}
+
 TEST(ModelParts, AreNamedAndNumbered) {
-  EXPECT_THAT(frozen_names({}, 4), IsEmpty());
-  EXPECT_THAT(frozen_names({"embeddings", "0-1", "3", "pooler"}, 4),
+  EXPECT_THAT(frozen_names({}, with_layers(4)), IsEmpty());
+  EXPECT_THAT(frozen_names({"embeddings", "0-1", "3", "pooler"}, with_layers(4)),
               ElementsAre("bert.embeddings.", "bert.encoder.layer.0.", "bert.encoder.layer.1.",
                           "bert.encoder.layer.3.", "bert.pooler."));
-  EXPECT_THAT(frozen_names({"encoder"}, 4), ElementsAre("bert.encoder.layer."));
+  EXPECT_THAT(frozen_names({"encoder"}, with_layers(4)), ElementsAre("bert.encoder.layer."));
   // Layer 1 is not a beginning of layer 11.
-  EXPECT_THAT(frozen_names({"1"}, 12), ElementsAre("bert.encoder.layer.1."));
+  EXPECT_THAT(frozen_names({"1"}, with_layers(12)), ElementsAre("bert.encoder.layer.1."));
 }
 
 TEST(ModelParts, ThatDoNotExistAreRefused) {
   const auto refused = [](const std::string& part) {
-    return test::input_refusal([&] { (void)frozen_names({part}, 4); });
+    return test::input_refusal([&] { (void)frozen_names({part}, with_layers(4)); });
   };
   for (const char* part : {"embedding", "", "-1", "1-", "2-1", "0-1-2", "1.5", "head", "0x1"}) {
     EXPECT_EQ(refused(part), std::string("2: --freeze: '") + part +

@@ -2,6 +2,7 @@
 
 #include "base/refuse.h"
 #include "base/text.h"
+#include "trainer/model/families/family.h"
 #include "trainer/model/json_reading.h"
 
 namespace bp::trainer {
@@ -54,9 +55,9 @@ ClassConfig class_config_of(const BertConfig& config) {
   return {own.labels, own.dropout, has_several_labels(config), weights, threshold_of(config)};
 }
 
-std::map<std::string, std::string> head_of(const ClassConfig& config) {
+std::map<std::string, std::string> head_of(const ClassConfig& config, const EncoderSpec& encoder) {
   std::map<std::string, std::string> keys =
-      label_keys({config.labels, config.dropout}, "BertForSequenceClassification");
+      label_keys({config.labels, config.dropout}, class_name(encoder, "ForSequenceClassification"));
   keys.emplace(kProblem, config.multi_label ? kSeveralLabels : kOneLabel);
   if (config.multi_label) keys.emplace(kThreshold, Json(config.threshold).dump());
   if (!config.weights.empty()) keys.emplace(kWeights, Json(config.weights).dump());

@@ -27,7 +27,9 @@ struct ClassConfig {
 // Throws what label_config_of() throws, and invalid_argument for weights that do not fit.
 [[nodiscard]] ClassConfig class_config_of(const BertConfig& config);
 
-// Returns the keys of a BertForSequenceClassification, for BertConfig::head.
-[[nodiscard]] std::map<std::string, std::string> head_of(const ClassConfig& config);
+// Returns the keys of a class for sequence classification, for EncoderSpec::head of such an
+// encoder.
+[[nodiscard]] std::map<std::string, std::string> head_of(const ClassConfig& config,
+                                                         const EncoderSpec& encoder = {});
 
 }  // namespace bp::trainer

@@ -12,6 +12,7 @@
 
 #include "bp/error.h"
 #include "trainer/model/bert.h"
+#include "trainer/model/families/family.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/class_loss.h"
@@ -90,9 +91,10 @@ std::unique_ptr<Head> make_classifier_head(const BertConfig& config, Parameters&
 
 void order_outputs(Bert& model, const std::vector<int>& from) {
   const at::NoGradGuard no_grad;
+  const std::string& outputs_of = names_of(model.config()).classifier;
   std::vector<std::int64_t> order(from.begin(), from.end());
   for (const auto& [name, parameter] : model.parameters()) {
-    if (!name.starts_with("classifier.")) continue;
+    if (!name.starts_with(outputs_of + ".")) continue;
     const at::Tensor rows = at::from_blob(order.data(), {parameter.size(0)}, at::kLong);
     at::Tensor outputs = parameter;
     outputs.copy_(at::index_select(parameter, 0, rows.to(parameter.device())));

@@ -12,6 +12,7 @@
 #include "trainer/tasks/classify/classifier_head.h"
 #include "trainer/tasks/classify/scores.h"
 #include "trainer/tasks/label_config.h"
+#include "trainer/tasks/linear_head.h"
 #include "trainer/tasks/tasks.h"
 
 namespace bp::trainer {
@@ -86,7 +87,7 @@ class ClassifyTask : public Task {
                     .threshold = old.threshold};
     if (options_.threshold >= 0) own.threshold = options_.threshold;
     if (options_.loss.balanced) own.weights = balanced_weights(store, several);
-    config.head = head_of(own);
+    config.head = head_of(own, config);
   }
 
   [[nodiscard]] std::string describe(const BertConfig& config) const override {
@@ -96,10 +97,10 @@ class ClassifyTask : public Task {
 
   [[nodiscard]] TakenWeights taken_weights(const BertConfig& stored,
                                            const BertConfig& wanted) const override {
-    TakenWeights taken{.optional = {"classifier.", "bert.pooler."}};
+    TakenWeights taken{.optional = linear_head_weights(wanted)};
     const std::vector<std::string> labels = class_config_of(stored).labels;
     if (!std::ranges::is_permutation(labels, class_config_of(wanted).labels)) {
-      taken.replaced = {"classifier."};
+      taken.replaced = {taken.optional.front()};
       if (!labels.empty()) taken.reason = "the model's labels are not the data's";
     }
     return taken;

@@ -23,6 +23,7 @@
 #include "base/refuse.h"
 #include "base/text.h"
 #include "trainer/common/numbers.h"
+#include "trainer/model/families/family.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/custom/custom_head.h"
 #include "trainer/tasks/custom/custom_input.h"
@@ -186,7 +187,7 @@ class CustomTaskAdapter : public Task {
     std::vector<std::string> own;
     for (const HeadParameter& one : task_->parameters(wanted.hidden)) own.push_back(one.name);
     TakenWeights taken{.optional = own, .replaced = own};
-    taken.optional.emplace_back("bert.pooler.");
+    taken.optional.push_back(names_of(wanted).pooler + ".");
     return taken;
   }
   void require_trained(const BertConfig& config, const std::string& model) const override {

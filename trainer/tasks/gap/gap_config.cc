@@ -4,6 +4,7 @@
 
 #include "base/refuse.h"
 #include "base/text.h"
+#include "trainer/model/families/family.h"
 #include "trainer/model/json_reading.h"
 #include "trainer/tasks/label_config.h"
 
@@ -42,8 +43,9 @@ std::optional<GapHeadKind> gap_head_of(const BertConfig& config) {
   refuse(concat("'", kHeadKey, "' is ", shown(value), "; it must be concat, mul or segment"));
 }
 
-std::map<std::string, std::string> gap_keys(GapHeadKind kind) {
-  std::map<std::string, std::string> keys = label_keys({.labels = gap_answers()}, "BertModel");
+std::map<std::string, std::string> gap_keys(GapHeadKind kind, const EncoderSpec& encoder) {
+  std::map<std::string, std::string> keys =
+      label_keys({.labels = gap_answers()}, class_name(encoder, "Model"));
   keys.emplace(kHeadKey, Json(name_of(kind)).dump());
   return keys;
 }

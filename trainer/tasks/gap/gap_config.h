@@ -37,7 +37,8 @@ inline constexpr int kSegmentTypes = 4;
 // without a file's name, for an unknown head.
 [[nodiscard]] std::optional<GapHeadKind> gap_head_of(const BertConfig& config);
 
-// Returns the keys for BertConfig::head. transformers reads the encoder as a BertModel.
-[[nodiscard]] std::map<std::string, std::string> gap_keys(GapHeadKind kind);
+// Returns the keys for EncoderSpec::head. transformers reads the encoder alone, as a BertModel.
+[[nodiscard]] std::map<std::string, std::string> gap_keys(GapHeadKind kind,
+                                                          const EncoderSpec& encoder = {});
 
 }  // namespace bp::trainer

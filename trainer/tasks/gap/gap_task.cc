@@ -7,6 +7,7 @@
 #include "base/input_error.h"
 #include "base/text.h"
 #include "trainer/model/bert.h"
+#include "trainer/model/families/family.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/gap/gap_head.h"
 #include "trainer/tasks/gap/gap_input.h"
@@ -15,8 +16,6 @@
 
 namespace bp::trainer {
 namespace {
-
-constexpr const char* kTypesName = "bert.embeddings.token_type_embeddings.";
 
 BatchIntegers array_of(GapArray array) {
   return [array](const Batch& batch) -> std::span<const std::int64_t> {
@@ -69,7 +68,7 @@ class GapTask : public Task {
                               " token types of the mentions, for another --gap-head"),
                        "prepare it again, with --rebuild or in another --store");
     }
-    config.head = gap_keys(kind_);
+    config.head = gap_keys(kind_, config);
     if (segment) config.token_types = kSegmentTypes;
   }
 
@@ -79,15 +78,17 @@ class GapTask : public Task {
 
   [[nodiscard]] TakenWeights taken_weights(const BertConfig& stored,
                                            const BertConfig& wanted) const override {
-    TakenWeights taken{.optional = {"classifier.", "neither", "bert.pooler."}};
+    const WeightNames& names = names_of(wanted);
+    TakenWeights taken{.optional = {"classifier.", "neither", names.pooler + "."}};
     const std::optional<GapHeadKind> before = gap_head_of(stored);
     const GapHeadKind now = kind_in(wanted);
     if (before == now) return taken;
     taken.replaced = {"classifier.", "neither"};
     if (before) taken.reason = concat("the model's head is ", name_of(*before));
     if (now == GapHeadKind::segment) {
-      taken.replaced.emplace_back(kTypesName);
-      taken.optional.emplace_back(kTypesName);
+      const std::string types = names.prefix + names.types + ".";
+      taken.replaced.push_back(types);
+      taken.optional.push_back(types);
       taken.reason = "the head segment has token types of its own";
     }
     return taken;

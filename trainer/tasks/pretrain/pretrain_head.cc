@@ -24,14 +24,13 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/model/device_of.h"
+#include "trainer/model/families/family.h"
 #include "trainer/model/products.h"
 
 namespace bp::trainer {
 namespace {
 
 using at::Tensor;
-
-const std::string kPredictions = "cls.predictions.";
 
 Tensor numbers_of(const std::vector<std::int64_t>& numbers) {
   return at::from_blob(const_cast<std::int64_t*>(numbers.data()),
@@ -84,21 +83,21 @@ constexpr const char* kNextFigure = "next_sentence_accuracy";
 
 class PretrainHead : public Head {
  public:
-  PretrainHead(const BertConfig& config,
+  PretrainHead(const EncoderSpec& config,
                Parameters& parameters,
                ReadTargets read_targets,
                bool with_next_sentence)
       : vocabulary_(config.vocabulary),
         read_targets_(std::move(read_targets)),
-        transform_(
-            parameters.linear(kPredictions + "transform.dense", config.hidden, config.hidden)),
-        norm_(parameters.norm(
-            kPredictions + "transform.LayerNorm", config.hidden, config.norm_epsilon)),
-        words_(parameters.tied(kPredictions + "decoder.weight", kWordEmbeddings)),
-        bias_(parameters.bias(kPredictions + "bias", config.vocabulary)) {
-    (void)parameters.tied(kPredictions + "decoder.bias", kPredictions + "bias");
+        transform_(parameters.linear(names_of(config).masked_dense, config.hidden, config.hidden)),
+        norm_(parameters.norm(names_of(config).masked_norm, config.hidden, config.norm_epsilon)),
+        words_(parameters.tied(names_of(config).masked_decoder + ".weight",
+                               names_of(config).word_embeddings())),
+        bias_(parameters.bias(names_of(config).masked_bias, config.vocabulary)) {
+    const WeightNames& names = names_of(config);
+    (void)parameters.tied(names.masked_decoder + ".bias", names.masked_bias);
     if (with_next_sentence) {
-      next_sentence_ = parameters.linear("cls.seq_relationship", 2, config.hidden);
+      next_sentence_ = parameters.linear(names.next_sentence, 2, config.hidden);
     }
   }
 

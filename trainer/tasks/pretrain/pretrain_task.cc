@@ -8,6 +8,7 @@
 
 #include "base/input_error.h"
 #include "base/text.h"
+#include "trainer/model/families/family.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/pretrain/masked_scorer.h"
 #include "trainer/tasks/pretrain/pretrain_head.h"
@@ -18,8 +19,6 @@ namespace bp::trainer {
 namespace {
 
 constexpr const char* kArchitectures = "architectures";
-constexpr const char* kMaskedModel = R"(["BertForMaskedLM"])";
-constexpr const char* kPairModel = R"(["BertForPreTraining"])";
 // The key in config.json of PretrainTargets::masked_per_sample.
 constexpr const char* kMaskedPerSample = "bp_masked_per_sample";
 
@@ -36,6 +35,12 @@ double masked_per_sample(const SampleStore& store, const MaskOptions& masks) {
                   : std::max(1.0, masks.share * static_cast<double>(sample.token_ids.size()));
   }
   return sum > 0 ? sum / static_cast<double>(samples) : 1;
+}
+
+// Returns the value of 'architectures' for a model that predicts masked tokens, and with `pairs`
+// next sentences, too.
+std::string architectures(const EncoderSpec& config, bool pairs) {
+  return concat("[\"", class_name(config, pairs ? "ForPreTraining" : "ForMaskedLM"), "\"]");
 }
 
 double stated_masked_per_sample(const BertConfig& config) {
@@ -110,7 +115,7 @@ class PretrainTask : public Task {
   }
 
   void configure(BertConfig& config, const SampleStore& store) const override {
-    config.head = {{kArchitectures, pairs_ ? kPairModel : kMaskedModel}};
+    config.head = {{kArchitectures, architectures(config, pairs_)}};
     if (!pairs_) return;
     require_pairs(store.schema());
     config.head[kMaskedPerSample] = concat(masked_per_sample(store, masks_));
@@ -121,22 +126,26 @@ class PretrainTask : public Task {
   }
 
   [[nodiscard]] TakenWeights taken_weights(const BertConfig& /*stored*/,
-                                           const BertConfig& /*wanted*/) const override {
-    TakenWeights taken{.optional = {"cls.predictions."}};
-    if (pairs_)
-      taken.optional.insert(taken.optional.end(), {"cls.seq_relationship.", "bert.pooler."});
+                                           const BertConfig& wanted) const override {
+    const WeightNames& names = names_of(wanted);
+    TakenWeights taken{
+        .optional = {names.masked_dense + ".", names.masked_norm + ".", names.masked_bias}};
+    if (pairs_) {
+      taken.optional.insert(taken.optional.end(), {names.next_sentence + ".", names.pooler + "."});
+    }
     return taken;
   }
 
   void require_trained(const BertConfig& config, const std::string& model) const override {
     const auto found = config.head.find(kArchitectures);
-    if (found == config.head.end() || found->second == kMaskedModel ||
-        found->second == kPairModel) {
+    if (found == config.head.end() || found->second == architectures(config, false) ||
+        found->second == architectures(config, true)) {
       return;
     }
-    throw InputError(
-        65, concat(model, "/config.json is of a model for another task: ", found->second),
-        "only a masked language model (BertForMaskedLM) can be scored by --task pretrain");
+    throw InputError(65,
+                     concat(model, "/config.json is of a model for another task: ", found->second),
+                     concat("only a masked language model (", class_name(config, "ForMaskedLM"),
+                            ") can be scored by --task pretrain"));
   }
 
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& /*names*/,

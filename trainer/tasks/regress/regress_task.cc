@@ -12,9 +12,11 @@
 #include "base/input_error.h"
 #include "base/options/value_text.h"
 #include "base/text.h"
+#include "trainer/model/families/family.h"
 #include "trainer/report/error_rows.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/label_config.h"
+#include "trainer/tasks/linear_head.h"
 #include "trainer/tasks/regress/regress_head.h"
 #include "trainer/tasks/regress/regress_input.h"
 #include "trainer/tasks/regress/regress_scores.h"
@@ -143,7 +145,7 @@ class RegressTask : public Task {
   void configure(BertConfig& config, const SampleStore& store) const override {
     const TargetScale scale = predicts_number(config) ? scale_of(config) : scale_of(store.names());
     config.head =
-        label_keys({{"LABEL_0"}, label_config_of(config).dropout}, "BertForSequenceClassification");
+        label_keys({{"LABEL_0"}, label_config_of(config).dropout}, class_name(config, "ForSequenceClassification"));
     config.head.emplace("problem_type", kRegression);
     config.head.merge(keys_of(scale));
   }
@@ -155,11 +157,11 @@ class RegressTask : public Task {
 
   [[nodiscard]] TakenWeights taken_weights(const BertConfig& stored,
                                            const BertConfig& wanted) const override {
-    TakenWeights taken{.optional = {"classifier.", "bert.pooler."}};
+    TakenWeights taken{.optional = linear_head_weights(wanted)};
     if (!predicts_number(stored)) {
-      taken.replaced = {"classifier."};
+      taken.replaced = {taken.optional.front()};
     } else if (scale_of(stored) != scale_of(wanted)) {
-      taken.replaced = {"classifier."};
+      taken.replaced = {taken.optional.front()};
       taken.reason = "its targets have another scale";
     }
     return taken;

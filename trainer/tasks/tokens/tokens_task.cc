@@ -2,6 +2,7 @@
 
 #include "base/input_error.h"
 #include "base/text.h"
+#include "trainer/model/families/family.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/label_config.h"
 #include "trainer/tasks/tasks.h"
@@ -44,8 +45,8 @@ class TokensTask : public Task {
 
   void check(const BertConfig& config) const override { (void)label_config_of(config); }
   void configure(BertConfig& config, const SampleStore& store) const override {
-    config.head =
-        label_keys({store.names(), label_config_of(config).dropout}, "BertForTokenClassification");
+    config.head = label_keys({store.names(), label_config_of(config).dropout},
+                             class_name(config, "ForTokenClassification"));
   }
 
   [[nodiscard]] std::string describe(const BertConfig& config) const override {
@@ -54,7 +55,7 @@ class TokensTask : public Task {
 
   [[nodiscard]] TakenWeights taken_weights(const BertConfig& stored,
                                            const BertConfig& wanted) const override {
-    TakenWeights taken{.optional = {"classifier.", "bert.pooler."}};
+    TakenWeights taken{.optional = {"classifier."}};
     const std::vector<std::string> tags = label_config_of(stored).labels;
     if (tags != label_config_of(wanted).labels) {
       taken.replaced = {"classifier."};

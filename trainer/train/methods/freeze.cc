@@ -9,15 +9,16 @@
 #include "base/input_error.h"
 #include "base/text.h"
 #include "trainer/common/numbers.h"
+#include "trainer/model/families/family.h"
 #include "trainer/optim/model_parts.h"
 
 namespace bp::trainer {
 namespace {
 
-std::string part_of(std::string_view name, int depth, int layers) {
-  if (depth > layers) return "embeddings";
-  if (depth > 0) return concat("layer ", layers - depth);
-  if (name.starts_with("bert.pooler.")) return "pooler";
+std::string part_of(std::string_view name, int depth, const EncoderSpec& spec) {
+  if (depth > spec.layers) return "embeddings";
+  if (depth > 0) return concat("layer ", spec.layers - depth);
+  if (name.starts_with(names_of(spec).pooler_part())) return "pooler";
   return name.starts_with("distillation.") ? "distillation" : "head";
 }
 
@@ -26,7 +27,7 @@ std::string part_of(std::string_view name, int depth, int layers) {
 void freeze(Bert& model, const std::vector<std::string>& parts) {
   for (const std::string& part : parts) {
     bool trained = model.lora() == nullptr;
-    for (const std::string& begin : frozen_names({part}, model.config().layers)) {
+    for (const std::string& begin : frozen_names({part}, model.config())) {
       for (const auto& [name, parameter] : model.parameters()) {
         if (!name.starts_with(begin)) continue;
         trained = trained || parameter.requires_grad();
@@ -76,7 +77,7 @@ std::vector<ModelPart> parts_of(const Bert& model, const TrainOptions& options) 
   std::vector<ModelPart> parts;
   for (const auto& [name, parameter] : model.parameters()) {
     const int depth = depth_below_head(name, layers);
-    const std::string part = part_of(name, depth, layers);
+    const std::string part = part_of(name, depth, model.config());
     if (parts.empty() || parts.back().name != part) {
       parts.push_back({.name = part, .rate = std::pow(options.layer_decay, depth)});
     }

@@ -1,0 +1,45 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "trainer/model/families/family.h"
+
+namespace bp::trainer {
+
+const std::vector<const Family*>& families() {
+  static const std::vector<const Family*> kFamilies = {&bert()};
+  return kFamilies;
+}
+
+const Family* find_family(std::string_view model_type) {
+  const auto found = std::ranges::find_if(
+      families(), [&](const Family* family) { return family->usual.family == model_type; });
+  return found == families().end() ? nullptr : *found;
+}
+
+std::string family_names() {
+  std::string text;
+  for (std::size_t i = 0; i < families().size(); ++i) {
+    if (i > 0) text += i + 1 < families().size() ? ", " : " and ";
+    text += concat("'", families()[i]->usual.family, "'");
+  }
+  return text;
+}
+
+const Family& family_of(const EncoderSpec& spec) {
+  const Family* const family = find_family(spec.family);
+  BP_CHECK(family != nullptr, "every encoder is of a family");
+  return *family;
+}
+
+std::string class_name(const EncoderSpec& spec, std::string_view purpose) {
+  return concat(family_of(spec).classes, purpose);
+}
+
+std::string key_of(const EncoderSpec& spec, const ConfigKey::Member& member) {
+  const std::vector<ConfigKey>& keys = family_of(spec).keys;
+  const auto found = std::ranges::find(keys, member, &ConfigKey::member);
+  return found == keys.end() ? "" : found->name;
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,106 @@
+// A family of encoders: which keys of config.json and which names of weights describe a model of
+// it. A family is one file of this folder, which families.cc lists. Does not use LibTorch.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "trainer/model/families/encoder_spec.h"
+
+namespace bp::trainer {
+
+// A key of config.json, and the number that it sets.
+struct ConfigKey {
+  using Member = std::variant<int EncoderSpec::*, double EncoderSpec::*>;
+  const char* name = "";
+  Member member = {};
+  bool required = false;  // without it the number is that of Family::usual
+};
+
+// A key that every model of the family has with this value. Another text is refused.
+struct ConstantKey {
+  const char* name = "";
+  std::variant<bool, const char*> value = false;
+};
+
+// The names that Hugging Face's files give the modules. A module's parameters are "<name>.weight"
+// and "<name>.bias". The defaults are the names that most families share.
+struct WeightNames {
+  // What the names of the encoder's own modules begin with. It belongs before those that follow.
+  std::string prefix = {};
+  std::string words = "embeddings.word_embeddings";
+  std::string positions = "embeddings.position_embeddings";
+  std::string types = "embeddings.token_type_embeddings";
+  std::string embedding_norm = "embeddings.LayerNorm";
+  // Belongs before the number of a layer; the names of a layer's modules follow the number.
+  std::string layers = "encoder.layer.";
+  std::array<std::string, 3> qkv = {"attention.self.query", "attention.self.key",
+                                    "attention.self.value"};
+  std::string merged_qkv = "attention.self.qkv";  // bp's name of the three as one
+  std::string attention_output = "attention.output.dense";
+  std::string attention_norm = "attention.output.LayerNorm";
+  std::string intermediate = "intermediate.dense";
+  std::string output = "output.dense";
+  std::string output_norm = "output.LayerNorm";
+  // Above the encoder, whole names: the dense layer over a text's first token, the layer of outputs
+  // over that, and the parts of the head that predicts masked tokens. Empty: the family has none.
+  std::string pooler = {};
+  std::string classifier = "classifier";
+  std::string masked_dense = {};
+  std::string masked_norm = {};
+  std::string masked_decoder = {};
+  std::string masked_bias = {};
+  std::string next_sentence = {};
+
+  [[nodiscard]] std::string word_embeddings() const { return prefix + words + ".weight"; }
+  // Returns what the names of a layer's modules begin with.
+  [[nodiscard]] std::string layer(int number) const {
+    return prefix + layers + std::to_string(number) + ".";
+  }
+  // Returns the names of a layer's products of matrices, query, key and value first.
+  [[nodiscard]] std::vector<std::string> products() const {
+    return {qkv[0], qkv[1], qkv[2], attention_output, intermediate, output};
+  }
+  // Return what the names of all parameters of the embeddings and of the pooler begin with.
+  [[nodiscard]] std::vector<std::string> embedding_parts() const {
+    return {prefix + words.substr(0, words.find('.') + 1)};
+  }
+  [[nodiscard]] std::string pooler_part() const {
+    return encoder_has_pooler() ? pooler.substr(0, pooler.rfind('.') + 1) : pooler + ".";
+  }
+  // Returns whether the pooler belongs to the encoder and not to a task's head.
+  [[nodiscard]] bool encoder_has_pooler() const { return pooler.starts_with(prefix); }
+};
+
+struct Family {
+  const char* classes = "";  // what the names of its classes begin with: "Bert"
+  EncoderSpec usual = {};    // of a model whose config.json has the required keys alone
+  std::vector<ConfigKey> keys = {};
+  std::vector<ConstantKey> constants = {};
+  // Keys that make a model which bp does not have, unless they are false, null or empty.
+  std::vector<const char*> unsupported = {};
+  WeightNames names = {};
+};
+
+// Returns null for a family that bp does not have. `model_type`: of config.json.
+[[nodiscard]] const Family* find_family(std::string_view model_type);
+[[nodiscard]] const std::vector<const Family*>& families();
+// Returns their model types: "bert, roberta and electra".
+[[nodiscard]] std::string family_names();
+
+[[nodiscard]] const Family& family_of(const EncoderSpec& spec);
+[[nodiscard]] inline const WeightNames& names_of(const EncoderSpec& spec) {
+  return family_of(spec).names;
+}
+// Returns the name of a model's class in transformers: "BertForMaskedLM" of "ForMaskedLM".
+[[nodiscard]] std::string class_name(const EncoderSpec& spec, std::string_view purpose);
+// Returns the name of the key that sets `member`, or "" if none does.
+[[nodiscard]] std::string key_of(const EncoderSpec& spec, const ConfigKey::Member& member);
+
+// The families.
+[[nodiscard]] const Family& bert();
+
+}  // namespace bp::trainer
