@@ -15,6 +15,7 @@
 #include "tests/unit/model/refusal.h"
 #include "trainer/model/byte_source.h"
 #include "trainer/model/config.h"
+#include "trainer/model/families/family.h"
 #include "trainer/model/layout.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/tokenizer_config.h"
@@ -82,7 +83,7 @@ TEST_F(ModelFiles, BadConfigsAreRefusedByName) {
   EXPECT_THAT(refusal("{"), HasSubstr("config.json: "));
   EXPECT_THAT(refusal("[]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal("{}"), HasSubstr("'vocab_size' is missing"));
-  EXPECT_THAT(refusal(R"({"model_type": "roberta"})"), HasSubstr("model_type is 'roberta'"));
+  EXPECT_THAT(refusal(R"({"model_type": "gpt2"})"), HasSubstr("model_type is 'gpt2'"));
   EXPECT_THAT(refusal(R"({"hidden_act": "relu"})"), HasSubstr("hidden_act is 'relu'"));
   const std::string sizes =
       R"("vocab_size": 9, "hidden_size": 10, "num_hidden_layers": 1, "intermediate_size": 4)";
@@ -116,9 +117,13 @@ TEST(Config, UnsupportedModelsAreRefused) {
   const auto refusal = [](const std::string& more) {
     return test::refusal([&] { (void)parse_config(sizes_and(more)); });
   };
-  EXPECT_EQ(refusal(R"("model_type": "distilbert")"),
-            "model_type is 'distilbert'; bp supports only 'bert'");
-  EXPECT_EQ(refusal(R"("model_type": 3)"), "model_type is 3; bp supports only 'bert'");
+  const std::string families = "; bp supports only " + family_names();
+  EXPECT_THAT(families, HasSubstr("'bert', "));
+  for (const char* other : {"gpt2", "t5", "vit"}) {
+    EXPECT_EQ(refusal(concat(R"("model_type": ")", other, '"')),
+              concat("model_type is '", other, "'", families));
+  }
+  EXPECT_EQ(refusal(R"("model_type": 3)"), "model_type is 3" + families);
   EXPECT_EQ(refusal(R"("hidden_act": ["gelu"])"), "hidden_act is a list; bp supports only 'gelu'");
   EXPECT_EQ(refusal(R"("position_embedding_type": "relative_key")"),
             "position_embedding_type is 'relative_key'; bp supports only 'absolute'");
@@ -166,7 +171,7 @@ TEST(Config, DeepNestingIsHarmless) {
   EXPECT_EQ(test::refusal([&] {
               (void)parse_config(R"({"model_type": )" + deep + std::string(deep.size(), ']') + "}");
             }),
-            "model_type is a list; bp supports only 'bert'");
+            "model_type is a list; bp supports only " + family_names());
   EXPECT_THAT(parse_config(sizes_and("\"x\": " + deep + std::string(deep.size(), ']'))).head,
               IsEmpty());
 }

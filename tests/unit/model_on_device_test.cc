@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "tests/support/model_kernels_on_host/use.h"
 #include "tests/unit/model/golden.h"
 #include "tests/unit/model/golden_tensors.h"
+#include "tests/unit/model/small_families.h"
 #include "trainer/model/bert.h"
 #include "trainer/model/weights.h"
 #include "trainer/tasks/classify/classifier_head.h"
@@ -51,10 +54,6 @@ TEST_F(GoldenOnDevice, EvaluationEqualsTransformers) {
   const at::Tensor logits = model.forward(batch_, nullptr);
   EXPECT_TRUE(logits.is_cpu());
   EXPECT_TRUE(at::allclose(logits, expected_.at("logits"), 1e-5, 2e-6));
-}
-
-double relative_error(const at::Tensor& got, const at::Tensor& right) {
-  return (got.cpu() - right).norm().item<double>() / right.norm().item<double>();
 }
 
 TEST_F(GoldenOnDevice, HalfPrecisionIsNear) {
@@ -106,6 +105,30 @@ TEST_F(GoldenOnDevice, TrainingWithDropoutIsThatOfTheHost) {
     EXPECT_TRUE(at::allclose(device.parameters()[i].second.cpu(), parameter, 1e-4, 1e-5)) << name;
   }
 }
+
+class FamiliesOnDevice : public ::testing::TestWithParam<SmallModel> {};
+
+TEST_P(FamiliesOnDevice, HaveTheNumbersOfTransformers) {
+  const SmallModel& small = GetParam();
+  Bert model(small.spec(), make_classifier_head, Precision::fp32, 1, {}, test::torch_device());
+  set_by_formula(model);
+  const TrainingStep step{1, 1};
+  const at::Tensor logits = model.forward(small.batch(), &step);
+  for (std::size_t i = 0; i < small.logits.size(); ++i) {
+    EXPECT_NEAR(logits.cpu().const_data_ptr<float>()[i], small.logits[i], 2e-6) << i;
+  }
+  model.loss(logits, small.batch()).mean.backward();
+  double squares = 0;
+  for (const auto& [name, parameter] : model.parameters()) {
+    squares += parameter.grad().cpu().to(at::kDouble).square().sum().item<double>();
+  }
+  EXPECT_NEAR(std::sqrt(squares), small.gradient, 1e-5 * small.gradient);
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         FamiliesOnDevice,
+                         ::testing::ValuesIn(small_models()),
+                         name_of_family);
 
 }  // namespace
 }  // namespace bp::trainer

@@ -75,11 +75,6 @@ TEST_F(Golden, EvaluationIsTheSameAndRecordsNothing) {
   EXPECT_FALSE(logits.requires_grad());
 }
 
-// Returns the norm of the difference, as a share of the norm of `right`.
-double relative_error(const at::Tensor& got, const at::Tensor& right) {
-  return (got - right).norm().item<double>() / right.norm().item<double>();
-}
-
 struct HalfPrecision {
   Precision precision;
   double rounding;    // the most by which a rounding changes a number, as a share of it

@@ -33,7 +33,8 @@ int run_command(Communicator& world, const ExportOptions& options) {
                      "regress and tokens");
   }
   print_line(concat("wrote ", options.out, ": ", options.int8 ? "int8" : "fp32",
-                    ", inputs input_ids, attention_mask, token_type_ids; output logits"));
+                    ", inputs input_ids, attention_mask",
+                    model->config().has_types() ? ", token_type_ids" : "", "; output logits"));
   return 0;
 }
 

@@ -370,6 +370,14 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
   }
   source.task->configure(config, store);
   if (!source.pretrained()) config.vocabulary = static_cast<int>(store.vocabulary().size());
+  if (source.pretrained() && config.positions_from_pad && config.pad_id != store.pad_id()) {
+    throw InputError(
+        65,
+        concat("the padding token of the data's vocabulary has the id ", store.pad_id(), ", and ",
+               source.name, "/config.json says pad_token_id ", config.pad_id,
+               ", from which the model counts positions"),
+        "use the vocabulary that the model was trained with: --vocab");
+  }
   config.pad_id = store.pad_id();
   std::optional<LoraConfig> adapters;
   if (settings.lora.rank > 0) adapters = new_adapters(source, settings);

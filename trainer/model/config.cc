@@ -71,6 +71,9 @@ void check(const EncoderSpec& c) {
       refuse_key(width, concat("; the largest that bp supports is ", kernels::kMaxRow));
     }
   }
+  if (c.max_tokens() < 1) {
+    refuse_key(&EncoderSpec::positions, concat("; positions begin after pad_token_id ", c.pad_id));
+  }
   if (c.hidden % c.heads != 0) {
     refuse(concat(key_of(c, &EncoderSpec::hidden), " ", c.hidden, " is not a multiple of ",
                   key_of(c, &EncoderSpec::heads), " ", c.heads));

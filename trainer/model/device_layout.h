@@ -14,12 +14,13 @@ namespace bp::trainer {
 // All tensors are i64 and lie on the model's device. "Padded" is the place of a token among the
 // samples as rows of layout.longest tokens each.
 struct DeviceLayout {
-  at::Tensor samples;          // [rows], the ids that determine what dropout drops
-  at::Tensor sample_of_token;  // [tokens], the same of each token
-  at::Tensor place_of_token;   // [tokens], in its sample
-  at::Tensor padded_of_token;  // [tokens]
-  at::Tensor firsts;           // [rows], the token with which each sample begins
-  at::Tensor lengths;          // [rows]
+  at::Tensor samples;            // [rows], the ids that determine what dropout drops
+  at::Tensor sample_of_token;    // [tokens], the same of each token
+  at::Tensor place_of_token;     // [tokens], in its sample
+  at::Tensor padded_of_token;    // [tokens]
+  at::Tensor position_of_token;  // [tokens], or empty as in the layout
+  at::Tensor firsts;             // [rows], the token with which each sample begins
+  at::Tensor lengths;            // [rows]
 };
 
 // Copies what it needs to the device at once. Every row of tokens must belong to a sample.

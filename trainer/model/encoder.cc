@@ -58,6 +58,22 @@ Tensor without_padding(const std::vector<std::int64_t>& numbers,
   return result;
 }
 
+// Returns the positions of a batch's tokens, of which the first of a sample is that after `pad_id`.
+// Padding inside a text counts for no token and has the position `pad_id`.
+std::vector<std::int64_t> positions_after(std::int64_t pad_id,
+                                          const Batch& batch,
+                                          const Layout& layout) {
+  std::vector<std::int64_t> positions;
+  for (int row = 0; row < batch.rows; ++row) {
+    const auto ids = batch.token_ids.begin() + std::ptrdiff_t{row} * batch.length;
+    std::int64_t last = pad_id;
+    for (int place = 0; place < layout.length(row); ++place) {
+      positions.push_back(ids[place] == pad_id ? pad_id : ++last);
+    }
+  }
+  return positions;
+}
+
 // Returns the states of each sample's first token.
 Tensor firsts_of(const Tensor& states, const Layout& layout) {
   if (layout.on_device) return at::index_select(states, 0, layout.on_device->firsts);
@@ -194,6 +210,9 @@ Pass Encoder::begin(const Batch& batch, const TrainingStep* step) const {
   const c10::Device device = words_.device();
   Layout layout =
       make_layout(batch.lengths, batch.sample_ids, device.is_cpu() ? kTokenMultiple : 1);
+  if (spec_.positions_from_pad) {
+    layout.position_of_token = positions_after(spec_.pad_id, batch, layout);
+  }
   Layout firsts = first_tokens(layout);
   if (!device.is_cpu()) {
     layout.on_device = make_device_layout(layout, device);
@@ -205,7 +224,7 @@ Pass Encoder::begin(const Batch& batch, const TrainingStep* step) const {
 }
 
 Tensor Encoder::token_types(const Pass& pass, const Batch& batch) const {
-  if (batch.token_types.empty()) {
+  if (batch.token_types.empty() || !spec_.has_types()) {
     return at::zeros({pass.layout->offsets.back()}, words_.options().dtype(at::kLong));
   }
   BP_CHECK(batch.token_types.size() == batch.token_ids.size(), "each token has a type");

@@ -82,7 +82,8 @@ class Encoder {
              std::uint32_t& site,
              Parameters& parameters) const;
   [[nodiscard]] std::vector<Linear*> products();
-  // Returns the type of each token, i64 [layout->offsets.back()].
+  // Returns the type of each token, i64 [layout->offsets.back()]. A model of one type does not tell
+  // the parts of a sample apart.
   [[nodiscard]] at::Tensor token_types(const Pass& pass, const Batch& batch) const;
   // Maps the states of all tokens through these layers.
   [[nodiscard]] at::Tensor layers(const Pass& pass,

@@ -90,7 +90,7 @@ Code embed_backward(const device::EmbedBackward& e, Stream /*stream*/) {
       for (std::int64_t place = 0; place < e.lengths[row]; ++place) {
         const std::int64_t t = e.firsts[row] + place;
         float* word = e.words + e.ids[t] * width;
-        float* position = e.positions + place * width;
+        float* position = e.positions + e.places[t] * width;
         float* type = e.types + e.type[t] * width;
         const float* d = e.d + t * width;
         for (std::int64_t i = begin; i < end; ++i) {

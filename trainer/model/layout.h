@@ -22,6 +22,9 @@ struct Layout {
   std::vector<std::int64_t> sample_of_token;
   std::vector<std::int64_t> place_of_token;
   std::vector<std::int64_t> padded_of_token;
+  // The row of each token, without those that only fill up, in the table of positions. Empty: its
+  // place in the sample.
+  std::vector<std::int64_t> position_of_token;
   std::int64_t tokens = 0;                        // offsets.back(), rounded up
   std::shared_ptr<const DeviceLayout> on_device;  // null on the host
 

@@ -23,18 +23,36 @@ Value padding_scores(OnnxGraph& graph, const Value& mask) {
   return graph.add("Mul", {is_padding, graph.constant(std::numeric_limits<float>::lowest())});
 }
 
+// Returns the positions of a family that counts them from the padding token's id, i64 [batch,
+// sequence].
+Value positions_after(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids) {
+  const Value pad = graph.constant(List{spec.pad_id});
+  const Value is_pad = graph.add("Equal", {ids, pad});
+  const Value counts = graph.add("Cast", {graph.add("Not", {is_pad})},
+                                 {{"to", static_cast<std::int64_t>(OnnxGraph::Type::i64)}});
+  const Value numbers = graph.add("CumSum", {counts, graph.constant(List{1})});
+  return graph.add("Add", {graph.add("Mul", {numbers, counts}), pad});
+}
+
+// Returns what each token's position adds to its embedding.
+Value position_rows(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids) {
+  const WeightNames& names = names_of(spec);
+  const std::string table = names.prefix + names.positions + ".weight";
+  if (spec.positions_from_pad) return graph.embedding(table, positions_after(graph, spec, ids));
+  const Value length = graph.add("Gather", {graph.add("Shape", {ids}), graph.constant(List{1})});
+  return graph.add(
+      "Slice", {graph.parameter(table), graph.constant(List{0}), length, graph.constant(List{0})});
+}
+
+// `types`: the input of token types, if the model has several.
 Value embeddings(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids, const Value& types) {
   const WeightNames& names = names_of(spec);
   const auto table = [&](const std::string& name) { return names.prefix + name + ".weight"; };
-  const Value shape = graph.add("Shape", {ids});
-  const Value length = graph.add("Gather", {shape, graph.constant(List{1})});
-  const Value positions =
-      graph.add("Slice", {graph.parameter(table(names.positions)), graph.constant(List{0}), length,
-                          graph.constant(List{0})});
-  const Value sum =
-      graph.add("Add", {graph.add("Add", {graph.embedding(table(names.words), ids),
-                                          graph.embedding(table(names.types), types)}),
-                        positions});
+  const Value positions = position_rows(graph, spec, ids);
+  const Value words = graph.embedding(table(names.words), ids);
+  const Value kinds = spec.has_types() ? graph.embedding(table(names.types), types)
+                                       : graph.parameter(table(names.types));
+  const Value sum = graph.add("Add", {graph.add("Add", {words, kinds}), positions});
   return graph.layer_norm(sum, names.prefix + names.embedding_norm, spec.norm_epsilon);
 }
 
@@ -81,7 +99,8 @@ Value add_encoder(OnnxGraph& graph, const EncoderSpec& spec) {
   const std::vector<OnnxGraph::Axis> axes = {"batch", "sequence"};
   const Value ids = graph.input("input_ids", OnnxGraph::Type::i64, axes);
   const Value mask = graph.input("attention_mask", OnnxGraph::Type::i64, axes);
-  const Value types = graph.input("token_type_ids", OnnxGraph::Type::i64, axes);
+  const Value types =
+      spec.has_types() ? graph.input("token_type_ids", OnnxGraph::Type::i64, axes) : Value();
   const Value padding = padding_scores(graph, mask);
   Value x = embeddings(graph, spec, ids, types);
   const WeightNames& names = names_of(spec);

@@ -6,8 +6,9 @@
 
 namespace bp::trainer {
 
-// Adds the inputs input_ids, attention_mask and token_type_ids, i64 [batch, sequence] as those of
-// transformers, and the encoder. Returns the last layer's states, [batch, sequence, hidden].
+// Adds the inputs input_ids, attention_mask and, for a model of several token types,
+// token_type_ids, i64 [batch, sequence] as those of transformers, and the encoder. Returns the last
+// layer's states, [batch, sequence, hidden].
 [[nodiscard]] OnnxGraph::Value add_encoder(OnnxGraph& graph, const EncoderSpec& spec);
 
 // Returns the pooler's output for the states: [batch, hidden].

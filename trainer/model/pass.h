@@ -39,6 +39,8 @@ inline constexpr std::uint32_t kFirstLayerSite = 2;
 // The last site of a pass draws the noise of a perturbation. Each draw has as many sites.
 inline constexpr std::uint32_t kSitesOfDraw = 1 << 16;
 inline constexpr std::uint32_t kNoiseSite = kSitesOfDraw - 1;
+// The one before it belongs to a pooler whose input is dropped, too.
+inline constexpr std::uint32_t kPoolerSite = kNoiseSite - 1;
 // The sites of adapters are in the upper half of the others.
 inline constexpr std::uint32_t kFirstAdapterSite = kSitesOfDraw / 2;
 

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
-#include <span>
 
 #include <c10/core/impl/VirtualGuardImpl.h>
 
@@ -21,6 +20,7 @@
 #include "trainer/model/device/open_model_kernels.h"
 #include "trainer/model/device_layout.h"
 #include "trainer/model/rows.h"
+#include "trainer/model/words_of_batch.h"
 
 namespace bp::trainer::passes {
 namespace {
@@ -70,23 +70,6 @@ Tensor sums_for(const Tensor& like, int pieces, std::int64_t width) {
 
 const std::int64_t* indices(const Tensor& x) { return x.const_data_ptr<std::int64_t>(); }
 
-// The words that a batch has, for gradients of their rows only.
-struct WordsOfBatch {
-  std::vector<std::int64_t> words = {};   // in ascending order, each once
-  std::vector<std::int64_t> places = {};  // of each token's word among them
-};
-
-WordsOfBatch words_of_batch(std::span<const std::int64_t> ids) {
-  WordsOfBatch batch;
-  batch.words.assign(ids.begin(), ids.end());
-  std::ranges::sort(batch.words);
-  batch.words.erase(std::unique(batch.words.begin(), batch.words.end()), batch.words.end());
-  for (const std::int64_t id : ids) {
-    batch.places.push_back(std::ranges::lower_bound(batch.words, id) - batch.words.begin());
-  }
-  return batch;
-}
-
 // The numbers of a layout in the memory of `x`.
 struct Places {
   Places(const Layout& layout, const Tensor& x)
@@ -106,6 +89,10 @@ struct Places {
   }
   [[nodiscard]] const std::int64_t* place_of_token() const {
     return of(&Layout::place_of_token, &DeviceLayout::place_of_token);
+  }
+  [[nodiscard]] const std::int64_t* position_of_token() const {
+    if (host.position_of_token.empty()) return place_of_token();
+    return of(&Layout::position_of_token, &DeviceLayout::position_of_token);
   }
   const Layout& host;
   const DeviceLayout* device;
@@ -172,7 +159,7 @@ Tensor embed(const Layout& layout,
   e.out = out.data_ptr();
   e.tokens = layout.offsets.back();
   e.ids = indices(token_ids);
-  e.places = Places(layout, out).place_of_token();
+  e.places = Places(layout, out).position_of_token();
   e.types = indices(token_types);
   e.words = data<float>(tables.word);
   e.positions = data<float>(tables.position);
@@ -202,6 +189,7 @@ EmbedGradients embed_backward(const Layout& layout,
   WordsOfBatch batch;
   if (on_host) {
     e.ids = indices(token_ids);
+    e.places = places.position_of_token();
     if (sizes.sparse_words) {
       batch = words_of_batch({e.ids, static_cast<std::size_t>(e.tokens)});
       e.ids = batch.places.data();
@@ -223,6 +211,11 @@ EmbedGradients embed_backward(const Layout& layout,
   e.firsts = places.firsts();
   e.lengths = places.lengths();
   run(&ModelKernels::embed_backward, "embed_backward", e, d_out);
+  if (!on_host && !layout.position_of_token.empty()) {
+    result.position = at::embedding_dense_backward(d_out, places.device->position_of_token,
+                                                   sizes.positions, /*padding_idx=*/-1,
+                                                   /*scale_grad_by_freq=*/false);
+  }
   result.type = at::sum(types, {0}).view({sizes.types, width});
   if (sizes.sparse_words) {
     const Tensor numbers = at::tensor(batch.words, at::kLong).unsqueeze(0);

@@ -142,6 +142,11 @@ std::shared_ptr<const CustomOptimizer> rule_of(const TrainOptions& options) {
   return nullptr;
 }
 
+bool is_norm(const std::string& parameter) {
+  return parameter.find("LayerNorm") != std::string::npos ||
+         parameter.find("layer_norm") != std::string::npos;
+}
+
 // Two groups for each distance from the head: with weight decay, and without.
 std::vector<DecayGroup> groups_of(const NamedParameters& parameters, const TrainOptions& options) {
   std::vector<std::string> names;
@@ -155,7 +160,7 @@ std::vector<DecayGroup> groups_of(const NamedParameters& parameters, const Train
     auto& [decayed, others] = by_depth[depth];
     decayed = {std::move(decayed.parameters), options.weight_decay, rate};
     others = {std::move(others.parameters), 0, rate};
-    const bool excepted = name.ends_with(".bias") || name.find("LayerNorm") != std::string::npos;
+    const bool excepted = name.ends_with(".bias") || is_norm(name);
     (excepted ? others : decayed).parameters.push_back(parameter);
   }
   std::vector<DecayGroup> groups;

@@ -19,7 +19,9 @@ at::Tensor LinearHead::forward(const Encoder& encoder,
                                const Pass& pass,
                                const at::Tensor& states,
                                const Batch& /*batch*/) const {
-  const at::Tensor pooled = pass.seen("pooler", encoder.pool(pass, states));
+  const Dropout before = pass.dropout(spec_.drops_pooler_input ? dropout_ : 0, kPoolerSite);
+  const at::Tensor first = drop(pass.first_layout, states, before);
+  const at::Tensor pooled = pass.seen("pooler", encoder.pool(pass, first));
   const at::Tensor x = drop(pass.first_layout, pooled, pass.dropout(dropout_, kHeadSite));
   return pass.seen("classifier", at::linear(x, classifier_.weight.master, classifier_.bias));
 }

@@ -36,6 +36,11 @@ std::vector<T> vector_of(const at::Tensor& tensor) {
   return result;
 }
 
+// Returns the norm of the difference, as a share of the norm of `right`.
+inline double relative_error(const at::Tensor& got, const at::Tensor& right) {
+  return (got.cpu() - right).norm().item<double>() / right.norm().item<double>();
+}
+
 inline Batch golden_batch(const std::map<std::string, at::Tensor>& expected) {
   Batch batch;
   batch.rows = 4;

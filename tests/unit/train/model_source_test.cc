@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "tests/support/classify_data.h"
 #include "train_fixture.h"
+#include "trainer/model/families/family.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/tasks/classify/class_config.h"
@@ -241,6 +242,15 @@ TEST_F(ModelSourceTest, AModelThatDoesNotFitIsRefused) {
   const ModelSource few_positions = find_model(saved(brief), *classify());
   EXPECT_THAT(refusal(2, [&] { (void)make_model(few_positions, classify_options(), store, log_); }),
               HasSubstr("--max-length 8"));
+
+  BertConfig counting = roberta().usual;
+  counting.vocabulary = static_cast<int>(store.vocabulary().size());
+  counting.pad_id = store.pad_id() + 1;
+  counting.head = head_of({store.names()}, counting);
+  const ModelSource other_padding = find_model(saved(counting), *classify());
+  EXPECT_THAT(
+      refusal(65, [&] { (void)make_model(other_padding, classify_options(), store, log_); }),
+      HasSubstr("says pad_token_id 1, from which the model counts positions"));
 
   BertConfig deeper = config(store, 0.1);
   saved(deeper);

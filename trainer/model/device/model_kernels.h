@@ -73,6 +73,7 @@ struct EmbedBackward {
   // On the host also that of the table of words: the sums' rows, and each token's row.
   float* words = nullptr;
   const std::int64_t* ids = nullptr;
+  const std::int64_t* places = nullptr;  // on the host, of each token in the table of positions
 };
 
 // z = residual + dropout(x + bias); y = gamma * (z - mean) * rstd + beta. bias and residual may be

@@ -18,6 +18,10 @@ struct EncoderSpec {
   int positions = 512;  // rows of the table of positions
   int token_types = 2;
   int pad_id = 0;
+  // The first token has position pad_id + 1, and padding inside a text has position pad_id. Else
+  // the first token has position 0.
+  bool positions_from_pad = false;
+  bool drops_pooler_input = false;  // the head's dropout belongs also before the pooler
   double norm_epsilon = 1e-12;
   double hidden_dropout = 0.1;
   double attention_dropout = 0.1;
@@ -27,8 +31,12 @@ struct EncoderSpec {
   std::map<std::string, std::string> head = {};
   bool operator==(const EncoderSpec&) const = default;
 
+  // Returns whether the model tells the parts of a sample apart by their types.
+  [[nodiscard]] bool has_types() const { return token_types > 1; }
   // Returns the number of tokens of the longest sample.
-  [[nodiscard]] int max_tokens() const { return positions; }
+  [[nodiscard]] int max_tokens() const {
+    return positions_from_pad ? positions - pad_id - 1 : positions;
+  }
 };
 
 }  // namespace bp::trainer

@@ -102,5 +102,8 @@ struct Family {
 
 // The families.
 [[nodiscard]] const Family& bert();
+[[nodiscard]] const Family& camembert();
+[[nodiscard]] const Family& roberta();
+[[nodiscard]] const Family& xlm_roberta();
 
 }  // namespace bp::trainer

@@ -117,6 +117,12 @@ class PretrainTask : public Task {
   void configure(BertConfig& config, const SampleStore& store) const override {
     config.head = {{kArchitectures, architectures(config, pairs_)}};
     if (!pairs_) return;
+    if (names_of(config).next_sentence.empty()) {
+      throw InputError(2,
+                       concat("models of the family ", config.family,
+                              " have no head that predicts next sentences"),
+                       "leave out --next-sentence");
+    }
     require_pairs(store.schema());
     config.head[kMaskedPerSample] = concat(masked_per_sample(store, masks_));
   }

@@ -1,0 +1,249 @@
+// Compares a small model of each family with transformers 5.24.0. The weights are a formula, so
+// that no file is needed; the numbers below are what transformers computes of the same formula in
+// fp32.
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/text.h"
+#include "tests/support/refusal.h"
+#include "tests/unit/model/golden_tensors.h"
+#include "tests/unit/model/small_families.h"
+#include "trainer/model/bert.h"
+#include "trainer/model/families/family.h"
+#include "trainer/model/json_reading.h"
+#include "trainer/model/safetensors.h"
+#include "trainer/model/weights.h"
+#include "trainer/tasks/classify/class_config.h"
+#include "trainer/tasks/classify/classifier_head.h"
+
+namespace bp::trainer {
+namespace {
+
+using bp::test::error_of;
+using bp::test::refusal_of;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class Families : public ::testing::TestWithParam<SmallModel> {
+ protected:
+  [[nodiscard]] static std::string text(const std::string& more = "") {
+    return GetParam().text(more);
+  }
+  [[nodiscard]] static EncoderSpec spec() { return GetParam().spec(); }
+  [[nodiscard]] static Batch batch() { return GetParam().batch(); }
+  [[nodiscard]] static std::unique_ptr<Bert> model() {
+    auto model = std::make_unique<Bert>(spec(), make_classifier_head, Precision::fp32, 1);
+    set_by_formula(*model);
+    return model;
+  }
+  [[nodiscard]] static Batch row(int number) {
+    const Batch both = batch();
+    const auto r = static_cast<std::size_t>(number);
+    Batch one;
+    one.rows = 1;
+    one.length = both.lengths[r];
+    const auto begin = both.token_ids.begin() + std::ptrdiff_t{number} * both.length;
+    one.token_ids.assign(begin, begin + one.length);
+    one.lengths = {both.lengths[r]};
+    one.arrays = {{.integers = {both.arrays[0].integers[r]}}};
+    one.sample_ids = {both.sample_ids[r]};
+    return one;
+  }
+};
+
+TEST_P(Families, HaveTheNumbersOfTransformers) {
+  const auto model = this->model();
+  const TrainingStep step{1, 1};
+  const at::Tensor logits = model->forward(batch(), &step);
+  for (std::size_t i = 0; i < GetParam().logits.size(); ++i) {
+    EXPECT_NEAR(logits.const_data_ptr<float>()[i], GetParam().logits[i], 2e-6) << i;
+  }
+  const at::Tensor loss = model->loss(logits, batch()).mean;
+  EXPECT_NEAR(loss.item<double>(), GetParam().loss, 2e-6);
+  loss.backward();
+  double squares = 0;
+  for (const auto& [name, parameter] : model->parameters()) {
+    ASSERT_TRUE(parameter.grad().defined()) << name;
+    squares += parameter.grad().to(at::kDouble).square().sum().item<double>();
+  }
+  EXPECT_NEAR(std::sqrt(squares), GetParam().gradient, 1e-5 * GetParam().gradient);
+  const at::Tensor states = model->hidden_states(batch());
+  for (std::size_t i = 0; i < GetParam().first.size(); ++i) {
+    EXPECT_NEAR(states.const_data_ptr<float>()[i], GetParam().first[i], 2e-6) << i;
+  }
+  EXPECT_NEAR(states.to(at::kDouble).sum().item<double>(), GetParam().sum, 1e-4);
+  EXPECT_NEAR(states.to(at::kDouble).abs().sum().item<double>(), GetParam().absolute, 1e-3);
+}
+
+// A head multiplies one row or two, of which LibTorch adds up the products in different orders.
+TEST_P(Families, ARowHasTheSameBitsAloneAndAmongLongerOnes) {
+  const auto model = this->model();
+  const at::Tensor both = model->hidden_states(batch());
+  const at::Tensor logits = model->forward(batch(), nullptr);
+  std::int64_t begin = 0;
+  for (int number = 0; number < 2; ++number) {
+    const at::Tensor alone = model->hidden_states(row(number));
+    EXPECT_TRUE(at::equal(alone, both.slice(0, begin, begin + alone.size(0)))) << number;
+    begin += alone.size(0);
+    EXPECT_TRUE(at::allclose(model->forward(row(number), nullptr)[0], logits[number], 1e-6, 1e-7));
+  }
+}
+
+TEST_P(Families, ATypeOfATokenChangesNothingWithoutATableOfThem) {
+  const auto model = this->model();
+  Batch typed = row(0);
+  typed.token_types = {0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1};
+  const bool same = at::equal(model->forward(typed, nullptr), model->forward(row(0), nullptr));
+  EXPECT_EQ(same, !spec().has_types());
+}
+
+// Returns the texts of a model's folder by the names of the files.
+std::map<std::string, std::string> files_of(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    std::ifstream in(file.path(), std::ios::binary);
+    files[file.path().filename()] = {std::istreambuf_iterator<char>(in), {}};
+  }
+  return files;
+}
+
+TEST_P(Families, SurviveTheirFolders) {
+  const std::string folder = ::testing::TempDir() + concat("bp_families_", ::getpid());
+  const TokenizerFiles tokenizer{.vocabulary = {"[PAD]", "[UNK]"}, .max_length = 38};
+  const auto before = model();
+  save_model(*before, tokenizer, folder + "/a");
+  const EncoderSpec read = read_config(folder + "/a/config.json");
+  EXPECT_EQ(read, before->config());
+  Bert after(read, make_classifier_head, Precision::fp32, 2);
+  load_saved(after, folder + "/a");
+  EXPECT_TRUE(at::equal(after.forward(batch(), nullptr), before->forward(batch(), nullptr)));
+  save_model(after, tokenizer, folder + "/b");
+  EXPECT_EQ(files_of(folder + "/a"), files_of(folder + "/b"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST_P(Families, RefuseWhatChangesTheResultByName) {
+  const auto refusal = [](const std::string& more) {
+    return refusal_of([&] { return parse_config(text(more)); });
+  };
+  for (const ConstantKey& key : family_of(spec()).constants) {
+    if (!std::holds_alternative<const char*>(key.value)) continue;
+    EXPECT_EQ(refusal(concat(", \"", key.name, "\": \"gelu_new\"")),
+              concat(key.name, " is 'gelu_new'; bp supports only '",
+                     std::get<const char*>(key.value), "'"));
+  }
+  EXPECT_EQ(refusal(R"(, "is_decoder": true)"),
+            "is_decoder is set, but bp does not support such models");
+  for (const char* key : family_of(spec()).unsupported) {
+    EXPECT_THAT(refusal(concat(", \"", key, "\": true")), HasSubstr(key));
+  }
+  for (const ConfigKey& key : family_of(spec()).keys) {
+    EXPECT_THAT(refusal(concat(", \"", key.name, "\": -1")), HasSubstr(key.name));
+    if (!key.required) continue;
+    Json without = Json::parse(text());
+    without.erase(key.name);
+    EXPECT_EQ(refusal_of([&] { return parse_config(without.dump()); }),
+              concat("'", key.name, "' is missing"));
+  }
+}
+
+TEST_P(Families, AdaptersHaveTheNamesOfPeft) {
+  EXPECT_EQ(usual_targets(spec()), GetParam().lora_targets);
+  LoraConfig lora{.rank = 2, .targets = GetParam().lora_targets, .modules_to_save = {"classifier"}};
+  const Bert model(spec(), make_classifier_head, Precision::fp32, 1, lora);
+  int adapters = 0;
+  for (const auto& [name, parameter] : model.parameters()) adapters += is_adapter(name) ? 1 : 0;
+  constexpr int kMatrices = 2;
+  EXPECT_EQ(adapters, spec().layers * 2 * kMatrices);
+  lora.targets = {"out_proj"};
+  EXPECT_THAT(refusal_of([&] { check(lora, spec()); }), HasSubstr("'out_proj'"));
+}
+
+TEST_P(Families, ComputeNearlyTheSameInHalfPrecision) {
+  const TrainingStep step{1, 1};
+  const at::Tensor right = model()->forward(batch(), &step);
+  for (const auto& [precision, rounding] :
+       {std::pair{Precision::bf16, 0x1p-8}, std::pair{Precision::fp16, 0x1p-11}}) {
+    Bert half(spec(), make_classifier_head, precision, 1);
+    set_by_formula(half);
+    const at::Tensor logits = half.forward(batch(), &step);
+    EXPECT_LE(relative_error(logits, right), 10 * rounding);
+    EXPECT_GT(relative_error(logits, right), 0.01 * rounding) << "it must round";
+    half.loss(logits, batch()).mean.backward();
+    for (const auto& [name, parameter] : half.parameters()) {
+      EXPECT_TRUE(parameter.grad().isfinite().all().item<bool>()) << name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Families, ::testing::ValuesIn(small_models()), name_of_family);
+
+// Padding inside a text has the padding's position, and the tokens behind it count on without it.
+TEST(Roberta, CountsPositionsWithoutPadding) {
+  EncoderSpec spec = roberta().usual;
+  spec.vocabulary = 9;
+  spec.hidden = 8;
+  spec.pad_id = 1;
+  spec.positions = 8;
+  spec.head = head_of({.labels = {"a", "b"}}, spec);
+  const Bert model(spec, make_classifier_head, Precision::fp32, 1);
+  Batch batch;
+  batch.rows = 1;
+  batch.length = 4;
+  batch.token_ids = {0, 3, 1, 2};
+  batch.lengths = {4};
+  batch.arrays = {{.integers = {1}}};
+  batch.sample_ids = {1};
+  const TrainingStep step{1, 1};
+  model.loss(model.forward(batch, &step), batch).mean.backward();
+  for (const auto& [name, parameter] : model.parameters()) {
+    if (!name.ends_with("position_embeddings.weight")) continue;
+    const at::Tensor used = parameter.grad().abs().sum(1).gt(0);
+    EXPECT_TRUE(at::equal(used, at::tensor({0, 1, 1, 1, 1, 0, 0, 0}).to(at::kBool))) << used;
+  }
+  batch.length = 7;
+  batch.token_ids = {0, 3, 4, 5, 6, 7, 2};
+  batch.lengths = {7};
+  EXPECT_EQ(refusal_of([&] { return model.forward(batch, nullptr); }),
+            "a sample of 7 tokens is longer than the model's 6 positions");
+}
+
+TEST(Roberta, ReadsAFileOfTheEncoderAlone) {
+  EncoderSpec spec = roberta().usual;
+  spec.vocabulary = 9;
+  spec.hidden = 8;
+  spec.head = head_of({.labels = {"a", "b"}}, spec);
+  const Bert before(spec, make_classifier_head, Precision::fp32, 1);
+  Bert after(spec, make_classifier_head, Precision::fp32, 2);
+  std::vector<SafetensorsItem> items;
+  for (const auto& [name, values] : named_weights(before)) {
+    const bool of_encoder = name.starts_with("roberta.");
+    items.push_back({"_orig_mod." + (of_encoder ? name.substr(8) : name), "F32",
+                     values.sizes().vec(), values.const_data_ptr()});
+  }
+  const std::string file = ::testing::TempDir() + concat("bp_roberta_", ::getpid());
+  write_safetensors(file, std::move(items));
+  const LoadReport report = load_weights(after, file);
+  EXPECT_TRUE(report.complete());
+  EXPECT_THAT(report.unexpected, IsEmpty());
+  std::filesystem::remove(file);
+}
+
+}  // namespace
+}  // namespace bp::trainer
