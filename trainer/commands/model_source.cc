@@ -366,6 +366,7 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
   if (settings.dropout >= 0) {
     config.hidden_dropout = settings.dropout;
     config.attention_dropout = settings.dropout;
+    config.pooled_dropout = settings.dropout;
     config.head.erase("classifier_dropout");  // the head's own
   }
   source.task->configure(config, store);

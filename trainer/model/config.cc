@@ -81,9 +81,9 @@ void check(const EncoderSpec& c) {
   if (c.pad_id < 0 || c.pad_id >= c.vocabulary) {
     refuse(concat("pad_token_id ", c.pad_id, " is outside the vocabulary of ", c.vocabulary));
   }
-  for (double EncoderSpec::*share :
-       {&EncoderSpec::hidden_dropout, &EncoderSpec::attention_dropout}) {
-    if (!(c.*share >= 0 && c.*share < 1)) {
+  for (double EncoderSpec::*share : {&EncoderSpec::hidden_dropout, &EncoderSpec::attention_dropout,
+                                     &EncoderSpec::pooled_dropout}) {
+    if (!key_of(c, share).empty() && !(c.*share >= 0 && c.*share < 1)) {
       refuse_key(share, "; it must be at least 0 and below 1");
     }
   }

@@ -8,6 +8,7 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/relu.h>
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/zeros.h>
 
@@ -112,7 +113,8 @@ Encoder::Encoder(const EncoderSpec& spec,
   words_ = table(names.words, spec.vocabulary);
   words_.slice(0, spec.pad_id, spec.pad_id + 1).zero_();
   positions_ = table(names.positions, spec.positions);
-  types_ = table(names.types, spec.token_types);
+  types_ = names.types.empty() ? at::zeros({spec.token_types, hidden}, words_.options())
+                               : table(names.types, spec.token_types);
   embedding_norm_ = norm(names.prefix + names.embedding_norm);
   for (int i = 0; i < spec.layers; ++i) {
     const std::string name = names.layer(i);
@@ -344,7 +346,7 @@ Tensor Encoder::pool(const Pass& pass, const Tensor& first) const {
     const Tensor dropped = drop(pass.first_layout, x, pass.dropout(lora_->dropout, adapter.site));
     y = y + at::linear(at::linear(dropped, adapter.a.master), adapter.b.master) * lora_->scale();
   }
-  return at::tanh(y);
+  return spec_.pooling == Pooling::relu ? at::relu(y) : at::tanh(y);
 }
 
 }  // namespace bp::trainer

@@ -27,7 +27,8 @@ bool LoraConfig::saves(std::string_view parameter) const {
   if (is_adapter(parameter)) return true;
   for (std::size_t dot = parameter.rfind('.');; dot = parameter.rfind('.', dot - 1)) {
     const std::string_view module = parameter.substr(0, dot);
-    if (std::ranges::any_of(modules_to_save, [&](const auto& m) { return is_end_of(m, module); })) {
+    // Unlike a target, an end may begin inside a part: PEFT takes "pre_classifier", too.
+    if (std::ranges::any_of(modules_to_save, [&](const auto& m) { return module.ends_with(m); })) {
       return true;
     }
     if (module.find('.') == std::string_view::npos) return false;

@@ -50,9 +50,13 @@ Value embeddings(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids, co
   const auto table = [&](const std::string& name) { return names.prefix + name + ".weight"; };
   const Value positions = position_rows(graph, spec, ids);
   const Value words = graph.embedding(table(names.words), ids);
-  const Value kinds = spec.has_types() ? graph.embedding(table(names.types), types)
-                                       : graph.parameter(table(names.types));
-  const Value sum = graph.add("Add", {graph.add("Add", {words, kinds}), positions});
+  Value sum = words;
+  if (!names.types.empty()) {
+    const Value kinds = spec.has_types() ? graph.embedding(table(names.types), types)
+                                         : graph.parameter(table(names.types));
+    sum = graph.add("Add", {words, kinds});
+  }
+  sum = graph.add("Add", {sum, positions});
   return graph.layer_norm(sum, names.prefix + names.embedding_norm, spec.norm_epsilon);
 }
 
@@ -121,7 +125,8 @@ Value add_pooler(OnnxGraph& graph, const EncoderSpec& spec, const Value& states)
   const Value first =
       graph.add("Gather", {states, graph.constant(List{0})}, {{"axis", std::int64_t{1}}});
   const Value flat = graph.add("Squeeze", {first, graph.constant(List{1})});
-  return graph.add("Tanh", {graph.linear(flat, names_of(spec).pooler)});
+  return graph.add(spec.pooling == Pooling::relu ? "Relu" : "Tanh",
+                   {graph.linear(flat, names_of(spec).pooler)});
 }
 
 }  // namespace bp::trainer

@@ -12,7 +12,7 @@ namespace bp::trainer {
 
 LinearHead::LinearHead(const Options& options, const EncoderSpec& config, Parameters& parameters)
     : spec_(config),
-      dropout_(options.dropout.value_or(config.hidden_dropout)),
+      dropout_(options.dropout.value_or(config.head_dropout())),
       classifier_(parameters.linear(names_of(config).classifier, options.outputs, config.hidden)) {}
 
 at::Tensor LinearHead::forward(const Encoder& encoder,

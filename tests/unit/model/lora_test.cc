@@ -167,6 +167,7 @@ TEST(LoraConfigTest, TargetsAreEndsOfModulesNames) {
   config.modules_to_save = {"classifier", "pooler"};
   EXPECT_TRUE(config.saves("classifier.bias"));
   EXPECT_TRUE(config.saves("bert.pooler.dense.weight"));
+  EXPECT_TRUE(config.saves("pre_classifier.weight"));
   EXPECT_TRUE(config.saves("bert.encoder.layer.0.output.dense.lora_A.weight"));
   EXPECT_FALSE(config.saves("bert.encoder.layer.0.output.dense.weight"));
 }

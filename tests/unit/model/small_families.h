@@ -96,7 +96,19 @@ inline std::vector<SmallModel> small_models() {
            {"query", "value"}},
           roberta,
           xlm,
-          camembert};
+          camembert,
+          {"distilbert",
+           R"("vocab_size": 64, "dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 48,
+              "max_position_embeddings": 40, "pad_token_id": 0, "dropout": 0,
+              "attention_dropout": 0, "seq_classif_dropout": 0)",
+           {2, 3, 0},
+           {.074130F, -.162384F, -.168945F, .074612F, -.163001F, -.174951F},
+           1.065683,
+           .968438,
+           -4.24014,
+           437.33447,
+           {.761802F, 1.541903F, .455317F, .869430F},
+           {"q_lin", "v_lin"}}};
 }
 
 // As in zlib.

@@ -7,6 +7,9 @@
 
 namespace bp::trainer {
 
+// What follows the pooler's matrix.
+enum class Pooling : std::uint8_t { tanh, relu };
+
 // The defaults are those of a BERT.
 struct EncoderSpec {
   std::string family = "bert";  // 'model_type' in config.json; see family.h
@@ -21,16 +24,22 @@ struct EncoderSpec {
   // The first token has position pad_id + 1, and padding inside a text has position pad_id. Else
   // the first token has position 0.
   bool positions_from_pad = false;
+  Pooling pooling = Pooling::tanh;
   bool drops_pooler_input = false;  // the head's dropout belongs also before the pooler
   double norm_epsilon = 1e-12;
   double hidden_dropout = 0.1;
   double attention_dropout = 0.1;
+  double pooled_dropout = -1;  // behind the pooler; below 0: hidden_dropout
   double initializer_range = 0.02;
   // The keys that belong to the head, which the encoder does not know, with their values as JSON:
   // {"problem_type", "\"regression\""}. No value holds lists or objects in others.
   std::map<std::string, std::string> head = {};
   bool operator==(const EncoderSpec&) const = default;
 
+  // Returns the share that a head over the pooler drops unless it has one of its own.
+  [[nodiscard]] double head_dropout() const {
+    return pooled_dropout < 0 ? hidden_dropout : pooled_dropout;
+  }
   // Returns whether the model tells the parts of a sample apart by their types.
   [[nodiscard]] bool has_types() const { return token_types > 1; }
   // Returns the number of tokens of the longest sample.

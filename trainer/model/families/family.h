@@ -33,7 +33,7 @@ struct WeightNames {
   std::string prefix = {};
   std::string words = "embeddings.word_embeddings";
   std::string positions = "embeddings.position_embeddings";
-  std::string types = "embeddings.token_type_embeddings";
+  std::string types = "embeddings.token_type_embeddings";  // empty: tokens have no types
   std::string embedding_norm = "embeddings.LayerNorm";
   // Belongs before the number of a layer; the names of a layer's modules follow the number.
   std::string layers = "encoder.layer.";
@@ -103,6 +103,7 @@ struct Family {
 // The families.
 [[nodiscard]] const Family& bert();
 [[nodiscard]] const Family& camembert();
+[[nodiscard]] const Family& distilbert();
 [[nodiscard]] const Family& roberta();
 [[nodiscard]] const Family& xlm_roberta();
 

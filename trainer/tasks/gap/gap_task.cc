@@ -69,7 +69,14 @@ class GapTask : public Task {
                        "prepare it again, with --rebuild or in another --store");
     }
     config.head = gap_keys(kind_, config);
-    if (segment) config.token_types = kSegmentTypes;
+    if (!segment) return;
+    if (names_of(config).types.empty()) {
+      throw InputError(2,
+                       concat("models of the family ", config.family,
+                              " have no token types, by which the head segment reads"),
+                       "--gap-head concat or mul");
+    }
+    config.token_types = kSegmentTypes;
   }
 
   [[nodiscard]] std::string describe(const BertConfig& config) const override {

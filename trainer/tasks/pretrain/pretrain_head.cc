@@ -95,7 +95,8 @@ class PretrainHead : public Head {
                                names_of(config).word_embeddings())),
         bias_(parameters.bias(names_of(config).masked_bias, config.vocabulary)) {
     const WeightNames& names = names_of(config);
-    (void)parameters.tied(names.masked_decoder + ".bias", names.masked_bias);
+    const std::string of_decoder = names.masked_decoder + ".bias";
+    if (of_decoder != names.masked_bias) (void)parameters.tied(of_decoder, names.masked_bias);
     if (with_next_sentence) {
       next_sentence_ = parameters.linear(names.next_sentence, 2, config.hidden);
     }
