@@ -18,11 +18,12 @@ constexpr double kMaxParameters = 0x1p33;
 // file may be anything.
 double parameters_of(const EncoderSpec& c) {
   const double hidden = c.hidden;
+  const double width = c.embedding_width();
   const double layer =
       4 * hidden * hidden + 2 * hidden * c.intermediate + 9 * hidden + c.intermediate;
   const double embeddings = double{2} + c.vocabulary + c.positions + c.token_types;
   const double pooler = (hidden + 1) * hidden;
-  return embeddings * hidden + c.layers * layer + pooler;
+  return embeddings * width + c.layers * layer + pooler;
 }
 
 }  // namespace
@@ -66,7 +67,11 @@ void check(const EncoderSpec& c) {
         &EncoderSpec::intermediate, &EncoderSpec::positions, &EncoderSpec::token_types}) {
     if (c.*size < 1) refuse_key(size, "; it must be at least 1");
   }
-  for (int EncoderSpec::*width : {&EncoderSpec::hidden, &EncoderSpec::positions}) {
+  if (!key_of(c, &EncoderSpec::embedding).empty() && c.embedding < 1) {
+    refuse_key(&EncoderSpec::embedding, "; it must be at least 1");
+  }
+  for (int EncoderSpec::*width :
+       {&EncoderSpec::hidden, &EncoderSpec::embedding, &EncoderSpec::positions}) {
     if (c.*width > kernels::kMaxRow) {
       refuse_key(width, concat("; the largest that bp supports is ", kernels::kMaxRow));
     }

@@ -6,6 +6,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/gelu.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/relu.h>
@@ -104,18 +105,22 @@ Encoder::Encoder(const EncoderSpec& spec,
     : spec_(spec), lora_(lora), number_(number_of(precision)) {
   const WeightNames& names = names_of(spec);
   const std::int64_t hidden = spec.hidden;
+  const std::int64_t width = spec.embedding_width();
   const auto norm = [&](const std::string& name) {
     return parameters.norm(name, hidden, spec.norm_epsilon);
   };
   const auto table = [&](const std::string& name, std::int64_t rows) {
-    return parameters.matrix(names.prefix + name + ".weight", {rows, hidden});
+    return parameters.matrix(names.prefix + name + ".weight", {rows, width});
   };
   words_ = table(names.words, spec.vocabulary);
   words_.slice(0, spec.pad_id, spec.pad_id + 1).zero_();
   positions_ = table(names.positions, spec.positions);
-  types_ = names.types.empty() ? at::zeros({spec.token_types, hidden}, words_.options())
+  types_ = names.types.empty() ? at::zeros({spec.token_types, width}, words_.options())
                                : table(names.types, spec.token_types);
-  embedding_norm_ = norm(names.prefix + names.embedding_norm);
+  embedding_norm_ = parameters.norm(names.prefix + names.embedding_norm, width, spec.norm_epsilon);
+  if (width != hidden) {
+    projection_ = parameters.linear(names.prefix + names.projection, hidden, width);
+  }
   for (int i = 0; i < spec.layers; ++i) {
     const std::string name = names.layer(i);
     Layer l;
@@ -163,6 +168,7 @@ void Encoder::adapt(Linear& linear,
 
 std::vector<Linear*> Encoder::products() {
   std::vector<Linear*> all;
+  if (projection_) all.push_back(&*projection_);
   for (Layer& l : layers_) {
     all.insert(all.end(), {&l.qkv, &l.attention_output, &l.intermediate, &l.output});
   }
@@ -240,7 +246,7 @@ Tensor Encoder::token_types(const Pass& pass, const Batch& batch) const {
   return on_device_of(words_, without_padding(batch.token_types, batch, *pass.layout));
 }
 
-Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) const {
+Tensor Encoder::embeddings(const Pass& pass, const Batch& batch) const {
   const Tensor ids = on_device_of(words_, without_padding(batch.token_ids, batch, *pass.layout));
   Tensor x = embed(pass.layout, ids, token_types(pass, batch), words_, positions_, types_,
                    sparse_words_, pass.number);
@@ -249,6 +255,13 @@ Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) cons
   }
   x = pass.seen("embeddings", add_norm(pass.layout, x, {}, {}, embedding_norm_, {}));
   x = drop(pass.layout, x, pass.dropout(spec_.hidden_dropout, kEmbeddingSite));
+  if (!projection_) return x;
+  const Tensor wide = pass.product(pass.layout, x, *projection_) + projection_->bias;
+  return pass.seen("embeddings_project", wide.to(pass.number));
+}
+
+Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) const {
+  Tensor x = embeddings(pass, batch);
   const auto record = [&pass](const Tensor& all) {
     if (pass.states != nullptr) pass.states->push_back(all);
   };
@@ -346,7 +359,15 @@ Tensor Encoder::pool(const Pass& pass, const Tensor& first) const {
     const Tensor dropped = drop(pass.first_layout, x, pass.dropout(lora_->dropout, adapter.site));
     y = y + at::linear(at::linear(dropped, adapter.a.master), adapter.b.master) * lora_->scale();
   }
-  return spec_.pooling == Pooling::relu ? at::relu(y) : at::tanh(y);
+  switch (spec_.pooling) {
+    case Pooling::relu:
+      return at::relu(y);
+    case Pooling::gelu:
+      return at::gelu(y);
+    case Pooling::tanh:
+      break;
+  }
+  return at::tanh(y);
 }
 
 }  // namespace bp::trainer

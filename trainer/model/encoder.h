@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -82,6 +83,8 @@ class Encoder {
              std::uint32_t& site,
              Parameters& parameters) const;
   [[nodiscard]] std::vector<Linear*> products();
+  // Returns the states of all tokens before the first layer.
+  [[nodiscard]] at::Tensor embeddings(const Pass& pass, const Batch& batch) const;
   // Returns the type of each token, i64 [layout->offsets.back()]. A model of one type does not tell
   // the parts of a sample apart.
   [[nodiscard]] at::Tensor token_types(const Pass& pass, const Batch& batch) const;
@@ -109,6 +112,7 @@ class Encoder {
   at::Tensor types_;
   bool sparse_words_ = false;
   Norm embedding_norm_;
+  std::optional<Linear> projection_;  // of the embeddings, if they are not as wide as the layers
   std::vector<Layer> layers_;
   Linear pooler_;
 };

@@ -57,7 +57,9 @@ Value embeddings(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids, co
     sum = graph.add("Add", {words, kinds});
   }
   sum = graph.add("Add", {sum, positions});
-  return graph.layer_norm(sum, names.prefix + names.embedding_norm, spec.norm_epsilon);
+  const Value x = graph.layer_norm(sum, names.prefix + names.embedding_norm, spec.norm_epsilon);
+  if (spec.embedding_width() == spec.hidden) return x;
+  return graph.linear(x, names.prefix + names.projection);
 }
 
 Value attention(OnnxGraph& graph,
@@ -125,8 +127,9 @@ Value add_pooler(OnnxGraph& graph, const EncoderSpec& spec, const Value& states)
   const Value first =
       graph.add("Gather", {states, graph.constant(List{0})}, {{"axis", std::int64_t{1}}});
   const Value flat = graph.add("Squeeze", {first, graph.constant(List{1})});
-  return graph.add(spec.pooling == Pooling::relu ? "Relu" : "Tanh",
-                   {graph.linear(flat, names_of(spec).pooler)});
+  const Value dense = graph.linear(flat, names_of(spec).pooler);
+  if (spec.pooling == Pooling::gelu) return gelu(graph, dense);
+  return graph.add(spec.pooling == Pooling::relu ? "Relu" : "Tanh", {dense});
 }
 
 }  // namespace bp::trainer

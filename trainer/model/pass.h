@@ -27,7 +27,7 @@ struct TrainingStep {
   // Passes of one step with different values draw different numbers.
   std::uint32_t draw = 0;
   // Is added to the word embeddings of the batch's tokens, sample after sample: fp32
-  // [layout.tokens, hidden]. Undefined: nothing is.
+  // [layout.tokens, their width]. Undefined: nothing is.
   at::Tensor perturbation = {};
 };
 

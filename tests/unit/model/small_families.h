@@ -108,7 +108,18 @@ inline std::vector<SmallModel> small_models() {
            -4.24014,
            437.33447,
            {.761802F, 1.541903F, .455317F, .869430F},
-           {"q_lin", "v_lin"}}};
+           {"q_lin", "v_lin"}},
+          {"electra",
+           sizes(R"("type_vocab_size": 2, "pad_token_id": 0, "layer_norm_eps": 1e-12,
+                    "embedding_size": 16)"),
+           {2, 3, 0},
+           {.108345F, -.090060F, -.032498F, .106930F, -.090692F, -.032513F},
+           1.059811,
+           .723773,
+           -3.48597,
+           437.42971,
+           {1.428558F, .161498F, .739108F, -1.069103F},
+           {"query", "value"}}};
 }
 
 // As in zlib.

@@ -2,19 +2,21 @@
 // LibTorch.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 
 namespace bp::trainer {
 
 // What follows the pooler's matrix.
-enum class Pooling : std::uint8_t { tanh, relu };
+enum class Pooling : std::uint8_t { tanh, relu, gelu };
 
 // The defaults are those of a BERT.
 struct EncoderSpec {
   std::string family = "bert";  // 'model_type' in config.json; see family.h
   int vocabulary = 30522;
   int hidden = 128;
+  int embedding = 0;  // numbers in a row of the embeddings; 0: `hidden`
   int layers = 2;
   int heads = 2;
   int intermediate = 512;
@@ -36,6 +38,7 @@ struct EncoderSpec {
   std::map<std::string, std::string> head = {};
   bool operator==(const EncoderSpec&) const = default;
 
+  [[nodiscard]] int embedding_width() const { return embedding > 0 ? embedding : hidden; }
   // Returns the share that a head over the pooler drops unless it has one of its own.
   [[nodiscard]] double head_dropout() const {
     return pooled_dropout < 0 ? hidden_dropout : pooled_dropout;

@@ -7,8 +7,9 @@
 namespace bp::trainer {
 
 const std::vector<const Family*>& families() {
-  static const std::vector<const Family*> kFamilies = {&bert(), &camembert(), &distilbert(),
-                                                       &roberta(), &xlm_roberta()};
+  static const std::vector<const Family*> kFamilies = {
+      &bert(), &camembert(), &distilbert(), &electra(), &roberta(), &xlm_roberta(),
+  };
   return kFamilies;
 }
 

@@ -35,6 +35,7 @@ struct WeightNames {
   std::string positions = "embeddings.position_embeddings";
   std::string types = "embeddings.token_type_embeddings";  // empty: tokens have no types
   std::string embedding_norm = "embeddings.LayerNorm";
+  std::string projection = {};  // from the width of the embeddings to the layers'
   // Belongs before the number of a layer; the names of a layer's modules follow the number.
   std::string layers = "encoder.layer.";
   std::array<std::string, 3> qkv = {"attention.self.query", "attention.self.key",
@@ -66,7 +67,9 @@ struct WeightNames {
   }
   // Return what the names of all parameters of the embeddings and of the pooler begin with.
   [[nodiscard]] std::vector<std::string> embedding_parts() const {
-    return {prefix + words.substr(0, words.find('.') + 1)};
+    std::vector<std::string> parts = {prefix + words.substr(0, words.find('.') + 1)};
+    if (!projection.empty()) parts.push_back(prefix + projection + ".");
+    return parts;
   }
   [[nodiscard]] std::string pooler_part() const {
     return encoder_has_pooler() ? pooler.substr(0, pooler.rfind('.') + 1) : pooler + ".";
@@ -104,6 +107,7 @@ struct Family {
 [[nodiscard]] const Family& bert();
 [[nodiscard]] const Family& camembert();
 [[nodiscard]] const Family& distilbert();
+[[nodiscard]] const Family& electra();
 [[nodiscard]] const Family& roberta();
 [[nodiscard]] const Family& xlm_roberta();
 

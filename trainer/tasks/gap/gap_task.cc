@@ -62,6 +62,12 @@ class GapTask : public Task {
 
   void configure(BertConfig& config, const SampleStore& store) const override {
     const bool segment = kind_ == GapHeadKind::segment;
+    if (segment && names_of(config).types.empty()) {
+      throw InputError(2,
+                       concat("models of the family ", config.family,
+                              " have no token types, by which the head segment reads"),
+                       "choose --gap-head concat or mul");
+    }
     if ((store.schema().back().name == kTokenTypes) != segment) {
       throw InputError(65,
                        concat("the data was prepared ", segment ? "without" : "with",
@@ -69,14 +75,7 @@ class GapTask : public Task {
                        "prepare it again, with --rebuild or in another --store");
     }
     config.head = gap_keys(kind_, config);
-    if (!segment) return;
-    if (names_of(config).types.empty()) {
-      throw InputError(2,
-                       concat("models of the family ", config.family,
-                              " have no token types, by which the head segment reads"),
-                       "--gap-head concat or mul");
-    }
-    config.token_types = kSegmentTypes;
+    if (segment) config.token_types = kSegmentTypes;
   }
 
   [[nodiscard]] std::string describe(const BertConfig& config) const override {

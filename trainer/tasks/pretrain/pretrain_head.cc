@@ -89,8 +89,10 @@ class PretrainHead : public Head {
                bool with_next_sentence)
       : vocabulary_(config.vocabulary),
         read_targets_(std::move(read_targets)),
-        transform_(parameters.linear(names_of(config).masked_dense, config.hidden, config.hidden)),
-        norm_(parameters.norm(names_of(config).masked_norm, config.hidden, config.norm_epsilon)),
+        transform_(parameters.linear(
+            names_of(config).masked_dense, config.embedding_width(), config.hidden)),
+        norm_(parameters.norm(
+            names_of(config).masked_norm, config.embedding_width(), config.norm_epsilon)),
         words_(parameters.tied(names_of(config).masked_decoder + ".weight",
                                names_of(config).word_embeddings())),
         bias_(parameters.bias(names_of(config).masked_bias, config.vocabulary)) {

@@ -61,7 +61,7 @@ Tensor VatLoss::perturbation(const Tensor& noise, const VatOptions& options) con
 }
 
 Tensor VatLoss::operator()(const VatOptions& options) const {
-  const Tensor noise = normal_noise(layout_, model_.config().hidden, step_);
+  const Tensor noise = normal_noise(layout_, model_.config().embedding_width(), step_);
   return of(perturbation(on_device_of(target_, noise), options)).mean;
 }
 

@@ -16,6 +16,7 @@
 #include "tests/support/task_input.h"
 #include "tests/unit/data/input_error_matcher.h"
 #include "trainer/batches/batch.h"
+#include "trainer/model/families/family.h"
 #include "trainer/prepare/prepare.h"
 #include "trainer/store/sample_store.h"
 #include "trainer/tasks/gap/gap_config.h"
@@ -122,6 +123,16 @@ TEST_F(GapScoring, AStoreMustBeMadeForTheHead) {
   make_task(*input_with("gap", {"--gap-head", "concat"}))->configure(config, rows);
   EXPECT_EQ(gap_head_of(config), GapHeadKind::concat);
   EXPECT_EQ(config.token_types, 2);
+}
+
+TEST_F(GapScoring, TheHeadSegmentNeedsAFamilyWithTokenTypes) {
+  EncoderSpec config = distilbert().usual;
+  expect_input_error(
+      2, "models of the family distilbert have no token types", "--gap-head concat", [&] {
+        make_task(*input_with("gap", {"--gap-head", "segment"}))->configure(config, store(true));
+      });
+  make_task(*input_with("gap", {"--gap-head", "concat"}))->configure(config, store(true));
+  EXPECT_EQ(config.head.at("architectures"), R"(["DistilBertModel"])");
 }
 
 TEST_F(GapScoring, AnotherHeadIsNewlyDrawn) {
