@@ -12,7 +12,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/common/hash.h"
+#include "trainer/commands/folder_weights.h"
 #include "trainer/common/look_up.h"
 #include "trainer/gpu/use_gpu.h"
 #include "trainer/model/byte_source.h"
@@ -57,78 +57,11 @@ void require_weights(const LoadReport& report,
   throw InputError(65, concat(path, " lacks ", list_of_weights(missing)), kModelFolderHint);
 }
 
-// Returns the folder's file with the weights, or "". Throws InputError (65) for weights in a format
-// that bp does not read.
-std::string find_weights(const std::string& folder) {
-  for (const char* name : {"/model.safetensors", "/pytorch_model.bin"}) {
-    if (path_exists(folder + name)) return folder + name;
-  }
-  // A user with weights in another format does not want to train from scratch.
-  for (const char* name : {"/model.safetensors.index.json", "/pytorch_model.bin.index.json",
-                           "/tf_model.h5", "/flax_model.msgpack", "/model.ckpt.index"}) {
-    if (!path_exists(folder + name)) continue;
-    throw InputError(65, concat("bp cannot read the weights of ", folder + name),
-                     "load and save them with transformers as one model.safetensors");
-  }
-  return "";
-}
-
-// Returns the folder of the base model. A relative path is that of the current folder, as PEFT
-// takes it, of the adapters' folder, or of the folder in which the run of the adapters was started.
-std::string base_folder(const std::string& folder, const LoraConfig& adapters) {
-  if (!adapters.base.empty()) {
-    for (const std::string& base : {adapters.base, concat(folder, "/", adapters.base),
-                                    path_of_run(folder + "/..", adapters.base),
-                                    path_of_run(folder + "/../..", adapters.base)}) {
-      if (folder_exists(base)) return base;
-    }
-  }
-  throw InputError(66,
-                   concat("the base model ", in_quotes(adapters.base), " of the adapters in ",
-                          folder, " is not a folder"),
-                   concat("correct base_model_name_or_path in ", folder, "/", kAdapterConfigFile));
-}
-
-void require_same_base(const std::string& folder,
-                       const LoraConfig& adapters,
-                       const std::string& weights) {
-  if (adapters.base_hash.empty() || hash_file(weights).hex == adapters.base_hash) return;
-  throw InputError(
-      65,
-      concat(weights, " is not the model beside which the adapters in ", folder, " were trained"),
-      concat("name that model's folder as base_model_name_or_path in ", folder, "/",
-             kAdapterConfigFile));
-}
-
 // "bert.pooler.dense" for "bert.pooler.dense.weight", and a parameter of no module itself. PEFT
 // takes the classifier as one module, also if it has two layers.
 std::string module_of(const std::string& parameter) {
   if (parameter.starts_with("classifier.")) return "classifier";
   return parameter.substr(0, parameter.rfind('.'));
-}
-
-// Completes the source of a folder of adapters: their configuration, and the base's weights; its
-// other files unless the folder has its own.
-void find_adapters(ModelSource& source) {
-  const std::string& folder = source.name;
-  source.adapters =
-      as_input_error([&] { return read_adapter_config(concat(folder, "/", kAdapterConfigFile)); });
-  const std::string base = base_folder(folder, *source.adapters);
-  source.base = base;
-  source.weights = find_weights(base);
-  source.adapter_weights = concat(folder, "/", kAdapterWeightsFile);
-  for (const std::string& file : {source.adapter_weights, base + "/config.json"}) {
-    if (!path_exists(file)) throw InputError(66, concat("no ", file), kModelFolderHint);
-  }
-  if (source.weights.empty()) {
-    throw InputError(66, concat("no model.safetensors or pytorch_model.bin in ", base),
-                     kModelFolderHint);
-  }
-  const std::string known = concat(folder, "/", kAdapterBaseFile);
-  if (path_exists(known)) {
-    source.adapters->base_hash = as_input_error([&] { return base_hash_in(known); });
-  }
-  require_same_base(folder, *source.adapters, source.weights);
 }
 
 // Returns the user's settings of adapters, or by default the targets that are usual in the family.
@@ -142,7 +75,7 @@ LoraConfig adapters_for(const ModelSource& source, const TrainOptions& options) 
 LoraConfig new_adapters(const ModelSource& source, const TrainOptions& options) {
   LoraConfig adapters = adapters_for(source, options);
   adapters.base = std::filesystem::canonical(source.name).string();
-  adapters.base_hash = hash_file(source.weights).hex;
+  adapters.base_hash = hash_weights(source.weights);
   adapters.task_type = source.task->peft_type();
   return adapters;
 }
@@ -266,7 +199,8 @@ ModelSource find_model(const std::string& model,
   }
   as_input_error([&] {
     std::string config = existing("/config.json");
-    if (config.empty()) config = model + "/config.json";  // the error names it
+    if (config.empty()) config = existing("/bert_config.json");  // as Google's folders call it
+    if (config.empty()) config = model + "/config.json";         // the error names it
     source.config = read_config(config);
     try {
       source.task->check(source.config);

@@ -42,7 +42,7 @@ auto as_input_error(const Body& body) {
 struct ModelSource {
   std::string name;  // as typed
   BertConfig config;
-  std::string weights;  // model.safetensors or pytorch_model.bin; empty: from scratch
+  std::string weights;  // model.safetensors, pytorch_model.bin or an index; empty: from scratch
   // Of a folder of adapters: theirs, the file with them, and the base's folder; `weights` is then
   // the base's.
   std::optional<LoraConfig> adapters = {};

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/model/safetensors.h"
+#include "trainer/model/sharded_file.h"
 #include "trainer/model/torch_file.h"
 
 namespace bp::trainer {
@@ -40,6 +41,7 @@ class SafetensorsFile : public TensorFile {
 }  // namespace
 
 std::unique_ptr<TensorFile> open_tensor_file(const std::string& path) {
+  if (is_weight_index(path)) return open_sharded_file(path);
   return open_tensor_file(std::make_unique<FileBytes>(path), path);
 }
 

@@ -1,5 +1,5 @@
-// Reads weights by name from either kind of file: model.safetensors or pytorch_model.bin. No
-// LibTorch here.
+// Reads weights by name from either kind of file, model.safetensors or pytorch_model.bin, or from
+// several that an index names (sharded_file.h). No LibTorch here.
 #pragma once
 
 #include <cstddef>

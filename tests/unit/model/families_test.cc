@@ -224,6 +224,55 @@ TEST(Roberta, CountsPositionsWithoutPadding) {
             "a sample of 7 tokens is longer than the model's 6 positions");
 }
 
+// Writes the weights in two files, and an index of them.
+std::string write_shards(const Bert& model, const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  const NamedTensors all = named_weights(model);
+  std::vector<SafetensorsItem> items[2];
+  Json index = Json::object();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& [name, values] = all[i];
+    items[i % 2].push_back({name, "F32", values.sizes().vec(), values.const_data_ptr()});
+    index["weight_map"][name] = concat("part-", i % 2, ".safetensors");
+  }
+  for (int part = 0; part < 2; ++part) {
+    write_safetensors(concat(folder, "/part-", part, ".safetensors"), std::move(items[part]));
+  }
+  std::ofstream(folder + "/model.safetensors.index.json") << index.dump();
+  return folder + "/model.safetensors.index.json";
+}
+
+TEST(ShardedWeights, AreLoadedAndBrokenOnesAreRefusedByName) {
+  EncoderSpec spec;
+  spec.vocabulary = 9;
+  spec.hidden = 8;
+  spec.head = head_of({.labels = {"a", "b"}});
+  const Bert before(spec, make_classifier_head, Precision::fp32, 1);
+  Bert after(spec, make_classifier_head, Precision::fp32, 2);
+  const std::string folder = ::testing::TempDir() + concat("bp_shards_", ::getpid());
+  const std::string index = write_shards(before, folder);
+  const LoadReport report = load_weights(after, index);
+  EXPECT_TRUE(report.complete());
+  EXPECT_THAT(report.unexpected, IsEmpty());
+  for (std::size_t i = 0; i < before.parameters().size(); ++i) {
+    EXPECT_TRUE(at::equal(before.parameters()[i].second, after.parameters()[i].second));
+  }
+  const auto error = [&] { return error_of([&] { return load_weights(after, index); }); };
+  const std::string part = folder + "/part-1.safetensors";
+  std::filesystem::resize_file(part, std::filesystem::file_size(part) - 4);
+  EXPECT_THAT(error(), AllOf(StartsWith("invalid_argument: "),
+                             HasSubstr("part-1.safetensors is not a valid")));
+  write_safetensors(part, {});
+  EXPECT_THAT(error(), HasSubstr("part-1.safetensors: it lacks 'bert."));
+  std::filesystem::remove(part);
+  EXPECT_THAT(error(), HasSubstr("part-1.safetensors: No such file"));
+  std::ofstream(index) << R"({"weight_map": {"x": "../y.safetensors"}})";
+  EXPECT_THAT(error(), HasSubstr("the file of 'x' is '../y.safetensors'"));
+  std::ofstream(index) << "{}";
+  EXPECT_THAT(error(), HasSubstr("index.json: 'weight_map' is not an object"));
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Roberta, ReadsAFileOfTheEncoderAlone) {
   EncoderSpec spec = roberta().usual;
   spec.vocabulary = 9;
