@@ -3,11 +3,11 @@
 // AdamW.
 //
 // MODEL is a Hugging Face folder. IN and OUT are safetensors. IN has `ids` [rows, length],
-// `lengths` and `labels` [rows] (I64), perhaps `types` [rows, length], and for training
-// `classifier.weight` and `classifier.bias`, the initial head. OUT of evaluate has `hidden`
-// [tokens, hidden], `pooled`, and with a head `logits`. OUT of train has, for each step N from 0,
-// `N.logits`, `N.loss`, and `N.grad.NAME` of the parameters. The gradients of the encoder are
-// written at the first and the last step only.
+// `lengths` and `labels` [rows] (I64), perhaps `types` [rows, length], and for training on a MODEL
+// without a head `classifier.weight` and `classifier.bias`, the initial head. OUT of evaluate has
+// `hidden` [tokens, hidden], `pooled`, and with a head `logits`. OUT of train has, for each step N
+// from 0, `N.logits`, `N.loss`, and `N.grad.NAME` of the parameters. The gradients of the encoder
+// are written at the first and the last step only.
 #include <ATen/ATen.h>
 #include <torch/optim/optimizer.h>
 
@@ -75,12 +75,12 @@ Batch batch_of(const Tensors& in, std::int64_t begin, std::int64_t end) {
 }
 
 std::unique_ptr<Bert> model_of(const ModelSource& source, std::int64_t labels) {
-  BertConfig config = source.config;
-  config.hidden_dropout = config.attention_dropout = 0;
+  EncoderSpec config = source.config;
+  config.hidden_dropout = config.attention_dropout = config.pooled_dropout = 0;
   ClassConfig own{class_config_of(config).labels};
   own.labels.resize(static_cast<std::size_t>(labels));
   for (std::size_t i = 0; i < own.labels.size(); ++i) own.labels[i] = concat("label ", i);
-  config.head = head_of(own);
+  config.head = head_of(own, config);
   auto model = std::make_unique<Bert>(config, make_classifier_head, Precision::fp32, 1);
   for (const std::string& name : load_weights(*model, source.weights).missing) {
     if (!name.starts_with("classifier.")) throw std::runtime_error("no " + name);
@@ -88,8 +88,12 @@ std::unique_ptr<Bert> model_of(const ModelSource& source, std::int64_t labels) {
   return model;
 }
 
+std::int64_t labels_of(const ModelSource& source) {
+  return static_cast<std::int64_t>(class_config_of(source.config).labels.size());
+}
+
 Tensors evaluate(const ModelSource& source, const Tensors& in) {
-  const auto labels = static_cast<std::int64_t>(class_config_of(source.config).labels.size());
+  const std::int64_t labels = labels_of(source);
   const auto model = model_of(source, std::max<std::int64_t>(labels, 1));
   const Batch batch = batch_of(in, 0, in.at("ids").size(0));
   Tensors out = {{"hidden", model->hidden_states(batch).contiguous()},
@@ -103,7 +107,8 @@ std::unique_ptr<torch::optim::Optimizer> adamw_of(const Bert& model, double lr) 
   DecayGroup decayed{{}, 0.01};
   DecayGroup others{{}, 0};
   for (const auto& [name, parameter] : model.parameters()) {
-    const bool excepted = name.ends_with(".bias") || name.find("LayerNorm") != std::string::npos;
+    const bool excepted = name.ends_with(".bias") || name.find("LayerNorm") != std::string::npos ||
+                          name.find("layer_norm") != std::string::npos;
     (excepted ? others : decayed).parameters.push_back(parameter);
   }
   AdamWOptions options;
@@ -112,7 +117,8 @@ std::unique_ptr<torch::optim::Optimizer> adamw_of(const Bert& model, double lr) 
 }
 
 Tensors train(const ModelSource& source, const Tensors& in, std::int64_t rows, double lr) {
-  const auto model = model_of(source, in.at("classifier.bias").size(0));
+  const auto head = in.find("classifier.bias");
+  const auto model = model_of(source, head == in.end() ? labels_of(source) : head->second.size(0));
   for (const auto& [name, parameter] : model->parameters()) {
     if (in.contains(name)) parameter.detach().copy_(in.at(name));
   }
