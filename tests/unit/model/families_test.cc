@@ -67,6 +67,8 @@ class Families : public ::testing::TestWithParam<SmallModel> {
   }
 };
 
+// docs/features.md, Models and losses: RoBERTa, XLM-RoBERTa, CamemBERT, DistilBERT, ELECTRA |
+// `--model`
 TEST_P(Families, HaveTheNumbersOfTransformers) {
   const auto model = this->model();
   const TrainingStep step{1, 1};
