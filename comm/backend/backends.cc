@@ -57,7 +57,7 @@ class SelfBackend : public Backend {
   }
 
   void run(const Operation& operation, CollectiveCall& call) override {
-    call.use("copy");
+    call.use(algorithm_of(operation.kind, 0));
     const ConstView& from = operation.input;
     if (from.bytes() == 0) return;
     memory_of(operation.device).copy(operation.output.data, from.data, from.bytes());

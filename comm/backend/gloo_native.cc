@@ -58,12 +58,12 @@ class GlooNativeBackend : public Backend {
       : name_(std::move(name)), transport_(transport) {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] std::string_view algorithm_of(Operation::Kind kind, std::size_t) const override {
-    return kind == Operation::Kind::message ? "send_receive" : "native";
+  [[nodiscard]] std::string_view algorithm_of(Operation::Kind, std::size_t) const override {
+    return "native";
   }
 
   void run(const Operation& operation, CollectiveCall& call) override {
-    call.use("gloo");
+    call.use(algorithm_of(operation.kind, 0));
     if (moves_nothing(operation)) return Barrier(call).finish();
     Operation op = operation;
     NativeCall native = native_call(op, call);

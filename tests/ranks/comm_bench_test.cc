@@ -139,6 +139,29 @@ TEST(CommBench, ReportsTheAlgorithmThatRan) {
   check(3, "all_reduce", 4, "halving_doubling");
 }
 
+// A backend names the algorithm of an operation in one place, so tables and records cannot differ.
+TEST(CommBench, NamesAlgorithmsAsTheRecordDoes) {
+  const auto check = [](Communicator& comm) {
+    for (const std::string& op : operation_names()) {
+      Task task = make_task(comm, op, DataType::f32, 400);
+      task.restore();
+      const std::size_t before = comm.recent().size();
+      task.run();
+      const auto recent = comm.recent();
+      // A message has two ranks.
+      EXPECT_TRUE(recent.size() > before || op == "message") << op;
+      for (std::size_t i = before; i < recent.size(); ++i) {
+        EXPECT_EQ(recent[i].algorithm, algorithm_used(comm, op, task.bytes)) << op;
+      }
+    }
+  };
+  test::RanksOptions options;
+  for (const int ranks : {1, 3}) test::run_ranks(ranks, check, options);
+  options.local_sizes = {2, 1};
+  options.communicator.algorithm = "hierarchical";
+  test::run_ranks(3, check, options);
+}
+
 TEST(CommBench, ShowsTheAlgorithmForEachSize) {
   std::ostringstream shown;
   test::run_ranks(4, [&](Communicator& comm) {

@@ -53,7 +53,7 @@ void SharedBackend::run(const Operation& operation, CollectiveCall& call) {
       shared_all_gather(vectors_, call, operation.input, output, operation.counts);
       return;
     case Operation::Kind::barrier:
-      call.use("flags");
+      call.use(algorithm_of(operation.kind, 0));
       vectors_.pass_barrier(call);
       return;
     case Operation::Kind::reduce:

@@ -23,8 +23,9 @@ class SharedBackend : public Backend {
                 std::size_t chunk = SharedChannel::kChunk);
 
   [[nodiscard]] std::string_view name() const override { return "shm"; }
+  // run() records how it really moved the data: "inline", "staged", "direct", "single-copy".
   [[nodiscard]] std::string_view algorithm_of(Operation::Kind kind, std::size_t) const override {
-    return kind == Operation::Kind::message ? "send_receive" : "direct";
+    return kind == Operation::Kind::barrier ? "flags" : "direct";
   }
   void run(const Operation& operation, CollectiveCall& call) override;
   [[nodiscard]] bool is_settled() const override { return vectors_.is_settled(); }

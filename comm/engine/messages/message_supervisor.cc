@@ -36,7 +36,8 @@ FlightRecorder::EntryId MessageSupervisor::record_begin(const Operation& operati
 void MessageSupervisor::record_end(const MessageWork& work, bool good) {
   {
     const std::lock_guard lock(state_.mutex());
-    state_.recorder().end(work.entry_id, good, {.algorithm = "message", .waited = work.waited},
+    state_.recorder().end(work.entry_id, good,
+                          {.algorithm = name_of(Operation::Kind::message), .waited = work.waited},
                           TickClock::now());
   }
   if (trace_.is_on()) {
