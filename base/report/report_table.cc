@@ -1,6 +1,7 @@
 #include "base/report/report_table.h"
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include "base/report/escape.h"
@@ -73,7 +74,7 @@ class TextTable {
  private:
   void widen(const Line& line) {
     widths_.resize(std::max(widths_.size(), line.size()));
-    const std::size_t most = layout_.scikit ? 1 : line.size();
+    const std::size_t most = layout_.ragged ? 0 : layout_.scikit ? 1 : line.size();
     for (std::size_t i = 0; i < std::min(most, line.size()); ++i) {
       widths_[i] = std::max(widths_[i], code_points(line[i]));
     }
@@ -139,6 +140,13 @@ std::string terminal_text(const Table& table, const TextLayout& layout) {
     out += (out.empty() ? "" : "\n") + narrow.text(begin, end);
   }
   return out;
+}
+
+std::vector<std::string> terminal_lines(const Table& table) {
+  std::istringstream text(terminal_text(table));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(std::move(line));
+  return lines;
 }
 
 std::string csv_text(const Table& table) {

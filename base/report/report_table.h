@@ -65,6 +65,7 @@ struct TextLayout {
   int columns = 0;      // of the terminal; 0: any width
   std::size_t gap = 2;  // blanks between two columns
   bool right = false;   // also the first column is aligned to the right
+  bool ragged = false;  // a text that is wider than Column::width widens no other line
   // As scikit-learn prints its reports: aligned to the right in columns of just their widths, with
   // an empty line below the head, and one above the foot.
   bool scikit = false;
@@ -73,6 +74,7 @@ struct TextLayout {
 // Each row becomes a line. A table that is wider than the terminal gets a head of two lines. If it
 // is still too wide, its last columns follow in further tables, each with the first column.
 [[nodiscard]] std::string terminal_text(const Table& table, const TextLayout& layout = {});
+[[nodiscard]] std::vector<std::string> terminal_lines(const Table& table);
 
 [[nodiscard]] std::string table_html(const Table& table);
 

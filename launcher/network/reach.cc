@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <string_view>
 
+#include "base/report/table.h"
 #include "base/text.h"
 #include "launcher/report/exit_code.h"
 
@@ -173,30 +173,18 @@ std::vector<std::string> matrix_text(const std::vector<ProbedHost>& hosts,
   if (hosts.size() > kMostColumns) {
     return {};
   }
-  std::size_t width = std::string_view("from \\ to").size();
-  for (const ProbedHost& host : hosts) {
-    width = std::max(width, host.name.size());
-  }
-  const auto padded = [width](std::string text) {
-    text.resize(std::max(width, text.size()) + 2, ' ');
-    return text;
-  };
-  const auto trimmed = [](const std::string& text) {
-    return text.substr(0, text.find_last_not_of(' ') + 1);
-  };
-  std::vector<std::string> lines{padded("from \\ to")};
-  for (const ProbedHost& host : hosts) {
-    lines.front() += padded(host.name);
-  }
-  lines.front() = trimmed(lines.front());
+  const std::string corner = "from \\ to";
+  Table table = table_of({corner});
+  for (const ProbedHost& host : hosts) table.columns.push_back({host.name, true, corner.size()});
   for (std::size_t from = 0; from < hosts.size(); ++from) {
-    std::string line = padded(hosts[from].name);
+    table.add({hosts[from].name});
     for (std::size_t to = 0; to < hosts.size(); ++to) {
-      line += padded(!asks(hosts, from, to) ? "-" : reaches(problems, from, to) ? "yes" : "NO");
+      table.rows.back().cells.push_back({!asks(hosts, from, to)        ? "-"
+                                         : reaches(problems, from, to) ? "yes"
+                                                                       : "NO"});
     }
-    lines.push_back(trimmed(line));
   }
-  return lines;
+  return terminal_lines(table);
 }
 
 }  // namespace bp::launcher

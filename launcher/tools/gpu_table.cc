@@ -1,21 +1,19 @@
 #include "launcher/tools/gpu_table.h"
 
-#include <array>
-#include <cstdio>
 #include <utility>
 
+#include "base/report/table.h"
 #include "base/text.h"
 #include "launcher/protocol/facts_json.h"
 
 namespace bp::launcher {
 namespace {
 
-std::string line_of(const Gpu& gpu) {
-  std::array<char, 256> text{};
-  std::snprintf(text.data(), text.size(), "  %2d  %-28s  load %3d %%  %10s of %s used  ", gpu.index,
-                gpu.name.c_str(), gpu.load, size_text(gpu.memory_used).c_str(),
-                size_text(gpu.memory).c_str());
-  return concat(text.data(), gpu.processes.empty() ? "free" : owners_of(gpu), "\n");
+void add_gpu(Table& table, const Gpu& gpu) {
+  table.add({concat(gpu.index), gpu.name,
+             concat("load ", gpu.load < 100 ? " " : "", gpu.load < 10 ? " " : "", gpu.load, " %"),
+             concat(size_text(gpu.memory_used), " of ", size_text(gpu.memory), " used"),
+             gpu.processes.empty() ? "free" : owners_of(gpu)});
 }
 
 std::string head_of(const HostAnswer& answer) {
@@ -33,16 +31,15 @@ std::string head_of(const HostAnswer& answer) {
 }  // namespace
 
 std::string gpu_table(const JobPlan& plan, const std::vector<HostAnswer>& answers) {
-  std::string text;
+  Table table{
+      .columns = {{.width = 4}, {.left = true, .width = 28}, {}, {.width = 27}, {.left = true}}};
   for (std::size_t host = 0; host < answers.size(); ++host) {
-    text += concat(plan.placement[host].host.name, ": ", head_of(answers[host]), "\n");
-    if (answers[host].facts) {
-      for (const Gpu& gpu : answers[host].facts->gpus.gpus) {
-        text += line_of(gpu);
-      }
-    }
+    table.add({concat(plan.placement[host].host.name, ": ", head_of(answers[host]))},
+              Table::Row::Kind::heading);
+    if (!answers[host].facts) continue;
+    for (const Gpu& gpu : answers[host].facts->gpus.gpus) add_gpu(table, gpu);
   }
-  return text;
+  return terminal_text(table, {.right = true});
 }
 
 std::string gpu_json(const JobPlan& plan, const std::vector<HostAnswer>& answers) {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <vector>
 
+#include "base/report/table.h"
 #include "base/text.h"
 #include "trainer/common/numbers.h"
 #include "trainer/report/shown_text.h"
@@ -13,22 +14,14 @@
 namespace bp::trainer {
 namespace {
 
-constexpr std::size_t kNameWidth = 24;
-
-std::string line(const std::string& name, const std::string& text) {
-  const std::size_t width = code_points(name);
-  return concat(name, std::string(width < kNameWidth ? kNameWidth - width : 1, ' '), text, '\n');
+void add_lines(Table& table, const std::vector<Findings::Line>& lines) {
+  for (const auto& [name, result] : lines) table.add({name, result});
 }
 
-std::string task_lines(const std::vector<Findings::Line>& lines) {
-  std::string text;
-  for (const auto& [name, result] : lines) text += line(name, result);
-  return text;
-}
-
-std::string file_lines(const FileFindings& file) {
-  return line(file.path, counted(file.rows, "row")) + line("  empty texts", file.empty.text()) +
-         task_lines(file.task);
+void add_file(Table& table, const FileFindings& file) {
+  table.add({file.path, counted(file.rows, "row")});
+  table.add({"  empty texts", file.empty.text()});
+  add_lines(table, file.task);
 }
 
 // Returns the number of tokens that this share of the texts do not exceed.
@@ -41,7 +34,7 @@ std::int64_t quantile(const DataFindings& found, std::int64_t texts, double shar
   return 0;
 }
 
-std::string length_lines(const DataFindings& found, const PrepareOptions& options) {
+void add_lengths(Table& table, const DataFindings& found, const PrepareOptions& options) {
   constexpr int kMarks = 2;  // [CLS] and [SEP]
   const std::int64_t window = options.max_length - kMarks;
   std::int64_t texts = 0;
@@ -52,38 +45,43 @@ std::string length_lines(const DataFindings& found, const PrepareOptions& option
   }
   const std::int64_t longest = found.lengths.empty() ? 0 : std::prev(found.lengths.end())->first;
   const bool folds = options.long_text != LongText::truncate;
-  return line("tokens", concat(with_commas(found.tokens), ", of them unknown ",
+  add_lines(table,
+            {{"tokens", concat(with_commas(found.tokens), ", of them unknown ",
                                percent_text(found.unknown_tokens, found.tokens),
-                               "; a vocabulary of ", with_commas(found.vocabulary))) +
-         line("  in half of the texts", concat("at most ", quantile(found, texts, 0.5))) +
-         line("  in 95 %, 99 %", concat("at most ", quantile(found, texts, 0.95), ", ",
-                                        quantile(found, texts, 0.99))) +
-         line("  in the longest", concat(longest)) +
-         line(concat("  over ", window),
+                               "; a vocabulary of ", with_commas(found.vocabulary))},
+             {"  in half of the texts", concat("at most ", quantile(found, texts, 0.5))},
+             {"  in 95 %, 99 %",
+              concat("at most ", quantile(found, texts, 0.95), ", ", quantile(found, texts, 0.99))},
+             {"  in the longest", concat(longest)},
+             {concat("  over ", window),
               longer == 0 ? "0"
                           : concat(counted(longer, "text"), ", ", percent_text(longer, texts),
                                    folds ? ": folded into several samples" : ": cut off",
-                                   " by --max-length ", options.max_length));
+                                   " by --max-length ", options.max_length)}});
 }
 
 }  // namespace
 
 std::string data_report(const DataFindings& found, const Plan& plan) {
-  std::string text;
+  constexpr std::size_t kNameWidth = 23;
+  Table table{.columns = {{.width = kNameWidth}, {.left = true}}};
   std::int64_t rows = 0;
   for (const FileFindings& file : found.files) {
-    text += file_lines(file);
+    add_file(table, file);
     rows += file.rows;
   }
-  text += line("splits", concat(with_commas(found.rows[0]), " train, ", with_commas(found.rows[1]),
-                                " dev, ", with_commas(found.rows[2]), " test"));
   const TextRows::Findings& repeats = found.repeats;
-  text += line("repeated texts",
-               concat(with_commas(repeats.repeated), ", ", percent_text(repeats.repeated, rows),
-                      repeats.repeated > 0 ? "; --dedupe keeps each once" : ""));
-  text += line("  also in train", concat(with_commas(repeats.dev_in_train), " of dev, ",
-                                         with_commas(repeats.test_in_train), " of test"));
-  text += task_lines(found.task) + length_lines(found, plan.options);
+  add_lines(table,
+            {{"splits", concat(with_commas(found.rows[0]), " train, ", with_commas(found.rows[1]),
+                               " dev, ", with_commas(found.rows[2]), " test")},
+             {"repeated texts",
+              concat(with_commas(repeats.repeated), ", ", percent_text(repeats.repeated, rows),
+                     repeats.repeated > 0 ? "; --dedupe keeps each once" : "")},
+             {"  also in train", concat(with_commas(repeats.dev_in_train), " of dev, ",
+                                        with_commas(repeats.test_in_train), " of test")}});
+  add_lines(table, found.task);
+  add_lengths(table, found, plan.options);
+  std::string text = terminal_text(table, {.gap = 1, .ragged = true});
   for (const std::string& remark : found.remarks) text += concat("note: ", remark, '\n');
   text.pop_back();
   return text;

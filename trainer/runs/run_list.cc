@@ -108,6 +108,29 @@ Listed listed_scores(const RunRecord& run, const std::string& metric) {
   return listed;
 }
 
+// What the lists for programs have of a run.
+Json json_of(const ListedRun& run, const std::string& metric) {
+  if (!run.record) return {{"run", run.name}, {"state", "damaged"}, {"why", run.problem}};
+  const RunRecord& record = *run.record;
+  const Listed scores = listed_scores(record, metric);
+  return {{"run", run.name},
+          {"path", record.path},
+          {"state", name_of(record.state)},
+          {"why", record.why},
+          {"task", record.task()},
+          {"model", record.model()},
+          {"steps", record.steps()},
+          {"epochs", number(record.epochs())},
+          {"metric", scores.metric},
+          {"best_dev", number(scores.dev)},
+          {"best_dev_step", scores.dev_step > 0 ? Json(scores.dev_step) : Json()},
+          {"test", number(scores.test)},
+          {"train_loss", number(record.train_loss())},
+          {"seconds", measured(record.train_seconds())},
+          {"samples_per_s", measured(record.samples_per_second())},
+          {"begun", record.begun()}};
+}
+
 // "2026-11-24 03:02"
 std::string shown_date(const std::string& begun) {
   constexpr std::size_t kToMinutes = 16;
@@ -181,49 +204,22 @@ std::string runs_csv(const std::vector<ListedRun>& runs, const std::string& metr
   Table table =
       table_of({"run", "state", "why", "task", "model", "steps", "epochs", "metric", "best_dev",
                 "best_dev_step", "test", "train_loss", "seconds", "samples_per_s", "begun"});
-  const auto shown = [](double value) { return std::isfinite(value) ? concat(value) : ""; };
   for (const ListedRun& run : runs) {
-    if (!run.record) {
-      table.add({run.name, "damaged", run.problem});
-      continue;
+    const Json values = json_of(run, metric);
+    table.add({});
+    for (const Table::Column& column : table.columns) {
+      const Json value = values.value(column.name, Json(""));
+      table.rows.back().cells.push_back({value.is_null()     ? ""
+                                         : value.is_string() ? value.get<std::string>()
+                                                             : value.dump()});
     }
-    const RunRecord& record = *run.record;
-    const Listed scores = listed_scores(record, metric);
-    table.add({run.name, name_of(record.state), record.why, record.task(), record.model(),
-               concat(record.steps()), shown(record.epochs()), scores.metric, shown(scores.dev),
-               scores.dev_step > 0 ? concat(scores.dev_step) : "", shown(scores.test),
-               shown(record.train_loss()), shown(record.train_seconds()),
-               shown(record.samples_per_second()), record.begun()});
   }
   return csv_text(table);
 }
 
 std::string runs_json(const std::vector<ListedRun>& runs, const std::string& metric) {
   Json list = Json::array();
-  for (const ListedRun& run : runs) {
-    if (!run.record) {
-      list.push_back({{"run", run.name}, {"state", "damaged"}, {"why", run.problem}});
-      continue;
-    }
-    const RunRecord& record = *run.record;
-    const Listed scores = listed_scores(record, metric);
-    list.push_back({{"run", run.name},
-                    {"path", record.path},
-                    {"state", name_of(record.state)},
-                    {"why", record.why},
-                    {"task", record.task()},
-                    {"model", record.model()},
-                    {"steps", record.steps()},
-                    {"epochs", number(record.epochs())},
-                    {"metric", scores.metric},
-                    {"best_dev", number(scores.dev)},
-                    {"best_dev_step", scores.dev_step > 0 ? Json(scores.dev_step) : Json()},
-                    {"test", number(scores.test)},
-                    {"train_loss", number(record.train_loss())},
-                    {"seconds", measured(record.train_seconds())},
-                    {"samples_per_s", measured(record.samples_per_second())},
-                    {"begun", record.begun()}});
-  }
+  for (const ListedRun& run : runs) list.push_back(json_of(run, metric));
   return list.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

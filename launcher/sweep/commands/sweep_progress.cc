@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -147,8 +146,7 @@ std::vector<std::string> live_lines(const LiveTable& table, std::size_t columns,
                 Table::Row::Kind::heading);
     }
     add_group(shown, "failed", table.failed, failed);
-    std::istringstream text(terminal_text(shown));
-    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    lines = terminal_lines(shown);
   }
   lines.push_back(table.progress);
   for (std::string& line : lines) line = fit_line(line, columns);

@@ -141,6 +141,14 @@ TEST_F(DataReport, ShowsTheMostFrequentOfManyLabels) {
   EXPECT_THAT(text, HasSubstr("\n  others                55 rows, 11.8 %\ntokens"));
 }
 
+TEST_F(DataReport, LabelsCannotControlTheTerminalOrBreakLines) {
+  const Plan plan = plan_of("a,\"l\x1b[32mone\"\nb,\"two\b\b\nX\"\n");
+  const std::string text = data_report(check(plan), plan);
+  EXPECT_EQ(text.find_first_of("\x1b\b"), std::string::npos) << text;
+  EXPECT_THAT(text, HasSubstr("\n  l [32mone             1 row, 50.0 %\n"
+                              "  two   X               1 row, 50.0 %\n"));
+}
+
 TEST_F(DataReport, NamesWhatWouldKeepFromTraining) {
   const auto obstacle = [&](const std::string& train, const std::string& test = "") {
     const Plan plan = plan_of(train, test);
