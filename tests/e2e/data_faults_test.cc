@@ -15,7 +15,9 @@
 namespace bp::test {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class DataFaults : public ::testing::Test {
@@ -62,6 +64,21 @@ TEST_F(DataFaults, CheckSaysWhatIsWrongAndWritesNothing) {
   EXPECT_THAT(bad.output, HasSubstr("bert_train: 1 row without a label, the first: data.csv, "
                                     "row 31 (line 32)\n"));
   EXPECT_FALSE(std::filesystem::exists(path("data.sqlite")));
+}
+
+TEST_F(DataFaults, LabelsCannotControlTheTerminalOrBreakLinesOfMessages) {
+  std::ofstream(path("data.csv")) << "text,label\na,\"l\x1b[32mone\"\nb,\"two\b\nX\"\n";
+  std::ofstream(path("test.csv")) << "text,label\na,\"thr\x1b]0;ee\nY\"\n";
+  for (const char* command : {"check", "prep"}) {
+    const Ended refused =
+        script(concat("exec bert_train ", command, " data.csv --test test.csv\n"));
+    EXPECT_EQ(refused.code, 65) << refused.output;
+    EXPECT_EQ(refused.output.find_first_of("\x1b\b"), std::string::npos) << refused.output;
+    EXPECT_THAT(refused.output, ContainsRegex("(^|\n)bert_train: [^\n]*\nhint: [^\n]*\n$"));
+    EXPECT_THAT(refused.output, Not(ContainsRegex("(^|\n)[XY]")));
+  }
+  EXPECT_THAT(script("exec bert_train prep data.csv\n").output,
+              HasSubstr("; labels l\\x1b[32mone, two\\x08\\nX; "));
 }
 
 TEST_F(DataFaults, AHostWithoutTheDataReceivesTheStore) {

@@ -67,9 +67,10 @@ void check(const Extensions& extensions) {
   check_names("schedule", schedule_names(extensions));
 }
 
+// One line each, whatever a label or a name of a file in it holds.
 void print_problem(const std::string& text, const std::string& hint) {
-  std::fprintf(stderr, "bert_train: %s\n", printable(text).c_str());
-  if (!hint.empty()) std::fprintf(stderr, "hint: %s\n", printable(hint).c_str());
+  std::fprintf(stderr, "bert_train: %s\n", quoted_line(text, text.size()).c_str());
+  if (!hint.empty()) std::fprintf(stderr, "hint: %s\n", quoted_line(hint, hint.size()).c_str());
 }
 
 void require_writable(const std::string& file, const std::string& option) {

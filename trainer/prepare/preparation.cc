@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "base/quoted.h"
 #include "base/text.h"
 #include "base/usable_cores.h"
 #include "bp/error.h"
@@ -146,7 +147,7 @@ class Preparation {
 
   void say(const std::string& text) {
     lease_.say(text);
-    progress_(text);
+    progress_(quoted_line(text));
   }
   void make() {
     writer_ = continue_leftover(plan_, part_, [this](const std::string& text) { say(text); });

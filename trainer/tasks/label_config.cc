@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/input_error.h"
+#include "base/quoted.h"
 #include "base/refuse.h"
 #include "base/text.h"
 #include "trainer/model/json_reading.h"
@@ -143,7 +144,7 @@ std::string shown_labels(const std::vector<std::string>& labels) {
   constexpr std::size_t kMost = 10;
   std::string text;
   for (std::size_t i = 0; i < std::min(labels.size(), kMost); ++i) {
-    text += (i == 0 ? "" : ", ") + labels[i];
+    text += (i == 0 ? "" : ", ") + quoted_line(labels[i]);
   }
   return labels.size() > kMost ? concat(text, ", ... (", labels.size(), ")") : text;
 }
