@@ -7,6 +7,7 @@
 //   json.maybe("why", it.why);          it is left out if it has the value of a new object
 //   json.group("train", [&](auto& train) { ... });  fields in an object of their own
 //   json.rest(it.scores);               names and numbers beside the other keys
+//   json.plain("ids", it.ids);          as nlohmann::json has it: numbers may be below 0
 //   json.as("sums", it.sums, to, from);  in the form that to() returns and from() takes
 //
 // A number that is not finite becomes null.
@@ -87,6 +88,10 @@ class JsonWriter {
   }
   void rest(const Named<double>& values) {
     for (const auto& [key, value] : values) (*this)(key, value);
+  }
+  template <class Value>
+  void plain(const char* key, const Value& value) {
+    json_[key] = value;
   }
 
   [[nodiscard]] Json take() { return std::move(json_); }
@@ -211,6 +216,10 @@ class JsonReader {
   void group(const char* key, const Fields& fields_of) {
     JsonReader inner(json_.at(key));
     fields_of(inner);
+  }
+  template <class Value>
+  void plain(const char* key, Value& value) {
+    json_.at(key).get_to(value);
   }
   // Reads all keys that have not been read.
   void rest(Named<double>& values) {
