@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/nearest.h"
+#include "base/options/variable_rows.h"
 #include "base/text.h"
 #include "bp/version.h"
 
@@ -208,6 +209,15 @@ std::string OptionSet::help(const std::string& topic) const {
   text += sections;
   if (divided) {
     text += concat("\nTopics (--help TOPIC):\n  ", with_commas_between(known), "\n");
+  }
+  return text;
+}
+
+std::string variables_help() {
+  std::string text = "Variables:\n";
+  for (const VariableRow& row : variables_of_users()) {
+    text +=
+        help_line(concat(row.name, " ", row.value), std::string(row.help), std::string(row.usual));
   }
   return text;
 }

@@ -17,6 +17,9 @@ namespace bp {
 // two or more blanks), or as the line itself if it has no option.
 [[nodiscard]] std::string wrap_help(std::string_view help, std::size_t columns = 80);
 
+// Returns the section about environment variables, for the end of --help.
+[[nodiscard]] std::string variables_help();
+
 // Returns what --help=json has of a command; docs/options.md has the layout.
 [[nodiscard]] nlohmann::ordered_json to_json(const OptionSet& set);
 

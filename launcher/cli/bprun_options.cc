@@ -1,7 +1,6 @@
 #include "launcher/cli/bprun_options.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <iterator>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "base/options/help.h"
 #include "base/options/option_set.h"
+#include "base/options/variable_rows.h"
 #include "base/quoted.h"
 #include "base/refuse.h"
 #include "base/text.h"
@@ -73,13 +73,6 @@ Examples:
   bprun gpus -H a,b                      their GPUs, and who uses them
   bprun sweep SPACE.yaml -- PROGRAM      the program with many sets of options)";
 
-// Those of rank_variables() in launcher/plan and of the agent.
-constexpr std::array<std::string_view, 16> kOfEachRank{
-    "RANK",          "WORLD_SIZE",       "LOCAL_RANK",    "LOCAL_WORLD_SIZE",
-    "GROUP_RANK",    "GROUP_WORLD_SIZE", "MASTER_ADDR",   "MASTER_PORT",
-    "BP_STORE",      "BP_JOB",           "BP_KEY_FD",     "BP_LOCAL_SIZES",
-    "BP_HOST_NAMES", "BP_HOST_RANK",     "BP_GENERATION", "BP_LAUNCH_COMMAND"};
-
 // Refuses a request without a name, and a variable that bprun sets for each rank.
 void check_variables(const std::vector<std::string>& requests) {
   for (const std::string& request : requests) {
@@ -87,7 +80,7 @@ void check_variables(const std::vector<std::string>& requests) {
     if (name.empty()) {
       refuse(concat("--env '", request, "' has no name; write --env NAME or --env NAME=VALUE"));
     }
-    if (std::ranges::find(kOfEachRank, name) != kOfEachRank.end()) {
+    if (std::ranges::count(variables_of_ranks(), name) > 0) {
       refuse(concat("--env ", name, ": bprun sets ", name,
                     " for each rank; choose another name, or leave this out"));
     }
@@ -183,7 +176,7 @@ int EarlyExit::print() const {
 std::variant<Options, EarlyExit> parse_options(const std::vector<std::string>& arguments) {
   Options options;
   Listings listings;
-  OptionSet set("bprun", kIntroduction);
+  OptionSet set("bprun", kIntroduction, variables_help());
   set.usage("bprun [OPTIONS] [--] PROGRAM [ARGS...]");
   set.version(concat("bprun ", own_version(), " (build ", own_build().substr(0, 12), ")"));
   set.end_at_program();

@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/options/variable_rows.h"
 #include "base/quoted.h"
 #include "base/text.h"
 #include "bp/error.h"
@@ -105,6 +108,13 @@ TEST(RankVariables, FollowTheContract) {
   EXPECT_EQ(last[2], "LOCAL_RANK=0");
   EXPECT_EQ(last[3], "LOCAL_WORLD_SIZE=1");
   EXPECT_EQ(last[4], "GROUP_RANK=1");
+}
+
+TEST(RankVariables, HaveRowsSoThatUsersCannotSetThem) {
+  const auto placement = place_ranks(parse_host_list("a:1"), std::nullopt);
+  for (const std::string& entry : rank_variables(placement, 0, {})) {
+    EXPECT_EQ(std::ranges::count(variables_of_ranks(), name_of_entry(entry)), 1) << entry;
+  }
 }
 
 // docs/features.md, Launching: The number of threads of a rank | bprun sets `OMP_NUM_THREADS`
