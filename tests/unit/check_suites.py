@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Compares the suites that CTest lists from the sources (cmake/BpTestSuites.cmake) with those that the test programs
-contain: check_suites.py BUILD_FOLDER. A suite that only a program knows would never run.
+"""Compares what CTest lists from the sources (cmake/BpTestSuites.cmake) with the tests that the programs contain:
+check_suites.py BUILD_FOLDER. A test that only a program knows would never run.
 """
 import collections
+import fnmatch
 import json
 import pathlib
 import re
@@ -15,11 +16,21 @@ def output_of(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def suites_in(program):
-    """Returns the words of the name of each suite: {"Prefix", "Suite", "0"} for Prefix/Suite/0."""
+def tests_in(program):
     # GoogleTest prints "Prefix/Suite/0.  # TypeParam = ..." for each suite, and its tests below it with two blanks.
-    lines = output_of(program, "--gtest_list_tests").splitlines()
-    return [set(line.split(".")[0].split("/")) for line in lines if re.match(r"[\w/]+\.", line)]
+    names, suite = set(), ""
+    for line in output_of(program, "--gtest_list_tests").splitlines():
+        if re.match(r"[\w/]+\.", line):
+            suite = line.split()[0]
+        elif line.startswith("  "):
+            names.add(suite + line.split()[0])
+    return names
+
+
+def chosen_by(chosen, names):
+    """Returns the names that a filter of GoogleTest chooses."""
+    pattern = re.compile("|".join(map(fnmatch.translate, chosen.split(":"))))
+    return set(filter(pattern.match, names))
 
 
 def tests_of(build):
@@ -30,18 +41,18 @@ def tests_of(build):
 
 
 def main():
-    listed = collections.defaultdict(set)
+    listed = collections.defaultdict(dict)
     for test in tests_of(sys.argv[1]):
         program, *arguments = test.get("command", [""])
         for argument in arguments:
             if argument.startswith("--gtest_filter="):
-                listed[program].add(re.match(r"--gtest_filter=(\w+)", argument)[1])
+                listed[program][test["name"]] = argument.partition("=")[2]
     wrong = []
-    for program, suites in listed.items():
-        contained = suites_in(program)
-        wrong += [f"CTest does not run {'/'.join(words)} of {program}" for words in contained if not words & suites]
-        wrong += [f"CTest runs {suite}, which {program} does not contain"
-                  for suite in sorted(suites - set().union(*contained))]
+    for program, filters in listed.items():
+        names = tests_in(program)
+        run = {entry: chosen_by(chosen, names) for entry, chosen in filters.items()}
+        wrong += [f"CTest does not run {name} of {program}" for name in sorted(names.difference(*run.values()))]
+        wrong += [f"CTest lists {entry}, which {program} does not contain" for entry in run if not run[entry]]
     print("\n".join(wrong) or f"{sum(map(len, listed.values()))} suites in {len(listed)} programs")
     return bool(wrong) or not listed
 
