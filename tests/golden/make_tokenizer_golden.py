@@ -28,7 +28,7 @@ def is_character(c):
 def make_pool(rng):
     """Returns the edges of every range that the tokenizer distinguishes, and a sample of all other characters."""
     pool = set()
-    for table in TABLES.read_text().split("constexpr")[1:]:
+    for table in TABLES.read_text().split("constexpr")[1:9]:  # BERT's
         edges = [int(x, 16) for row in re.findall(r"\{(0x\w+, 0x\w+)", table) for x in row.split(", ")]
         rows = list(zip(edges[::2], edges[1::2]))
         for first, last in rows if len(rows) < 80 else rng.sample(rows, 80):
@@ -39,8 +39,8 @@ def make_pool(rng):
     return sorted(filter(is_character, pool))
 
 
-def make_strings(rng, pool):
-    for i in range(10000):
+def make_strings(rng, pool, special=SPECIAL, count=10000):
+    for _ in range(count):
         string = ""
         for _ in range(rng.randrange(1, 10)):
             kind = rng.random()
@@ -49,7 +49,7 @@ def make_strings(rng, pool):
             elif kind < 0.55:
                 string += rng.choice(" \t\n\r ")
             elif kind < 0.58:
-                string += rng.choice(SPECIAL + ["[sep]", "[", "[SEP", "]"])
+                string += rng.choice(special + ["[sep]", "[", "[SEP", "]"])
             elif kind < 0.595:
                 string += rng.choice("aé\u0301中") * rng.choice([60, 99, 100, 101])
             else:
@@ -91,4 +91,5 @@ def main():
             print(kind, escape(string), " ".join(map(str, encoded.ids)), sep="\t", file=out)
 
 
-main()
+if __name__ == "__main__":
+    main()

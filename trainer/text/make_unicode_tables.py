@@ -9,8 +9,9 @@ decompositions and combining classes of characters that are too old to change.
     V/bin/python trainer/text/make_unicode_tables.py > trainer/text/unicode_tables.inc
 """
 import tokenizers
-from tokenizers.normalizers import NFD, BertNormalizer, Lowercase
-from tokenizers.pre_tokenizers import BertPreTokenizer
+from tokenizers import Regex
+from tokenizers.normalizers import NFD, NFKD, BertNormalizer, Lowercase, StripAccents
+from tokenizers.pre_tokenizers import BertPreTokenizer, Split
 
 CODE_POINTS = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
 
@@ -85,6 +86,20 @@ moving = [
 lower = {c: lowercase.normalize_str(chr(c)) for c in kept}
 lower = {c: ord(s) for c, s in lower.items() if len(s) == 1 and s != chr(c)}
 
+
+
+def of_category(name):
+    """The code points of a category in the regular expressions with which byte-level tokenizers cut words."""
+    everything = "".join(map(chr, CODE_POINTS))
+    matches = Split(Regex(rf"\p{{{name}}}+"), "removed", invert=True).pre_tokenize_str(everything)
+    return [ord(c) for text, _ in matches for c in text]
+
+
+# Of all code points, because only BERT drops some.
+compatible = [c for c in CODE_POINTS if NFKD().normalize_str(chr(c)) != nfd.normalize_str(chr(c))]
+strip_accents = StripAccents()
+combining = [c for c in CODE_POINTS if strip_accents.normalize_str("a" + chr(c)) == "a"]
+
 print("// Written by make_unicode_tables.py from tokenizers", tokenizers.__version__)
 emit("Characters that are removed first.", "kDropped", "Range", ranges(dropped))
 emit("Characters that separate words.", "kSpaces", "Range", ranges(spaces))
@@ -94,3 +109,7 @@ emit("Characters that are removed after decomposition.", "kMarks", "Range", rang
 emit("Characters that are not removed, but sorted with the marks.", "kMoving", "Range", ranges(moving))
 emit("Characters with a canonical decomposition.", "kDecomposing", "Range", ranges(decomposing))
 emit("First, last, step, and the difference to the lower case.", "kLower", "LowerRange", lower_ranges(lower))
+emit("Characters with a decomposition for compatibility only.", "kCompatible", "Range", ranges(compatible))
+emit("Characters that count as accents outside of BERT.", "kCombining", "Range", ranges(combining))
+emit("Letters: category L.", "kLetters", "Range", ranges(of_category("L")))
+emit("Numbers: category N.", "kNumbers", "Range", ranges(of_category("N")))

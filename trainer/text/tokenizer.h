@@ -1,5 +1,5 @@
-// BERT's WordPiece tokenizer, which converts text to token ids. It returns the same ids as the
-// `tokenizers` wheel's BertWordPieceTokenizer for every input.
+// Tokenizers, which convert text to token ids: BERT's WordPiece, and the byte-level BPE and Unigram
+// ones of a tokenizer.json. They return the same ids as the `tokenizers` wheel for every input.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,53 @@
 
 namespace bp::trainer {
 
-// The lines of a vocab.txt, or the tokens of a tokenizer.json; a token's id is its index.
+class TextEncoder;
+struct Pipeline;
+
+// How a tokenizer writes samples: `cls A sep`, or of a pair `cls A sep B sep`. An id is -1 if the
+// vocabulary has no such token.
+struct SampleForm {
+  std::int32_t pad = -1;
+  std::int32_t unknown = -1;
+  std::int32_t cls = -1;
+  std::int32_t sep = -1;
+  std::int32_t mask = -1;
+  int separators = 1;            // between the texts of a pair; RoBERTa has two
+  std::int32_t second_type = 1;  // the token type of the second text and what is behind it
+  bool operator==(const SampleForm&) const = default;
+};
+
+// The lines of a vocab.txt, or the tokens of another tokenizer; a token's id is its index.
 struct Vocabulary {
   std::vector<std::string> tokens;
   std::optional<bool> lower_case = {};  // only a tokenizer.json says it
-  // Reads a file of either kind. Throws invalid_argument naming the file and the place if it cannot
-  // be read, is not UTF-8, has a token twice, lacks one of [PAD] [UNK] [CLS] [SEP], or describes
-  // another tokenizer (see parse_tokenizer_json()).
+  // The tokenizer, if it is another than BERT's of these tokens.
+  std::shared_ptr<const Pipeline> pipeline = {};
+
+  // Reads a vocab.txt, a tokenizer.json, or a vocab.json beside its merges.txt. Throws
+  // invalid_argument naming the file and the place if it cannot be read, is not UTF-8, has a token
+  // twice, lacks a special token, or describes a tokenizer that bp does not have (see
+  // parse_tokenizer_json()).
   static Vocabulary read(const std::string& path);
-  // Parses a file's text. `path` is for messages; the errors are those of read().
+  // Parses the text of a vocab.txt or, if the path says so, of a tokenizer.json. `path` is for
+  // messages; the errors are those of read().
   static Vocabulary parse(const std::string& text, const std::string& path);
+
+  // Returns the tokenizer.json of `pipeline`, or "".
+  [[nodiscard]] const std::string& json() const;
 };
 
-// Returns the path of the vocab.txt in a folder, else of its tokenizer.json, or "".
+// Returns the path of the vocab.txt in a folder, else of its tokenizer.json, else of its
+// vocab.json, or "".
 [[nodiscard]] std::string find_vocabulary(const std::string& folder);
+
+// Returns the path of the merges.txt that belongs to a vocab.json; "" for another vocabulary.
+[[nodiscard]] std::string merges_beside(const std::string& vocabulary);
 
 // Encoding fills a cache of words, so each thread needs its own Tokenizer.
 class Tokenizer {
  public:
+  // `lower_case`: of BERT's tokenizer; another one knows it by itself.
   explicit Tokenizer(const Vocabulary& vocabulary, bool lower_case = true);
   Tokenizer(Tokenizer&&) noexcept;
   ~Tokenizer();
@@ -37,19 +66,20 @@ class Tokenizer {
   // cache.
   [[nodiscard]] Tokenizer another() const;
 
-  // Appends the ids of `text`, without [CLS] and [SEP]. Skips bytes that are not UTF-8, as BERT
-  // skips U+FFFD.
+  // Appends the ids of `text`, without cls and sep. Skips bytes that are not UTF-8, as BERT skips
+  // U+FFFD.
   void encode(std::string_view text, std::vector<std::int32_t>& ids);
 
-  [[nodiscard]] std::int32_t pad_id() const;
-  [[nodiscard]] std::int32_t unknown_id() const;
-  [[nodiscard]] std::int32_t cls_id() const;
-  [[nodiscard]] std::int32_t sep_id() const;
+  [[nodiscard]] const SampleForm& form() const { return form_; }
+  [[nodiscard]] std::int32_t pad_id() const { return form_.pad; }
+  [[nodiscard]] std::int32_t unknown_id() const { return form_.unknown; }
+  [[nodiscard]] std::int32_t cls_id() const { return form_.cls; }
+  [[nodiscard]] std::int32_t sep_id() const { return form_.sep; }
 
  private:
-  class Impl;
-  explicit Tokenizer(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  Tokenizer(std::unique_ptr<TextEncoder> encoder, const SampleForm& form);
+  std::unique_ptr<TextEncoder> encoder_;
+  SampleForm form_;
 };
 
 }  // namespace bp::trainer

@@ -2,143 +2,326 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <sstream>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "base/quoted.h"
 #include "base/refuse.h"
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/text/byte_pairs.h"
+#include "trainer/text/form_json.h"
+#include "trainer/text/json_place.h"
+#include "trainer/text/pipeline.h"
+#include "trainer/text/steps_json.h"
+#include "trainer/text/unigram.h"
 
 namespace bp::trainer {
 namespace {
 
-using Json = nlohmann::json;
+using Json = JsonPlace::Json;
+using Ids = std::unordered_map<std::string, std::int32_t>;
 
-// Reads values of the file. A key is shown with those above it: "normalizer.lowercase".
-class TokenizerJson {
- public:
-  TokenizerJson(const std::string& text, const std::string& path) : path_(path) {
-    constexpr int kMostLevels = 20;
-    try {
-      json_ = Json::parse(text, [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
-        if (depth > kMostLevels) no("it is nested too deeply");
-        return true;
-      });
-    } catch (const Json::exception& error) {
-      no(concat("it is broken JSON: ", printable(error.what())));
-    }
-  }
-
-  [[noreturn]] void no(const std::string& why) const { refuse(concat(path_, ": ", why)); }
-
-  // Null if it is absent.
-  [[nodiscard]] const Json& at(std::string_view keys) const {
-    static const Json kNull;
-    const Json* value = &json_;
-    while (!keys.empty()) {
-      const std::size_t point = std::min(keys.find('.'), keys.size());
-      const auto found = value->find(std::string(keys.substr(0, point)));
-      if (!value->is_object() || found == value->end()) return kNull;
-      value = &*found;
-      keys.remove_prefix(std::min(point + 1, keys.size()));
-    }
-    return *value;
-  }
-  void require(const char* keys, const Json& only) const {
-    const Json& value = at(keys);
-    if (value == only) return;
-    no(concat(keys, " is ", value.is_structured() ? "a list or an object" : printable(value.dump()),
-              "; bp's tokenizer has only ", only.dump()));
-  }
-  [[nodiscard]] bool flag(const char* keys) const {
-    const Json& value = at(keys);
-    if (!value.is_boolean()) no(concat(keys, " is not true or false"));
-    return value.get<bool>();
-  }
-
- private:
-  const std::string& path_;
-  Json json_;
-};
+constexpr std::array<std::string_view, 5> kBertTokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
+                                                         "[MASK]"};
 
 std::string in_quotes(const std::string& token) { return concat("'", quoted_line(token), "'"); }
 
-Json part(const char* kind, const char* id, int type) {
-  return {{kind, {{"id", id}, {"type_id", type}}}};
-}
+// Reads one file into a Pipeline.
+class TokenizerReader {
+ public:
+  TokenizerReader(const std::string& path, const Json& json)
+      : path_(path), file_(path, json), model_(file_.at("model")) {}
 
-void require_bert_steps(const TokenizerJson& file) {
-  file.require("model.type", "WordPiece");
-  file.require("model.unk_token", "[UNK]");
-  file.require("model.continuing_subword_prefix", "##");
-  file.require("model.max_input_chars_per_word", 100);
-  file.require("normalizer.type", "BertNormalizer");
-  file.require("normalizer.clean_text", true);
-  file.require("normalizer.handle_chinese_chars", true);
-  if (!file.at("normalizer.strip_accents").is_null()) {
-    file.require("normalizer.strip_accents", file.flag("normalizer.lowercase"));
-  }
-  file.require("pre_tokenizer.type", "BertPreTokenizer");
-  if (file.at("post_processor.type") == "BertProcessing") {
-    file.require("post_processor.sep", {"[SEP]", file.at("model.vocab.[SEP]")});
-    file.require("post_processor.cls", {"[CLS]", file.at("model.vocab.[CLS]")});
-    return;
-  }
-  file.require("post_processor.type", "TemplateProcessing");
-  Json single = {part("SpecialToken", "[CLS]", 0), part("Sequence", "A", 0),
-                 part("SpecialToken", "[SEP]", 0)};
-  file.require("post_processor.single", single);
-  single.push_back(part("Sequence", "B", 1));
-  single.push_back(part("SpecialToken", "[SEP]", 1));
-  file.require("post_processor.pair", single);
-}
-
-std::vector<std::string> tokens_of(const TokenizerJson& file) {
-  const Json& vocabulary = file.at("model.vocab");
-  if (!vocabulary.is_object()) file.no("model.vocab is not an object");
-  std::vector<std::string> tokens(vocabulary.size());
-  for (const auto& [token, id] : vocabulary.items()) {
-    if (token.empty() || token.find_first_of("\r\n") != std::string::npos) {
-      file.no(concat("model.vocab: ", in_quotes(token), " cannot be a line of a vocab.txt"));
+  Vocabulary read(const std::string& text) {
+    pipeline_->json = text;
+    const std::string kind = kind_of_model();
+    if (kind == "WordPiece") {
+      read_word_pieces();
+    } else if (kind == "BPE") {
+      read_byte_pairs();
+    } else {
+      read_unigram();
     }
-    if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= tokens.size() ||
-        !tokens[id.get<std::size_t>()].empty()) {
-      file.no(concat("model.vocab: the id of ", in_quotes(token), " is ", printable(id.dump()),
-                     "; the ids must be the numbers from 0 to ", tokens.size() - 1));
+    if (pipeline_->bert && is_bert()) {
+      return {.tokens = pipeline_->tokens, .lower_case = pipeline_->bert->lower_case};
     }
-    tokens[id.get<std::size_t>()] = token;
+    return {.tokens = pipeline_->tokens, .lower_case = {}, .pipeline = pipeline_};
   }
-  return tokens;
-}
 
-// A token that is cut out of the text before all other steps.
-void require_known(const TokenizerJson& file, const Json& added) {
-  constexpr std::array kKnown = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
-  const Json content = added.is_object() ? added.value("content", Json()) : Json();
-  if (std::ranges::find(kKnown, content) == kKnown.end()) {
-    file.no(concat("added_tokens: bp's tokenizer has no ", printable(content.dump())));
+ private:
+  [[noreturn]] void no(const std::string& why) const { refuse(concat(path_, ": ", why)); }
+
+  // Old files do not say it.
+  std::string kind_of_model() const {
+    const JsonPlace type = model_.at("type");
+    if (type.value().is_null()) {
+      if (model_.at("merges").value().is_array()) return "BPE";
+      if (model_.at("vocab").value().is_array()) return "Unigram";
+      if (model_.at("max_input_chars_per_word").value().is_number()) return "WordPiece";
+    }
+    for (const char* known : {"WordPiece", "BPE", "Unigram"}) {
+      if (type.value() == known) return known;
+    }
+    type.refuse_value("bp's tokenizer has only \"WordPiece\", \"BPE\" and \"Unigram\"");
   }
-  if (added.value("id", Json()) != file.at(concat("model.vocab.", content.get<std::string>()))) {
-    file.no(concat("added_tokens: ", content.dump(), " has another id than in model.vocab"));
+
+  // A vocab.txt of the same tokens describes the same tokenizer.
+  [[nodiscard]] bool is_bert() const {
+    const SampleForm bert = {.pad = id_of("[PAD]"),
+                             .unknown = id_of("[UNK]"),
+                             .cls = id_of("[CLS]"),
+                             .sep = id_of("[SEP]"),
+                             .mask = id_of("[MASK]")};
+    return bert == pipeline_->form && !has_others_ &&
+           pipeline_->bert->strip_accents == pipeline_->bert->lower_case;
   }
-  for (const char* key : {"single_word", "lstrip", "rstrip", "normalized"}) {
-    if (added.value(key, Json(false)) == false) continue;
-    file.no(concat("added_tokens: ", key, " of ", content.dump(), " is not false"));
+
+  void read_word_pieces() {
+    model_.at("unk_token").require("[UNK]");
+    model_.at("continuing_subword_prefix").require("##");
+    model_.at("max_input_chars_per_word").require(100);
+    const JsonPlace normalizer = file_.at("normalizer");
+    normalizer.at("type").require("BertNormalizer");
+    normalizer.at("clean_text").require(true);
+    normalizer.at("handle_chinese_chars").require(true);
+    const bool lower_case = normalizer.at("lowercase").flag();
+    pipeline_->bert = {lower_case, normalizer.at("strip_accents").flag_or(lower_case)};
+    file_.at("pre_tokenizer.type").require("BertPreTokenizer");
+    read_ids(model_.at("vocab"));
+    for (const auto& [token, id] : ids_) {
+      if (token.find_first_of("\r\n") != std::string::npos) {
+        no(concat("model.vocab: ", in_quotes(token), " cannot be a line of a vocab.txt"));
+      }
+    }
+    needed("[UNK]");
+    read_added();
+    read_form("[UNK]");
   }
-}
+
+  void read_byte_pairs() {
+    for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+      model_.at(key).require_if_given("");
+    }
+    model_.at("dropout").require_if_given(0);
+    model_.at("byte_fallback").require_if_given(false);
+    pipeline_->normalizers = read_normalizers(file_.at("normalizer"));
+    pipeline_->splitters = {read_byte_level(file_.at("pre_tokenizer"))};
+    read_ids(model_.at("vocab"));
+    const JsonPlace unknown = model_.at("unk_token");
+    const BytePairs::Options options{
+        .unknown = unknown.value().is_null() ? -1 : needed(unknown.text()),
+        .fuse_unknown = model_.at("fuse_unk").flag_or(false),
+        .ignore_merges = model_.at("ignore_merges").flag_or(false)};
+    const std::vector<std::pair<std::string, std::string>> pairs = merges();
+    try {
+      pipeline_->model = std::make_unique<BytePairs>(ids_, pairs, options);
+    } catch (const Error& error) {
+      no(concat("model.merges: ", error.what()));
+    }
+    read_added();
+    read_form(options.unknown < 0 ? "<unk>" : unknown.text());
+  }
+
+  std::vector<std::pair<std::string, std::string>> merges() const {
+    const JsonPlace place = model_.at("merges");
+    std::vector<std::pair<std::string, std::string>> merges;
+    for (const Json& merge : place.list()) {
+      if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
+        merges.emplace_back(merge[0].get<std::string>(), merge[1].get<std::string>());
+        continue;
+      }
+      const std::string text = merge.is_string() ? merge.get<std::string>() : "";
+      const std::size_t blank = text.find(' ');
+      if (blank == std::string::npos || text.find(' ', blank + 1) != std::string::npos) {
+        no(concat("model.merges: number ", merges.size(), " is not a pair of tokens"));
+      }
+      merges.emplace_back(text.substr(0, blank), text.substr(blank + 1));
+    }
+    return merges;
+  }
+
+  void read_unigram() {
+    model_.at("byte_fallback").require_if_given(false);
+    pipeline_->normalizers = read_normalizers(file_.at("normalizer"));
+    pipeline_->splitters = read_splitters(file_.at("pre_tokenizer"));
+    if (pipeline_->splitters.empty()) file_.at("pre_tokenizer").require("Metaspace");
+    std::vector<double> scores;
+    for (const Json& piece : model_.at("vocab").list()) {
+      const bool valid = piece.is_array() && piece.size() == 2 && piece[0].is_string() &&
+                         piece[1].is_number() && std::isfinite(piece[1].get<double>());
+      if (!valid)
+        no(concat("model.vocab: number ", scores.size(), " is not a piece and its score"));
+      add(piece[0].get<std::string>());
+      scores.push_back(piece[1].get<double>());
+    }
+    const JsonPlace unknown = model_.at("unk_id");
+    if (std::cmp_greater_equal(unknown.id(), scores.size()))
+      unknown.refuse_value("no piece has it");
+    pipeline_->model =
+        std::make_unique<Unigram>(pipeline_->tokens, std::move(scores), unknown.id());
+    const std::string name = pipeline_->tokens[static_cast<std::size_t>(unknown.id())];
+    read_added();
+    read_form(name);
+  }
+
+  void read_ids(const JsonPlace& vocabulary) {
+    if (!vocabulary.value().is_object()) no("model.vocab is not an object");
+    std::vector<std::string>& tokens = pipeline_->tokens;
+    tokens.resize(vocabulary.value().size());
+    for (const auto& [token, id] : vocabulary.value().items()) {
+      if (token.empty()) no("model.vocab: a token is empty");
+      if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= tokens.size() ||
+          !tokens[id.get<std::size_t>()].empty()) {
+        no(concat("model.vocab: the id of ", in_quotes(token), " is ", printable(id.dump()),
+                  "; the ids must be the numbers from 0 to ", tokens.size() - 1));
+      }
+      tokens[id.get<std::size_t>()] = token;
+      ids_.emplace(token, id.get<std::int32_t>());
+    }
+  }
+
+  // Adds a token with the next id.
+  void add(const std::string& token) {
+    const auto id = static_cast<std::int32_t>(pipeline_->tokens.size());
+    if (token.empty()) no(concat("the token ", id, " is empty"));
+    if (!ids_.emplace(token, id).second)
+      no(concat("the token ", in_quotes(token), " is there twice"));
+    pipeline_->tokens.push_back(token);
+  }
+
+  [[nodiscard]] std::int32_t id_of(const std::string& token) const {
+    const auto found = ids_.find(token);
+    return found == ids_.end() ? -1 : found->second;
+  }
+  std::int32_t needed(const std::string& token) const {
+    const std::int32_t id = id_of(token);
+    if (id < 0) refuse(concat("the vocabulary of ", path_, " has no ", quoted_line(token)));
+    return id;
+  }
+
+  void read_form(const std::string& unknown) {
+    pipeline_->form =
+        read_sample_form(file_, [&](const std::string& token) { return id_of(token); });
+    pipeline_->form.unknown = id_of(unknown);
+  }
+
+  // The tokens that are cut out of the text.
+  void read_added() {
+    const JsonPlace list = file_.at("added_tokens");
+    std::vector<AddedToken> as_written;
+    std::vector<AddedToken> normalized;
+    const std::size_t count = list.value().is_null() ? 0 : list.list().size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const JsonPlace place = list.at(concat(i));
+      const AddedToken token = read_token(place);
+      const bool of_normalized =
+          place.at("normalized").flag_or(!place.at("special").flag_or(false));
+      (of_normalized ? normalized : as_written).push_back(token);
+      if (!pipeline_->bert) continue;
+      place.at("normalized").require_if_given(false);
+      if (std::ispunct(static_cast<unsigned char>(token.content.front())) == 0) {
+        place.at("content").refuse_value("it must begin with punctuation");
+      }
+      has_others_ =
+          has_others_ || std::ranges::find(kBertTokens, token.content) == kBertTokens.end();
+    }
+    for (AddedToken& token : normalized) {
+      for (const Normalizer& normalize : pipeline_->normalizers) normalize(token.content);
+    }
+    std::erase_if(normalized, [](const AddedToken& token) { return token.content.empty(); });
+    pipeline_->added = AddedTokens(std::move(as_written));
+    pipeline_->added_normalized = AddedTokens(std::move(normalized));
+  }
+
+  AddedToken read_token(const JsonPlace& place) {
+    AddedToken token{.content = place.at("content").text(),
+                     .id = place.at("id").id(),
+                     .takes_left_blanks = place.at("lstrip").flag_or(false),
+                     .takes_right_blanks = place.at("rstrip").flag_or(false)};
+    place.at("single_word").require_if_given(false);
+    if (token.content.empty()) place.at("content").refuse_value("it must not be empty");
+    if (std::cmp_equal(token.id, pipeline_->tokens.size())) add(token.content);
+    if (id_of(token.content) != token.id) {
+      place.at("id").refuse_value(
+          concat("the token ", in_quotes(token.content), " has another id, or ids are left out"));
+    }
+    return token;
+  }
+
+  const std::string& path_;
+  JsonPlace file_;
+  JsonPlace model_;
+  std::shared_ptr<Pipeline> pipeline_ = std::make_shared<Pipeline>();
+  Ids ids_;
+  bool has_others_ = false;  // among the added tokens: others than BERT's
+};
 
 }  // namespace
 
 Vocabulary parse_tokenizer_json(const std::string& text, const std::string& path) {
-  const TokenizerJson file(text, path);
-  require_bert_steps(file);
-  Vocabulary vocabulary{.tokens = tokens_of(file), .lower_case = file.flag("normalizer.lowercase")};
-  for (const Json& added : file.at("added_tokens")) require_known(file, added);
-  return vocabulary;
+  const Json json = parse_json(text, path);
+  return TokenizerReader(path, json).read(text);
+}
+
+std::string roberta_json(const std::string& vocabulary,
+                         const std::string& merges,
+                         const std::string& path) {
+  const Json ids = parse_json(vocabulary, path);
+  Json added = Json::array();
+  for (const char* token : {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}) {
+    if (!ids.is_object() || !ids.contains(token)) refuse(concat(path, " has no ", token));
+    added.push_back({{"id", ids[token]},
+                     {"content", token},
+                     {"single_word", false},
+                     {"lstrip", token == std::string_view("<mask>")},
+                     {"rstrip", false},
+                     {"normalized", false},
+                     {"special", true}});
+  }
+  Json pairs = Json::array();
+  std::istringstream lines(merges);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (!line.empty() && !line.starts_with("#version")) pairs.push_back(line);
+  }
+  const Json byte_level = {{"type", "ByteLevel"},
+                           {"add_prefix_space", false},
+                           {"trim_offsets", true},
+                           {"use_regex", true}};
+  return Json{{"version", "1.0"},
+              {"truncation", nullptr},
+              {"padding", nullptr},
+              {"added_tokens", added},
+              {"normalizer", nullptr},
+              {"pre_tokenizer", byte_level},
+              {"post_processor",
+               {{"type", "RobertaProcessing"},
+                {"sep", {"</s>", ids["</s>"]}},
+                {"cls", {"<s>", ids["<s>"]}},
+                {"trim_offsets", true},
+                {"add_prefix_space", false}}},
+              {"decoder", byte_level},
+              {"model",
+               {{"type", "BPE"},
+                {"dropout", nullptr},
+                {"unk_token", nullptr},
+                {"continuing_subword_prefix", ""},
+                {"end_of_word_suffix", ""},
+                {"fuse_unk", false},
+                {"byte_fallback", false},
+                {"ignore_merges", false},
+                {"vocab", ids},
+                {"merges", pairs}}}}
+      .dump();
 }
 
 }  // namespace bp::trainer

@@ -7,6 +7,7 @@
 #include <utf8proc.h>
 
 #include "base/check.h"
+#include "base/utf8.h"
 
 namespace bp::trainer {
 namespace {
@@ -33,18 +34,26 @@ const Row* find_range(const Row (&table)[size], char32_t c) {
   return row != std::end(table) && row->first <= c ? row : nullptr;
 }
 
-void append_decomposition(char32_t c, std::vector<char32_t>& text) {
-  if (c < 0x80 || find_range(kDecomposing, c) == nullptr) {
+bool decomposes(char32_t c, Decomposition kind) {
+  if (c < 0x80) return false;
+  if (find_range(kDecomposing, c) != nullptr) return true;
+  return kind == Decomposition::compatible && find_range(kCompatible, c) != nullptr;
+}
+
+void append_decomposition(char32_t c, Decomposition kind, std::vector<char32_t>& text) {
+  if (!decomposes(c, kind)) {
     text.push_back(c);
     return;
   }
-  std::array<utf8proc_int32_t, 16> parts{};
+  std::array<utf8proc_int32_t, 32> parts{};
   int unused = 0;
+  const int options =
+      UTF8PROC_DECOMPOSE | (kind == Decomposition::compatible ? UTF8PROC_COMPAT : 0);
   const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(),
                                              static_cast<utf8proc_ssize_t>(parts.size()),
-                                             UTF8PROC_DECOMPOSE, &unused);
+                                             static_cast<utf8proc_option_t>(options), &unused);
   BP_CHECK(count > 0 && count <= static_cast<utf8proc_ssize_t>(parts.size()),
-           "a character decomposes into at most four");
+           "a character decomposes into at most 18");
   text.insert(text.end(), parts.begin(), parts.begin() + count);
 }
 
@@ -73,11 +82,57 @@ char32_t lower_case(char32_t c) {
   return static_cast<char32_t>(static_cast<int>(c) + range->difference);
 }
 
-void decompose(std::vector<char32_t>& text) {
+void append_lower_case(char32_t c, std::string& text) {
+  constexpr char32_t kDottedI = 0x130;
+  if (c == kDottedI) {
+    text += "i\u0307";
+  } else {
+    append_utf8(lower_case(c), text);
+  }
+}
+
+bool is_letter(char32_t c) { return find_range(kLetters, c) != nullptr; }
+bool is_number(char32_t c) { return find_range(kNumbers, c) != nullptr; }
+bool is_combining(char32_t c) { return c >= 0x300 && find_range(kCombining, c) != nullptr; }
+
+bool is_white_space(char32_t c) {
+  return (c >= 0x9 && c <= 0xD) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
+         c == 0x3000;
+}
+
+std::size_t white_space_at_start(std::string_view text) {
+  std::size_t end = 0;
+  for (std::size_t at = 0; at < text.size() && is_white_space(next_code_point(text, at));) end = at;
+  return end;
+}
+
+std::size_t white_space_at_end(std::string_view text) {
+  std::size_t begin = text.size();
+  for (std::size_t at = begin; at > 0;) {
+    do --at;
+    while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80);
+    std::size_t after = at;
+    if (!is_white_space(next_code_point(text, after))) break;
+    begin = at;
+  }
+  return text.size() - begin;
+}
+
+void compose(std::vector<char32_t>& text) {
+  std::vector<utf8proc_int32_t> characters(text.begin(), text.end());
+  const auto count =
+      utf8proc_normalize_utf32(characters.data(), static_cast<utf8proc_ssize_t>(characters.size()),
+                               static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+  BP_CHECK(count >= 0, "a decomposed text can be composed");
+  text.assign(characters.begin(), characters.begin() + count);
+}
+
+void decompose(std::vector<char32_t>& text, Decomposition kind) {
   std::vector<char32_t> parts;
   parts.reserve(text.size() + text.size() / 4);
   for (const char32_t c : text) {
-    append_decomposition(c, parts);
+    append_decomposition(c, kind, parts);
   }
   text.swap(parts);
   // Sorts each run between starters by class; equal classes keep their order.

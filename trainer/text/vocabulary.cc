@@ -2,13 +2,16 @@
 
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "base/refuse.h"
 #include "base/regular_file.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "bp/error.h"
+#include "trainer/text/pipeline.h"
 #include "trainer/text/tokenizer.h"
 #include "trainer/text/tokenizer_json.h"
 
@@ -30,22 +33,34 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-}  // namespace
+constexpr std::string_view kRobertaVocabulary = "vocab.json";
 
-Vocabulary Vocabulary::read(const std::string& path) {
+std::string text_of_file(const std::string& path) {
   if (const OpenedFile opened = open_regular_file(path); !opened.fd) {
     refuse(concat("cannot read the vocabulary ", path, ": ", opened.problem));
   }
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  return parse(text.str(), path);
+  return std::move(text).str();
+}
+
+}  // namespace
+
+std::string merges_beside(const std::string& vocabulary) {
+  if (!vocabulary.ends_with(kRobertaVocabulary)) return "";
+  return vocabulary.substr(0, vocabulary.size() - kRobertaVocabulary.size()) + "merges.txt";
+}
+
+Vocabulary Vocabulary::read(const std::string& path) {
+  if (!path.ends_with(kRobertaVocabulary)) return parse(text_of_file(path), path);
+  const std::string merges = merges_beside(path);
+  return parse(roberta_json(text_of_file(path), text_of_file(merges), path), path);
 }
 
 Vocabulary Vocabulary::parse(const std::string& text, const std::string& path) {
-  const bool is_json = path.ends_with(".json");
-  Vocabulary vocabulary =
-      is_json ? parse_tokenizer_json(text, path) : Vocabulary{.tokens = lines_of(text)};
+  if (path.ends_with(".json")) return parse_tokenizer_json(text, path);
+  Vocabulary vocabulary{.tokens = lines_of(text)};
   std::unordered_map<std::string_view, std::size_t> line_of;
   std::size_t line = 0;
   for (const std::string& token : vocabulary.tokens) {
@@ -67,8 +82,13 @@ Vocabulary Vocabulary::parse(const std::string& text, const std::string& path) {
   return vocabulary;
 }
 
+const std::string& Vocabulary::json() const {
+  static const std::string kNone;
+  return pipeline ? pipeline->json : kNone;
+}
+
 std::string find_vocabulary(const std::string& folder) {
-  for (const char* name : {"/vocab.txt", "/tokenizer.json"}) {
+  for (const char* name : {"/vocab.txt", "/tokenizer.json", "/vocab.json"}) {
     if (::access((folder + name).c_str(), F_OK) == 0) return folder + name;
   }
   return "";

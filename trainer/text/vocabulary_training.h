@@ -15,7 +15,7 @@ namespace bp::trainer {
 
 class VocabularyTrainer {
  public:
-  explicit VocabularyTrainer(bool lower_case) : splitter_(lower_case) {}
+  explicit VocabularyTrainer(bool lower_case) : splitter_({lower_case, lower_case}) {}
 
   void add(std::string_view text);
 

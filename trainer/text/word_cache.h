@@ -1,6 +1,7 @@
 // A bounded hash table from the bytes of a word to its token ids.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -21,6 +22,21 @@ class WordCache {
   void store(std::string_view word, std::uint64_t hash, std::span<const std::int32_t> ids);
 
   [[nodiscard]] static std::uint64_t hash_of(std::string_view word);
+
+  // Appends the ids of a word, which `make(word, ids)` appends if the cache does not have them.
+  template <class Make>
+  void append(std::string_view word, std::vector<std::int32_t>& ids, const Make& make) {
+    constexpr std::size_t kLongest = 48;  // longer words (Chinese, links) rarely occur twice
+    if (word.size() > kLongest) return make(word, ids);
+    const std::uint64_t hash = hash_of(word);
+    if (const Lookup lookup = find(word, hash); lookup.found) {
+      ids.insert(ids.end(), lookup.ids.begin(), lookup.ids.end());
+      return;
+    }
+    const std::size_t before = ids.size();
+    make(word, ids);
+    store(word, hash, std::span(ids).subspan(before));
+  }
 
  private:
   struct Slot {

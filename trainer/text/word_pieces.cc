@@ -1,7 +1,6 @@
 #include "trainer/text/word_pieces.h"
 
 #include <algorithm>
-#include <string>
 
 namespace bp::trainer {
 namespace {
@@ -15,9 +14,9 @@ bool too_long(std::string_view word) {
 
 }  // namespace
 
-WordPieces::WordPieces(const Vocabulary& vocabulary) {
+WordPieces::WordPieces(const std::vector<std::string>& tokens) {
   std::int32_t id = 0;
-  for (const std::string& token : vocabulary.tokens) {
+  for (const std::string& token : tokens) {
     whole_.emplace(token, id);
     if (token.starts_with("##")) {
       continuing_.emplace(std::string_view(token).substr(2), id);

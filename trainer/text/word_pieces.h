@@ -2,19 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
-
-#include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
 
 class WordPieces {
  public:
-  // Keeps views into the vocabulary's tokens: the caller must keep the vocabulary alive and
-  // unchanged.
-  explicit WordPieces(const Vocabulary& vocabulary);
+  // Keeps views into the tokens: the caller must keep them alive and unchanged.
+  explicit WordPieces(const std::vector<std::string>& tokens);
 
   // Appends the ids of one word, or only the unknown id if any part of it is unknown or it has more
   // than 100 characters.

