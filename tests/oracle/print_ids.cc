@@ -1,34 +1,58 @@
-// print_ids VOCAB.txt cased|uncased FILE.tsv COLUMN header|none: prints the ids of each row's text,
-// one row per line.
+// print_ids VOCABULARY cased|uncased FILE [COLUMN header|none]: prints the ids of each row's text,
+// one row per line. FILE is a TSV file; without COLUMN, each line is a JSON string.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
+#include <functional>
 #include <string>
+
+#include <nlohmann/json.hpp>
 
 #include "trainer/input/table_reader.h"
 #include "trainer/text/tokenizer.h"
 
+namespace {
+
+using namespace bp::trainer;
+using TakeText = std::function<void(const std::string& text)>;
+
+void read_table(char** argv, const TakeText& take) {
+  Dialect dialect = kTsv;
+  dialect.header = std::string(argv[5]) == "header";
+  TableReader reader(argv[3], dialect);
+  while (reader.next()) {
+    if (reader.row() == 0) continue;
+    take(std::string(reader.fields().at(std::strtoul(argv[4], nullptr, 10) - 1)));
+  }
+}
+
+void read_strings(const char* path, const TakeText& take) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    take(nlohmann::json::parse(line).get<std::string>());
+  }
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  using namespace bp::trainer;
-  if (argc != 6) {
-    std::fprintf(stderr, "usage: print_ids VOCAB.txt cased|uncased FILE.tsv COLUMN header|none\n");
+  if (argc != 6 && argc != 4) {
+    std::fprintf(stderr, "usage: print_ids VOCABULARY cased|uncased FILE [COLUMN header|none]\n");
     return 2;
   }
   try {
     Tokenizer tokenizer(Vocabulary::read(argv[1]), std::string(argv[2]) == "uncased");
-    Dialect dialect = kTsv;
-    dialect.header = std::string(argv[5]) == "header";
-    TableReader reader(argv[3], dialect);
-    while (reader.next()) {
-      if (reader.row() == 0) {
-        continue;
-      }
+    const TakeText print = [&](const std::string& text) {
       std::vector<std::int32_t> ids;
-      tokenizer.encode(reader.fields().at(std::strtoul(argv[4], nullptr, 10) - 1), ids);
-      for (const std::int32_t id : ids) {
-        std::printf("%d ", id);
-      }
+      tokenizer.encode(text, ids);
+      for (const std::int32_t id : ids) std::printf("%d ", id);
       std::printf("\n");
+    };
+    if (argc == 6) {
+      read_table(argv, print);
+    } else {
+      read_strings(argv[3], print);
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "print_ids: %s\n", error.what());
