@@ -347,11 +347,33 @@ shutil.move("five/vocab.txt", "vocab.txt")
   EXPECT_EQ(cased.code, 2);
   EXPECT_THAT(cased.output, HasSubstr("five/tokenizer.json is for texts in lower case\nhint: leave "
                                       "out --cased\n"));
-  const Ended bpe = in_folder("sed -i s/WordPiece/BPE/ five/tokenizer.json; " + kBinDir +
-                              "/bert_train other.csv --run b --model five");
-  EXPECT_EQ(bpe.code, 65);
-  EXPECT_THAT(bpe.output, HasSubstr("five/tokenizer.json: model.type is \"BPE\"; bp's tokenizer "
-                                    "has only \"WordPiece\""));
+  const Ended level = in_folder("sed -i s/WordPiece/WordLevel/ five/tokenizer.json; " + kBinDir +
+                                "/bert_train other.csv --run b --model five");
+  EXPECT_EQ(level.code, 65);
+  EXPECT_THAT(level.output,
+              HasSubstr("five/tokenizer.json: model.type is \"WordLevel\"; bp's tokenizer has only "
+                        "\"WordPiece\", \"BPE\" and \"Unigram\""));
+}
+
+TEST_F(EvaluateRun, AByteLevelTokenizerTrainsSavesAndPredicts) {
+  const std::string golden = kSourceDir + "/tests/golden/tokenizers/roberta.json";
+  const std::string with = " --steps 2 --batch 8 --max-length 32 --store bytes.sqlite";
+  const Ended trained =
+      bert_train("other.csv --vocab " + golden + " --model tiny --run bytes" + with);
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  EXPECT_EQ(read(path("bytes/model/tokenizer.json")), read(golden));
+  EXPECT_THAT(in_folder("ls bytes/model").output, Not(HasSubstr("vocab.txt")));
+  EXPECT_THAT(read(path("bytes/model/config.json")), HasSubstr("\"pad_token_id\": 1"));
+  EXPECT_THAT(read(path("bytes/model/tokenizer_config.json")), HasSubstr("\"cls_token\": \"<s>\""));
+  EXPECT_EQ(bert_train("eval bytes/model bytes.sqlite --on train --out store.csv").code, 0);
+  EXPECT_EQ(bert_train("eval bytes/model other.csv --out file.csv").code, 0);
+  const Ended again = bert_train("other.csv --model bytes/model --run again" + with);
+  EXPECT_EQ(again.code, 0) << again.output;
+  EXPECT_THAT(again.output, HasSubstr("bytes.sqlite"));
+  const Ended other = bert_train("bytes.sqlite --model r/model --steps 1 --run wrong");
+  EXPECT_EQ(other.code, 65);
+  EXPECT_THAT(other.output,
+              HasSubstr("the data was prepared with another vocabulary than r/model"));
 }
 
 TEST_F(EvaluateRun, ATraceThatCannotBeWrittenIsNamed) {

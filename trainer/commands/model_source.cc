@@ -18,11 +18,9 @@
 #include "trainer/model/byte_source.h"
 #include "trainer/model/families/family.h"
 #include "trainer/model/tensor_file.h"
-#include "trainer/model/weights.h"
 #include "trainer/prepare/plan.h"
 #include "trainer/run/run_settings.h"
 #include "trainer/tasks/tasks.h"
-#include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
 namespace {
@@ -127,6 +125,10 @@ void check_words(std::size_t words, const ModelSource& source, const std::string
                    "use the vocabulary that the model was trained with: --vocab");
 }
 
+bool is_another(const SampleStore& store, const Vocabulary& vocabulary) {
+  return store.vocabulary() != vocabulary.tokens || store.tokenizer() != vocabulary.json();
+}
+
 std::string values_of(Shape shape) {
   return shape == Shape::one      ? "one value"
          : shape == Shape::ragged ? "any number of values"
@@ -208,7 +210,11 @@ ModelSource find_model(const std::string& model,
       throw Error(error.code(), concat(config, ": ", error.what()));
     }
     const std::string tokenizer = existing("/tokenizer_config.json");
-    if (!tokenizer.empty()) source.tokenizer = read_tokenizer_config(tokenizer);
+    if (!tokenizer.empty()) {
+      source.tokenizer = read_tokenizer_config(tokenizer, source.vocabulary.ends_with(".json")
+                                                              ? Decides::tokenizer_json
+                                                              : Decides::this_file);
+    }
     // Errors show before the data is prepared.
     if (source.pretrained()) (void)open_tensor_file(source.weights);
     if (source.pretrained() && !source.vocabulary.empty()) {
@@ -218,6 +224,21 @@ ModelSource find_model(const std::string& model,
     }
   });
   return source;
+}
+
+TokenizerFiles files_of(const Vocabulary& vocabulary, bool lower_case, int max_length) {
+  TokenizerFiles files{vocabulary.tokens, lower_case, max_length, vocabulary.json()};
+  if (!vocabulary.pipeline) return files;
+  const SampleForm form = Tokenizer(vocabulary).form();
+  const auto name_of = [&](std::int32_t id, std::string& name) {
+    if (id >= 0) name = vocabulary.tokens.at(static_cast<std::size_t>(id));
+  };
+  name_of(form.pad, files.names.pad);
+  name_of(form.unknown, files.names.unknown);
+  name_of(form.cls, files.names.cls);
+  name_of(form.sep, files.names.sep);
+  name_of(form.mask, files.names.mask);
+  return files;
 }
 
 void require_base(const ModelSource& source, const TrainOptions& options) {
@@ -273,8 +294,7 @@ void check_samples(const SampleStore& store, const ModelSource& source, const Ta
                      concat("choose --max-length ", source.max_length(), " or less"));
   }
   if (!source.pretrained()) return;
-  if (!source.vocabulary.empty() &&
-      store.vocabulary() != Vocabulary::read(source.vocabulary).tokens) {
+  if (!source.vocabulary.empty() && is_another(store, Vocabulary::read(source.vocabulary))) {
     throw InputError(
         65, concat("the data was prepared with another vocabulary than ", source.vocabulary),
         concat("prepare it with --vocab ", source.vocabulary, " and another --store"));

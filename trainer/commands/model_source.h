@@ -14,11 +14,13 @@
 #include "trainer/model/bert.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/tokenizer_config.h"
+#include "trainer/model/weights.h"
 #include "trainer/options/options.h"
 #include "trainer/share/shared_data.h"
 #include "trainer/store/sample_store.h"
 #include "trainer/tasks/task.h"
 #include "trainer/tasks/task_input.h"
+#include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
 
@@ -48,7 +50,7 @@ struct ModelSource {
   std::optional<LoraConfig> adapters = {};
   std::string adapter_weights;
   std::string base;
-  std::string vocabulary;            // vocab.txt or tokenizer.json; empty: none there
+  std::string vocabulary;            // vocab.txt, tokenizer.json or vocab.json; empty: none there
   TokenizerConfig tokenizer;         // tokenizer_config.json's
   std::shared_ptr<const Task> task;  // what the model is trained for
   std::string task_name;
@@ -63,6 +65,11 @@ struct ModelSource {
 [[nodiscard]] ModelSource find_model(const std::string& model,
                                      const TaskInput& input,
                                      const Extensions& extensions = {});
+
+// Returns the files of a tokenizer that belong into a model's folder.
+[[nodiscard]] TokenizerFiles files_of(const Vocabulary& vocabulary,
+                                      bool lower_case,
+                                      int max_length);
 
 // Throws InputError (2) unless the source can be trained as `options` ask: a folder of adapters
 // cannot, and --lora needs weights and names of products.

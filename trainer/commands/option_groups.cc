@@ -157,8 +157,8 @@ void add_reading_options(OptionSet& set, DataOptions& options) {
             prepare.more_sources);
   set.number({"limit", "Read only the first N rows of each file; 0: all"}, prepare.limit, 0, 9e18)
       .others = {"max-train-samples", "max-samples", "nrows"};
-  set.path({"vocab", "A vocab.txt or tokenizer.json of WordPiece tokens", "trained on the texts",
-            "FILE"},
+  set.path({"vocab", "A vocab.txt, a tokenizer.json, or a vocab.json beside merges.txt",
+            "trained on the texts", "FILE"},
            prepare.vocabulary);
   set.number({"max-length", "Most tokens of a sample, with [CLS] and [SEP]"}, prepare.max_length, 3,
              4096)

@@ -35,8 +35,9 @@ void add_instance_options(OptionSet& set, ShardsOptions& o) {
   set.group("Instances");
   set.choice<TextForm>({"line", "What a line of the files holds"}, o.source.form,
                        {{"sentence", TextForm::sentences}, {"paragraph", TextForm::running}});
-  set.path({"vocab", "A vocab.txt or tokenizer.json of WordPiece tokens", "", "FILE"},
-           o.vocabulary);
+  set.path(
+      {"vocab", "A vocab.txt, a tokenizer.json, or a vocab.json beside merges.txt", "", "FILE"},
+      o.vocabulary);
   set.number({"max-length", "Most tokens of an instance, with [CLS] and [SEP]"},
              o.instances.max_length, 5, 4096);
   set.number({"short-share", "Share of instances of a random smaller length"},

@@ -30,6 +30,7 @@
 #include "trainer/model/weights.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
+#include "trainer/prepare/make_vocabulary.h"
 #include "trainer/report/sessions.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/run/command_again.h"
@@ -286,7 +287,7 @@ class Run {
   }
 
   [[nodiscard]] TokenizerFiles tokenizer_files() const {
-    return {store_->vocabulary(), store_->lower_case(), model_->config().max_tokens()};
+    return files_of(vocabulary_of(*store_), store_->lower_case(), model_->config().max_tokens());
   }
 
   void print_how_to_resume(const TrainResult& result) const {

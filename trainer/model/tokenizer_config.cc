@@ -31,10 +31,8 @@ void require(const Json& json, const char* key, bool only) {
                 only ? "true" : "false"));
 }
 
-}  // namespace
-
-TokenizerConfig parse_tokenizer_config(const std::string& text) {
-  const Json json = parse_object(text);
+// Refuses what makes other tokens of a text.
+void read_steps(const Json& json, TokenizerConfig& config) {
   const Json& kind = find(json, "tokenizer_class");
   const bool known =
       kind.is_null() || (kind.is_string() && std::find(kClasses.begin(), kClasses.end(),
@@ -42,11 +40,26 @@ TokenizerConfig parse_tokenizer_config(const std::string& text) {
   if (!known) {
     refuse(concat("tokenizer_class is ", shown(kind), "; bp supports only 'BertTokenizer'"));
   }
-  TokenizerConfig config;
   config.lower_case = flag(json, "do_lower_case", true);
   require(json, "strip_accents", config.lower_case);
   require(json, "tokenize_chinese_chars", true);
   require(json, "do_basic_tokenize", true);
+}
+
+void add_names(const SpecialNames& names, nlohmann::ordered_json& json) {
+  json["pad_token"] = names.pad;
+  json["unk_token"] = names.unknown;
+  json["cls_token"] = names.cls;
+  json["sep_token"] = names.sep;
+  json["mask_token"] = names.mask;
+}
+
+}  // namespace
+
+TokenizerConfig parse_tokenizer_config(const std::string& text, Decides decides) {
+  const Json json = parse_object(text);
+  TokenizerConfig config;
+  if (decides == Decides::this_file) read_steps(json, config);
   // transformers writes 10^30 if there is no bound.
   const Json& length = find(json, "model_max_length");
   if (!length.is_null() && !(length.is_number() && length.get<double>() >= 3)) {
@@ -58,10 +71,10 @@ TokenizerConfig parse_tokenizer_config(const std::string& text) {
   return config;
 }
 
-TokenizerConfig read_tokenizer_config(const std::string& path) {
+TokenizerConfig read_tokenizer_config(const std::string& path, Decides decides) {
   const FileBytes file(path);
   try {
-    return parse_tokenizer_config(read_json_file(file));
+    return parse_tokenizer_config(read_json_file(file), decides);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument) throw;
     refuse(concat(path, ": ", error.what()));
@@ -73,11 +86,15 @@ std::string tokenizer_config_json(const TokenizerConfig& config) {
   json["do_lower_case"] = config.lower_case;
   if (config.max_length) json["model_max_length"] = *config.max_length;
   json["tokenizer_class"] = "BertTokenizer";
-  json["pad_token"] = "[PAD]";
-  json["unk_token"] = "[UNK]";
-  json["cls_token"] = "[CLS]";
-  json["sep_token"] = "[SEP]";
-  json["mask_token"] = "[MASK]";
+  add_names({}, json);
+  return json.dump(2) + "\n";
+}
+
+std::string tokenizer_config_json(const TokenizerConfig& config, const SpecialNames& names) {
+  nlohmann::ordered_json json;
+  if (config.max_length) json["model_max_length"] = *config.max_length;
+  json["tokenizer_class"] = "PreTrainedTokenizerFast";
+  add_names(names, json);
   return json.dump(2) + "\n";
 }
 

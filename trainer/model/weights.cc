@@ -137,15 +137,21 @@ void save_weights(const Bert& model, const std::string& path) {
   write_safetensors(path, std::move(items));
 }
 
-std::vector<std::pair<std::string, std::string>> model_texts(const Bert& model,
-                                                             const TokenizerFiles& tokenizer) {
+std::vector<std::pair<std::string, std::string>> tokenizer_texts(const TokenizerFiles& tokenizer) {
+  const TokenizerConfig config{tokenizer.lower_case, tokenizer.max_length};
+  if (!tokenizer.tokenizer_json.empty()) {
+    return {{"tokenizer_config.json", tokenizer_config_json(config, tokenizer.names)},
+            {"tokenizer.json", tokenizer.tokenizer_json}};
+  }
   std::string lines;
   for (const std::string& token : tokenizer.vocabulary) lines += token + "\n";
-  std::vector<std::pair<std::string, std::string>> texts = {
-      {"config.json", config_json(model.config())},
-      {"tokenizer_config.json",
-       tokenizer_config_json({tokenizer.lower_case, tokenizer.max_length})},
-      {"vocab.txt", lines}};
+  return {{"tokenizer_config.json", tokenizer_config_json(config)}, {"vocab.txt", lines}};
+}
+
+std::vector<std::pair<std::string, std::string>> model_texts(const Bert& model,
+                                                             const TokenizerFiles& tokenizer) {
+  std::vector<std::pair<std::string, std::string>> texts = tokenizer_texts(tokenizer);
+  texts.insert(texts.begin(), {"config.json", config_json(model.config())});
   if (const LoraConfig* const lora = model.lora()) {
     texts.emplace_back(kAdapterConfigFile, adapter_config_json(*lora));
     if (!lora->base_hash.empty()) texts.emplace_back(kAdapterBaseFile, adapter_base_json(*lora));

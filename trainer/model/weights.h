@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trainer/model/bert.h"
+#include "trainer/model/tokenizer_config.h"
 
 namespace bp::trainer {
 
@@ -69,11 +70,14 @@ struct TokenizerFiles {
   std::vector<std::string> vocabulary;  // lines of vocab.txt
   bool lower_case = true;
   int max_length = 128;
+  // Of a tokenizer that is not BERT's, instead of vocab.txt.
+  std::string tokenizer_json = {};
+  SpecialNames names = {};
 };
 
 // Returns the files of a model's folder besides its weights, as (name, content): config.json,
-// tokenizer_config.json, vocab.txt; and of adapters adapter_config.json and, if the base's hash is
-// known, adapter_base.json.
+// tokenizer_config.json, vocab.txt or tokenizer.json; and of adapters adapter_config.json and, if
+// the base's hash is known, adapter_base.json.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> model_texts(
     const Bert& model, const TokenizerFiles& tokenizer);
 

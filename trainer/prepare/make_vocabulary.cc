@@ -13,8 +13,10 @@ Vocabulary read_vocabulary(const std::string& path, bool lower_case) {
   try {
     vocabulary = Vocabulary::read(path);
   } catch (const Error& error) {
-    throw InputError(65, error.what(),
-                     "--vocab takes the vocab.txt or the tokenizer.json of a BERT model");
+    throw InputError(
+        65, error.what(),
+        "--vocab takes the vocab.txt or the tokenizer.json of a BERT or of another model, "
+        "or its vocab.json beside merges.txt");
   }
   if (vocabulary.lower_case.value_or(lower_case) != lower_case) {
     throw InputError(
@@ -24,12 +26,20 @@ Vocabulary read_vocabulary(const std::string& path, bool lower_case) {
   return vocabulary;
 }
 
+Vocabulary stored_vocabulary(const std::vector<std::string>& tokens, const std::string& tokenizer) {
+  if (tokenizer.empty()) return {.tokens = tokens};
+  return Vocabulary::parse(tokenizer, "the store's tokenizer.json");
+}
+
+Vocabulary vocabulary_of(const SampleStore& store) {
+  return stored_vocabulary(store.vocabulary(), store.tokenizer());
+}
+
 Vocabulary needed_vocabulary(const std::string& path, const PrepareOptions& options) {
   if (options.vocabulary.empty()) {
     throw InputError(2, concat("the vocabulary for ", path, " is missing"),
                      "name the vocab.txt or tokenizer.json of its tokens with --vocab, or a model "
-                     "that has one with "
-                     "--model");
+                     "that has one with --model");
   }
   return read_vocabulary(options.vocabulary, options.lower_case);
 }

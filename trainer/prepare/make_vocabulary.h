@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "trainer/common/say.h"
 #include "trainer/prepare/plan.h"
+#include "trainer/store/sample_store.h"
 #include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
@@ -14,6 +16,11 @@ namespace bp::trainer {
 // Reads the file of --vocab. Throws InputError: 65 if it is not a vocabulary, 2 if it says that it
 // is for texts of the other case.
 [[nodiscard]] Vocabulary read_vocabulary(const std::string& path, bool lower_case);
+
+// Return the vocabulary with which a store was or is prepared. `tokenizer`: see SampleStore.
+[[nodiscard]] Vocabulary vocabulary_of(const SampleStore& store);
+[[nodiscard]] Vocabulary stored_vocabulary(const std::vector<std::string>& tokens,
+                                           const std::string& tokenizer);
 
 // Returns the vocabulary that the options name, of the token ids in the file `path`. Throws
 // InputError (2) if they name none, and what read_vocabulary() throws.

@@ -19,6 +19,7 @@
 #include "trainer/prepare/data_files.h"
 #include "trainer/store/immutable_database.h"
 #include "trainer/store/store_tables.h"
+#include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
 namespace {
@@ -127,6 +128,13 @@ std::string content_of(const std::string& path) {
 }
 
 std::string source_key(Split split) { return concat(name_of(split), " source"); }
+
+std::string content_of_vocabulary(const std::string& path) {
+  const std::string merges = merges_beside(path);
+  return merges.empty() ? content_of(path)
+                        : concat(content_of(path), "; merges of ", content_of(merges));
+}
+
 std::string source_key(const SourceFiles& source, std::size_t file) {
   return concat(source_key(source.split), file == 0 ? "" : concat(", file ", file + 1));
 }
@@ -168,7 +176,7 @@ Fingerprint make_fingerprint(const Plan& plan) {
   print.emplace_back("vocabulary",
                      options.vocabulary.empty()
                          ? concat("trained, at most ", options.vocabulary_size, " tokens")
-                         : content_of(options.vocabulary));
+                         : content_of_vocabulary(options.vocabulary));
   print.emplace_back("case", options.lower_case ? "lower" : "kept");
   print.emplace_back("max length", concat(options.max_length));
   print.emplace_back("long text", name_of(options.long_text));

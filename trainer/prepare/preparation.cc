@@ -180,6 +180,8 @@ class Preparation {
                                                        .schema = plan_.options.task->schema(),
                                                        .names = found.names,
                                                        .vocabulary = vocabulary.tokens,
+                                                       .tokenizer = vocabulary.json(),
+                                                       .pad_id = Tokenizer(vocabulary).pad_id(),
                                                        .lower_case = plan_.options.lower_case,
                                                        .max_length = plan_.options.max_length,
                                                        .fingerprint = plan_.fingerprint,
@@ -242,7 +244,8 @@ class Preparation {
   }
   [[nodiscard]] std::vector<RowEncoder> make_encoders(std::size_t count) const {
     const StoreSettings& settings = writer_->settings();
-    const Tokenizer tokenizer(Vocabulary{settings.vocabulary}, settings.lower_case);
+    const Tokenizer tokenizer(stored_vocabulary(settings.vocabulary, settings.tokenizer),
+                              settings.lower_case);
     std::vector<RowEncoder> encoders;
     for (std::size_t i = 0; i < count; ++i) {
       encoders.emplace_back(

@@ -74,7 +74,8 @@ void TokenWindows::encode_pair(std::string_view first, std::string_view second) 
   second_ids_.clear();
   tokenizer_.encode(first, ids_);
   tokenizer_.encode(second, second_ids_);
-  cut_pair(ids_, second_ids_, window_ - 1);
+  const auto separators = static_cast<std::size_t>(tokenizer_.form().separators);
+  cut_pair(ids_, second_ids_, window_ - std::min(window_, separators));
   at_end_ = false;
   is_pair_ = true;
 }
@@ -96,13 +97,14 @@ bool TokenWindows::next() {
 }
 
 void TokenWindows::make_pair() {
-  sample_.assign(1, tokenizer_.cls_id());
+  const SampleForm& form = tokenizer_.form();
+  sample_.assign(1, form.cls);
   sample_.insert(sample_.end(), ids_.begin(), ids_.end());
-  sample_.push_back(tokenizer_.sep_id());
+  sample_.insert(sample_.end(), static_cast<std::size_t>(form.separators), form.sep);
   types_.assign(sample_.size(), 0);
   sample_.insert(sample_.end(), second_ids_.begin(), second_ids_.end());
-  sample_.push_back(tokenizer_.sep_id());
-  types_.resize(sample_.size(), 1);
+  sample_.push_back(form.sep);
+  types_.resize(sample_.size(), form.second_type);
   at_end_ = true;
 }
 

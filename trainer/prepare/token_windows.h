@@ -1,5 +1,6 @@
 // Samples of a text: windows of its tokens, each as [CLS] window [SEP]. Or the sample of a pair of
-// texts: [CLS] first [SEP] second [SEP].
+// texts: [CLS] first [SEP] second [SEP]. A tokenizer may have other special tokens, and two between
+// the texts of a pair: see SampleForm.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,8 @@ class TokenWindows {
   bool next();
   // The current window with [CLS] and [SEP], valid until next() or encode().
   [[nodiscard]] std::span<const std::int32_t> sample() const { return sample_; }
-  // Of a pair: 0 for each token up to the first [SEP], 1 for those behind it.
+  // Of a pair: 0 for each token up to the first [SEP], 1 (or the tokenizer's type of the second
+  // text) for those behind it.
   [[nodiscard]] std::span<const std::int32_t> token_types() const { return types_; }
 
  private:

@@ -138,7 +138,6 @@ class SampleStore::Impl {
   std::vector<std::int64_t> sizes_;
   std::array<std::int64_t, 3> limits_ = {kNoLimit, kNoLimit, kNoLimit};
   StoreSettings settings_;
-  std::int32_t pad_id_ = 0;
   std::string identity_;
 
   // Reads what follows the ids, in the order of sample_columns().
@@ -182,9 +181,6 @@ class SampleStore::Impl {
   void read_settings() {
     settings_ = get_settings(database_);
     identity_ = get_value(database_, "identity");
-    const auto& words = settings_.vocabulary;
-    const auto pad = std::find(words.begin(), words.end(), "[PAD]");
-    pad_id_ = static_cast<std::int32_t>(pad - words.begin());
   }
 
   [[nodiscard]] bool has_valid_arrays(const Sample& sample) const {
@@ -316,9 +312,10 @@ const std::vector<std::string>& SampleStore::names() const { return impl_->setti
 const std::vector<std::string>& SampleStore::vocabulary() const {
   return impl_->settings_.vocabulary;
 }
+const std::string& SampleStore::tokenizer() const { return impl_->settings_.tokenizer; }
 bool SampleStore::lower_case() const { return impl_->settings_.lower_case; }
 int SampleStore::max_length() const { return impl_->settings_.max_length; }
-std::int32_t SampleStore::pad_id() const { return impl_->pad_id_; }
+std::int32_t SampleStore::pad_id() const { return impl_->settings_.pad_id; }
 std::string SampleStore::identity() const { return impl_->identity_; }
 
 std::vector<std::pair<std::string, std::string>> SampleStore::fingerprint() const {

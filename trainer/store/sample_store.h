@@ -53,6 +53,8 @@ class SampleStore {
   // What the task's integers stand for, from 0.
   [[nodiscard]] const std::vector<std::string>& names() const;
   [[nodiscard]] const std::vector<std::string>& vocabulary() const;  // lines of vocab.txt
+  // The tokenizer.json of the tokenizer; "": BERT's of this vocabulary and case.
+  [[nodiscard]] const std::string& tokenizer() const;
   [[nodiscard]] bool lower_case() const;
   [[nodiscard]] int max_length() const;
   [[nodiscard]] std::int32_t pad_id() const;

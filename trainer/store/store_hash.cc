@@ -165,6 +165,7 @@ void ContentHash::add_settings(const StoreSettings& settings) {
   if (settings.version > kOlderStoreVersion) add_schema(settings_, settings);
   add_names(settings_, settings.names);
   add_names(settings_, settings.vocabulary);
+  if (!settings.tokenizer.empty()) settings_.add(settings.tokenizer);
   settings_.add_number(settings.lower_case ? 1 : 0);
   settings_.add_number(settings.max_length);
 }

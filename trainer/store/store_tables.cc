@@ -112,6 +112,25 @@ std::int64_t whole_number(const std::string& text, const char* what) {
   return number;
 }
 
+// Sets the tokenizer, and checks what samples are padded with.
+void get_tokenizer(SQLite::Database& database, StoreSettings& settings) {
+  const std::vector<std::string>& words = settings.vocabulary;
+  settings.tokenizer = get_value(database, "tokenizer");
+  if (!settings.tokenizer.empty()) {
+    const std::int64_t pad = whole_number(get_value(database, "pad_id"), "id of padding");
+    if (std::cmp_greater_equal(pad, words.size())) {
+      throw SQLite::Exception(concat("its vocabulary has no token ", pad));
+    }
+    settings.pad_id = static_cast<std::int32_t>(pad);
+    return;
+  }
+  for (const char* needed : {"[UNK]", "[CLS]", "[SEP]", "[PAD]"}) {
+    const auto found = std::ranges::find(words, needed);
+    if (found == words.end()) throw SQLite::Exception(concat("its vocabulary has no ", needed));
+    settings.pad_id = static_cast<std::int32_t>(found - words.begin());  // of the last, [PAD]
+  }
+}
+
 }  // namespace
 
 void make_tables(SQLite::Database& database, const SampleSchema& schema) {
@@ -139,6 +158,10 @@ void put_settings(SQLite::Database& database, const StoreSettings& settings) {
   put_schema(database, settings.schema);
   put_names(database, "names", settings.names);
   put_names(database, "vocabulary", settings.vocabulary);
+  if (!settings.tokenizer.empty()) {
+    put_value(database, "tokenizer", settings.tokenizer);
+    put_value(database, "pad_id", concat(settings.pad_id));
+  }
   put_value(database, "lower_case", settings.lower_case ? "1" : "0");
   put_value(database, "max_length", concat(settings.max_length));
   put_value(database, "sources", concat(settings.source_rows.size()));
@@ -169,12 +192,7 @@ StoreSettings get_settings(SQLite::Database& database) {
     settings.names = get_names(database, "SELECT name FROM names ORDER BY number");
   }
   settings.vocabulary = get_names(database, "SELECT token FROM vocabulary ORDER BY id");
-  for (const char* needed : {"[PAD]", "[UNK]", "[CLS]", "[SEP]"}) {
-    if (std::find(settings.vocabulary.begin(), settings.vocabulary.end(), needed) ==
-        settings.vocabulary.end()) {
-      throw SQLite::Exception(concat("its vocabulary has no ", needed));
-    }
-  }
+  get_tokenizer(database, settings);
   settings.lower_case = get_value(database, "lower_case") == "1";
   settings.max_length = static_cast<int>(
       std::min(whole_number(get_value(database, "max_length"), "max length"), kLongest));

@@ -86,6 +86,8 @@ struct StoreSettings {
   SampleSchema schema;             // what samples hold besides tokens
   std::vector<std::string> names;  // what the task's integers stand for, from 0
   std::vector<std::string> vocabulary;
+  std::string tokenizer = {};  // its tokenizer.json; empty: BERT's of this vocabulary and case
+  std::int32_t pad_id = 0;
   bool lower_case = true;
   int max_length = 0;
   std::vector<std::pair<std::string, std::string>> fingerprint;  // see plan.h

@@ -103,6 +103,26 @@ TEST(Store, IdentityDependsOnTheContent) {
   EXPECT_NE(identity_with({2, 3}, other), first);
 }
 
+TEST(Store, KeepsTheTokenizerThatIsNotBerts) {
+  const Scratch scratch;
+  StoreSettings with = settings();
+  with.vocabulary = {"<s>", "<pad>", "a", "b", "c"};
+  with.tokenizer = "{\"model\": {}}";
+  with.pad_id = 1;
+  write_store(scratch.path("s"), {2, 3}, with);
+  const SampleStore store = SampleStore::open(scratch.path("s"));
+  EXPECT_EQ(store.tokenizer(), with.tokenizer);
+  EXPECT_EQ(store.pad_id(), 1);
+  EXPECT_NO_THROW(store.verify());
+  with.tokenizer += " ";
+  write_store(scratch.path("t"), {2, 3}, with);
+  EXPECT_NE(SampleStore::open(scratch.path("t")).identity(), store.identity());
+  with.pad_id = 5;
+  write_store(scratch.path("u"), {2, 3}, with);
+  EXPECT_THAT(error_of(scratch.path("u"), StoreError::Kind::replaceable),
+              HasSubstr("its vocabulary has no token 5"));
+}
+
 TEST(Store, AnUnfinishedOneIsRemoved) {
   const Scratch scratch;
   {

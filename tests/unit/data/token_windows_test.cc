@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
+
+#include "tests/support/places.h"
 
 namespace bp::trainer {
 namespace {
@@ -50,6 +53,28 @@ TEST_F(TokenWindowsTest, FoldsOrCutsALongText) {
   EXPECT_THAT(all(cuts), ElementsAre(Ids{kCls, 4, 5, kSep}));
   cuts.encode("");
   EXPECT_THAT(all(cuts), ElementsAre(Ids{kCls, kSep}));
+}
+
+TEST_F(TokenWindowsTest, APairHasTheFormOfItsTokenizer) {
+  PrepareOptions options;
+  options.max_length = 9;
+  TokenWindows roberta(
+      options, Tokenizer(Vocabulary::read(kSourceDir + "/tests/golden/tokenizers/roberta.json")));
+  Ids letters;
+  Tokenizer(Vocabulary::read(kSourceDir + "/tests/golden/tokenizers/roberta.json"))
+      .encode("QXZ", letters);
+  ASSERT_EQ(letters.size(), 3U);
+  const auto [q, x, z] = std::tuple(letters[0], letters[1], letters[2]);
+  roberta.encode_pair("QX", "Z");
+  ASSERT_TRUE(roberta.next());
+  EXPECT_THAT(roberta.sample(), ElementsAre(0, q, x, 2, 2, z, 2));
+  EXPECT_THAT(roberta.token_types(), ElementsAre(0, 0, 0, 0, 0, 0, 0));
+  roberta.encode_pair("QXQXQX", "ZZZ");
+  ASSERT_TRUE(roberta.next());
+  EXPECT_THAT(roberta.sample(), ElementsAre(0, q, x, q, 2, 2, z, z, 2)) << "at most nine";
+  roberta.encode("Z");
+  ASSERT_TRUE(roberta.next());
+  EXPECT_THAT(roberta.sample(), ElementsAre(0, z, 2));
 }
 
 // The example of a trainer that folds texts in the same way.

@@ -87,6 +87,12 @@ Row read_row(std::span<const std::string_view> fields) {
   return row;
 }
 
+// Returns where a mention begins. Byte-level tokenizers count the blank before a word as its own.
+std::size_t begin_of(const Row& row, std::size_t mention) {
+  const std::size_t offset = row.offsets.at(mention);
+  return offset > 0 && row.text[offset - 1] == ' ' ? offset - 1 : offset;
+}
+
 // Fills `sample.ids`, and `sample.positions` by cutting the text at each mention.
 void tokenize(const Row& row, Tokenizer& tokenizer, GapSample& sample) {
   std::array<std::size_t, 3> order = {0, 1, 2};
@@ -94,7 +100,7 @@ void tokenize(const Row& row, Tokenizer& tokenizer, GapSample& sample) {
   sample.ids.push_back(tokenizer.cls_id());
   std::size_t begin = 0;
   for (const std::size_t k : order) {
-    const std::size_t end = row.offsets.at(k);
+    const std::size_t end = begin_of(row, k);
     tokenizer.encode(row.text.substr(begin, end - begin), sample.ids);
     sample.positions.at(k) = static_cast<std::int64_t>(sample.ids.size());
     begin = end;
@@ -106,7 +112,8 @@ void tokenize(const Row& row, Tokenizer& tokenizer, GapSample& sample) {
 // The piece at the pronoun's position must be the pronoun's own first piece.
 void check_pronoun(const Row& row, const GapSample& sample, Tokenizer& tokenizer) {
   std::vector<std::int32_t> own;
-  tokenizer.encode(row.mentions[0], own);
+  const std::size_t begin = begin_of(row, 0);
+  tokenizer.encode(row.text.substr(begin, row.offsets[0] + row.mentions[0].size() - begin), own);
   const std::int32_t found = sample.ids.at(static_cast<std::size_t>(sample.positions[0]));
   if (own.empty() || found != own.front() || found == tokenizer.unknown_id()) {
     fail(row.id,

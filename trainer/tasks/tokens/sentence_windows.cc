@@ -62,7 +62,7 @@ std::vector<SentenceWindow> make_sentence_windows(const std::vector<std::string>
   std::vector<std::int32_t> pieces;
   for (std::size_t i = 0; i < words.size(); ++i) {
     pieces.clear();
-    tokenizer.encode(words[i], pieces);
+    tokenizer.encode(concat(" ", words[i]), pieces);  // byte-level words begin with a blank
     if (pieces.empty()) pieces.push_back(tokenizer.unknown_id());
     const bool tagged = !tags.empty() && tags[i] >= 0;
     builder.add(static_cast<std::int64_t>(i), pieces, tagged ? tags[i] : kIgnoredTarget);
