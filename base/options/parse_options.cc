@@ -57,7 +57,7 @@ void OptionSet::preset(const std::vector<ConfigValue>& values, const std::string
           concat(value.place, ": ", value.key, ": '", value.value, "' is neither true nor false"),
           concat("write ", value.key, ": true"));
     }
-    presets_[same->name] = {{value.value}, origin, value.place};
+    presets_[same->name] = {.values = {value.value}, .origin = origin, .place = value.place};
   }
 }
 
@@ -239,11 +239,12 @@ std::vector<Setting> OptionSet::settings() const {
     if (!option.assign) continue;
     const auto typed = given_.find(option.name);
     const auto preset = presets_.find(option.name);
-    settings.push_back({lower_case(option.name), option.now,
-                        typed != given_.end()      ? typed->second.origin
-                        : preset != presets_.end() ? preset->second.origin
-                                                   : "default",
-                        option.on_resume});
+    settings.push_back({.key = lower_case(option.name),
+                        .value = option.now,
+                        .origin = typed != given_.end()      ? typed->second.origin
+                                  : preset != presets_.end() ? preset->second.origin
+                                                             : "default",
+                        .on_resume = option.on_resume});
   }
   return settings;
 }

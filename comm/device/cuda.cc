@@ -97,14 +97,12 @@ class CudaMemory final : public Memory {
   }
 
   void pack(const View& packed, std::span<const View> pieces) const override {
-    move(packed, pieces, "pack", &CudaKernels::pack, [](const View& piece, std::byte* at) {
-      return Move{at, piece.data};
-    });
+    move(packed, pieces, "pack", &CudaKernels::pack,
+         [](const View& piece, std::byte* at) { return Move{.to = at, .from = piece.data}; });
   }
   void unpack(const View& packed, std::span<const View> pieces) const override {
-    move(packed, pieces, "unpack", &CudaKernels::unpack, [](const View& piece, std::byte* at) {
-      return Move{piece.data, at};
-    });
+    move(packed, pieces, "unpack", &CudaKernels::unpack,
+         [](const View& piece, std::byte* at) { return Move{.to = piece.data, .from = at}; });
   }
 
   void scale(const View& data, double factor) const override {

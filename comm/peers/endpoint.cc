@@ -66,7 +66,7 @@ HostAndPort numbers_of(const Endpoint& at) {
   char port[NI_MAXSERV] = {};
   ::getnameinfo(reinterpret_cast<const sockaddr*>(&at.address), at.size, host, sizeof host, port,
                 sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
-  return {host, port};
+  return {.host = host, .port = port};
 }
 
 Listening listen_at(Endpoint at, const std::string& name) {

@@ -52,18 +52,22 @@ ListenOn listen_on(const std::string& wanted, const StoreAddress& store, const D
   std::string why;
   if (!wanted.empty()) {
     const std::set<std::string> known = interfaces();
-    if (known.contains(wanted)) return {wanted, ""};
-    if (const Addresses found = resolve({wanted, "0", SOCK_DGRAM}, deadline, why)) {
-      return {"", numeric(found->ai_addr, found->ai_addrlen)};
+    if (known.contains(wanted)) return {.interface = wanted};
+    if (const Addresses found =
+            resolve({.host = wanted, .port = "0", .socket_type = SOCK_DGRAM}, deadline, why)) {
+      return {.address = numeric(found->ai_addr, found->ai_addrlen)};
     }
     std::string text = concat("there is no network interface '", wanted,
                               "', and it is not an address (", why, "); the interfaces are:");
     for (const std::string& name : known) text += concat(" ", name);
     throw Error(ErrorCode::invalid_argument, text);
   }
-  const Addresses targets = resolve({store.host, concat(store.port), SOCK_DGRAM}, deadline, why);
+  const Addresses targets = resolve(
+      {.host = store.host, .port = concat(store.port), .socket_type = SOCK_DGRAM}, deadline, why);
   for (const addrinfo* target = targets.get(); target != nullptr; target = target->ai_next) {
-    if (std::string found = address_towards(*target); !found.empty()) return {"", std::move(found)};
+    if (std::string found = address_towards(*target); !found.empty()) {
+      return {.address = std::move(found)};
+    }
     why = error_text(errno);
   }
   throw Error(ErrorCode::io, concat("no address of this machine reaches the store at ",

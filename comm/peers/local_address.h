@@ -9,8 +9,8 @@
 namespace bp {
 
 struct ListenOn {
-  std::string interface;  // the name of an interface, "eth0"; or
-  std::string address;    // a numeric address; one of the two is set
+  std::string interface = {};  // the name of an interface, "eth0"; or
+  std::string address = {};    // a numeric address; one of the two is set
 };
 
 // `wanted` is the name of an interface, or an address or host name of this machine. If it is empty,

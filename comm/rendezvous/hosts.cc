@@ -20,7 +20,7 @@ HostIdentity own_host_identity(const std::string& node) {
   // hosts.
   struct stat network = {};
   (void)::stat("/proc/self/ns/net", &network);
-  return {concat(boot, " ", network.st_ino, " ", node), name.data()};
+  return {.host = concat(boot, " ", network.st_ino, " ", node), .name = name.data()};
 }
 
 std::string to_text(const HostIdentity& identity) {
@@ -29,8 +29,8 @@ std::string to_text(const HostIdentity& identity) {
 
 HostIdentity parse_host_identity(const std::string& text) {
   const std::size_t end = text.rfind('\n');
-  if (end == std::string::npos) return {text, ""};
-  return {text.substr(0, end), text.substr(end + 1)};
+  if (end == std::string::npos) return {.host = text};
+  return {.host = text.substr(0, end), .name = text.substr(end + 1)};
 }
 
 Topology topology_of(int rank, std::span<const HostIdentity> ranks) {

@@ -9,8 +9,8 @@
 namespace bp {
 
 struct HostIdentity {
-  std::string host;  // equal for two ranks if and only if they can share memory
-  std::string name;  // for messages
+  std::string host;       // equal for two ranks if and only if they can share memory
+  std::string name = {};  // for messages
 };
 
 // Returns the identity of this process's host. `node` is the launcher's name of the host. A

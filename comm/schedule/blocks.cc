@@ -16,7 +16,8 @@ Block block_of(std::size_t count, int ranks, int r) {
   const auto index = static_cast<std::size_t>(r);
   const std::size_t base = count / parts;
   const std::size_t longer = count % parts;  // the first `longer` blocks have one more element
-  return {index * base + std::min(index, longer), base + (index < longer ? 1 : 0)};
+  return {.offset = index * base + std::min(index, longer),
+          .count = base + (index < longer ? 1 : 0)};
 }
 
 }  // namespace bp

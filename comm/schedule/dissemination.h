@@ -36,7 +36,8 @@ class Dissemination {
   }
   [[nodiscard]] DisseminationStep step(int k) const {
     const int distance = 1 << k;  // less than ranks_
-    return {(rank_ + distance) % ranks_, (rank_ - distance + ranks_) % ranks_};
+    return {.send_to = (rank_ + distance) % ranks_,
+            .receive_from = (rank_ - distance + ranks_) % ranks_};
   }
 
  private:

@@ -58,8 +58,9 @@ class DoubleTree {
       parent = at;
       (number < at ? last : first) = number < at ? at - 1 : at + 1;
     }
-    return {rank_of(tree, parent), rank_of(tree, top_of(first, number - 1)),
-            rank_of(tree, top_of(number + 1, last))};
+    return {.parent = rank_of(tree, parent),
+            .left = rank_of(tree, top_of(first, number - 1)),
+            .right = rank_of(tree, top_of(number + 1, last))};
   }
 
  private:

@@ -40,8 +40,8 @@ struct BlockRange {
 // receives does so with different blocks.
 struct HalvingStep {
   int peer = -1;
-  BlockRange send;     // with the values from before the step
-  BlockRange receive;  // used unless `received` is none
+  BlockRange send = {};     // with the values from before the step
+  BlockRange receive = {};  // used unless `received` is none
   ReceiveAction received = ReceiveAction::none;
 };
 
@@ -63,7 +63,7 @@ class HalvingDoubling {
   }
 
   [[nodiscard]] HalvingStep step(int k) const {
-    const BlockRange all{0, blocks()};
+    const BlockRange all{.count = blocks()};
     if (folding_.any() && (k == 0 || k == steps() - 1)) return folding_step(k == 0, all);
     if (folding_.sits_out()) return {};
     const int j = folding_.any() ? k - 1 : k;
@@ -74,33 +74,39 @@ class HalvingDoubling {
   [[nodiscard]] HalvingStep folding_step(bool first, const BlockRange& all) const {
     if (!folding_.is_folded()) return {};
     const bool sends = folding_.sits_out() == first;
-    if (sends) return {folding_.partner(), all, {}, ReceiveAction::none};
-    return {
-        folding_.partner(), {}, all, first ? ReceiveAction::reduce_left : ReceiveAction::replace};
+    if (sends) return {.peer = folding_.partner(), .send = all};
+    return {.peer = folding_.partner(),
+            .receive = all,
+            .received = first ? ReceiveAction::reduce_left : ReceiveAction::replace};
   }
 
   // Returns the blocks that this rank still reduces after `halvings` steps. Bit j of its number
   // says which half it kept at step j.
   [[nodiscard]] BlockRange range_after(int halvings) const {
-    BlockRange range{0, blocks()};
+    BlockRange range{.count = blocks()};
     for (int j = 0; j < halvings; ++j) range = half(range, (folding_.number() >> j) & 1);
     return range;
   }
   [[nodiscard]] static BlockRange half(const BlockRange& range, int upper) {
-    return {range.first + upper * range.count / 2, range.count / 2};
+    return {.first = range.first + upper * range.count / 2, .count = range.count / 2};
   }
 
   [[nodiscard]] HalvingStep halve(int j) const {
     const int own = folding_.number();
     const int upper = (own >> j) & 1;
     const BlockRange range = range_after(j);
-    return {folding_.rank_of(own ^ (1 << j)), half(range, 1 - upper), half(range, upper),
-            upper == 1 ? ReceiveAction::reduce_left : ReceiveAction::reduce_right};
+    return {.peer = folding_.rank_of(own ^ (1 << j)),
+            .send = half(range, 1 - upper),
+            .receive = half(range, upper),
+            .received = upper == 1 ? ReceiveAction::reduce_left : ReceiveAction::reduce_right};
   }
   // The reverse of halve(j): each rank sends the half that it kept there, now completely reduced.
   [[nodiscard]] HalvingStep double_back(int j) const {
     const HalvingStep halving = halve(j);
-    return {halving.peer, halving.receive, halving.send, ReceiveAction::replace};
+    return {.peer = halving.peer,
+            .send = halving.receive,
+            .receive = halving.send,
+            .received = ReceiveAction::replace};
   }
 
   Folding folding_;

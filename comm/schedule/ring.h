@@ -67,11 +67,12 @@ class Ring {
   // After the last step, block `rank` is complete on this rank; its other blocks are partly
   // reduced.
   [[nodiscard]] RingStep reduce_scatter_step(int k) const {
-    return {wrap(rank_ - 1 - k), wrap(rank_ - 2 - k), true};
+    return {
+        .send_block = wrap(rank_ - 1 - k), .receive_block = wrap(rank_ - 2 - k), .reduce = true};
   }
   // Before the first step, block `rank` must be complete on this rank.
   [[nodiscard]] RingStep all_gather_step(int k) const {
-    return {wrap(rank_ - k), wrap(rank_ - 1 - k), false};
+    return {.send_block = wrap(rank_ - k), .receive_block = wrap(rank_ - 1 - k)};
   }
   [[nodiscard]] RingStep all_reduce_step(int k) const {
     const int scatter = reduce_scatter_steps();

@@ -37,7 +37,7 @@ struct SegmentLimits {
 // Returns segment s of `segments`. Its offset has the same origin as that of the block.
 [[nodiscard]] inline Block segment_of(const Block& block, int segments, int s) {
   const Block inside = block_of(block.count, segments, s);
-  return {block.offset + inside.offset, inside.count};
+  return {.offset = block.offset + inside.offset, .count = inside.count};
 }
 
 }  // namespace bp

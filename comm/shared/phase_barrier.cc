@@ -199,7 +199,7 @@ std::optional<int> PhaseBarrier::late(Peers peers) {
   for (int peer = peers.first; peer < peers.end;) {
     if (has_arrived(peer)) {
       ++peer;
-    } else if (spins < kSpins && !is_due_here({peer, peers.end})) {
+    } else if (spins < kSpins && !is_due_here({.first = peer, .end = peers.end})) {
       pause();
       ++spins;
     } else if (yields < kYields) {

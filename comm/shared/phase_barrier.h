@@ -53,7 +53,7 @@ class PhaseBarrier {
     int first = 0;
     int end = 0;
   };
-  [[nodiscard]] Peers all() const { return {0, static_cast<int>(lines_.size())}; }
+  [[nodiscard]] Peers all() const { return {.end = static_cast<int>(lines_.size())}; }
 
   // Begins the next phase. The one before must be complete.
   void arrive(const Announcement& announcement);

@@ -72,7 +72,7 @@ std::size_t ChannelPool::take(std::size_t bytes) {
 
 void ChannelPool::give_back(std::size_t offset, std::size_t bytes, std::size_t ranks) {
   const std::lock_guard lock(mutex_);
-  left_.push_back({offset, bytes, ranks});
+  left_.push_back({.offset = offset, .bytes = bytes, .ranks = ranks});
 }
 
 }  // namespace bp

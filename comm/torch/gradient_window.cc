@@ -43,9 +43,9 @@ struct Range {
 Range normal_numbers_of(at::ScalarType type) {
   using Float = std::numeric_limits<float>;
   using Double = std::numeric_limits<double>;
-  if (type == at::kHalf) return {0x1p-24, 65504};
-  if (type == at::kDouble) return {Double::min(), Double::max()};
-  return {Float::min(), Float::max()};
+  if (type == at::kHalf) return {.least = 0x1p-24, .most = 65504};
+  if (type == at::kDouble) return {.least = Double::min(), .most = Double::max()};
+  return {.least = Float::min(), .most = Float::max()};
 }
 
 // "a, b, c and 4 more"

@@ -78,7 +78,8 @@ class DistributedSampler::State {
                       starts_.size(), " since the epoch began");
     }
     const std::int64_t rows = batches < starts_.size() ? starts_[batches] : at_.rows;
-    return rows < rows_ ? Position{at_.epoch, rows} : Position{at_.epoch + 1, 0};
+    return rows < rows_ ? Position{.epoch = at_.epoch, .rows = rows}
+                        : Position{.epoch = at_.epoch + 1};
   }
 
   [[nodiscard]] Position position() const { return position(starts_.size()); }

@@ -28,7 +28,8 @@ struct Rows {
 Rows rows_of(const SparseGradient& one) {
   const at::Tensor gradient =
       one.gradient.defined() ? one.gradient.coalesce() : no_rows(one.parameter.tensor);
-  return {gradient._indices().select(0, 0).contiguous(), gradient._values().contiguous()};
+  return {.numbers = gradient._indices().select(0, 0).contiguous(),
+          .values = gradient._values().contiguous()};
 }
 
 at::Tensor sparse(const at::Tensor& parameter,
@@ -86,7 +87,8 @@ Rows merge(const Rows& all) {
 
   auto shape = all.values.sizes().vec();
   shape[0] = static_cast<std::int64_t>(unique.size());
-  Rows sums{at::empty({shape[0]}, all.numbers.options()), at::zeros(shape, all.values.options())};
+  Rows sums{.numbers = at::empty({shape[0]}, all.numbers.options()),
+            .values = at::zeros(shape, all.values.options())};
   std::ranges::copy(unique, sums.numbers.mutable_data_ptr<std::int64_t>());
   at::Tensor places = at::empty({all.numbers.numel()}, all.numbers.options());
   std::ranges::transform(numbers, places.mutable_data_ptr<std::int64_t>(),
@@ -111,8 +113,8 @@ at::Tensor sum_one(Communicator& comm,
   // What a rank receives: the rows of all ranks with their numbers, or the matrix twice, once as
   // parts of other ranks to be added and once as sums.
   if (rows * (row_bytes + 8) < 2 * height * row_bytes) {
-    const Rows sums = merge({gather(comm, mine.numbers, counts, name + ": numbers"),
-                             gather(comm, mine.values, counts, name)});
+    const Rows sums = merge({.numbers = gather(comm, mine.numbers, counts, name + ": numbers"),
+                             .values = gather(comm, mine.values, counts, name)});
     return sparse(parameter, sums.numbers, sums.values);
   }
   at::Tensor dense = at::zeros(parameter.sizes(), mine.values.options());

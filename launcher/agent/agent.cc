@@ -247,7 +247,7 @@ void Agent::handle(const SealedJob& job) {
     JobSpec spec = receiver_->open(job);
     handle(spec);
   } catch (const Error& error) {
-    send(StartFailed{-1, kExitInternal, error.what()});
+    send(StartFailed{.exit_code = kExitInternal, .problem = error.what()});
   }
 }
 
@@ -267,7 +267,7 @@ void Agent::handle(const Go&) {
       descendants_.child_started();
     }
   } catch (const Error& error) {
-    send(StartFailed{-1, kExitInternal, error.what()});
+    send(StartFailed{.exit_code = kExitInternal, .problem = error.what()});
   }
   all_started_ = true;
   key_.reset();

@@ -55,8 +55,12 @@ PipedProcess start_copy() {
   widen_pipe(out.write.get());
   Pipe errors = make_pipe();
   const pid_t pid =
-      fork_copy({in.read.get(), out.write.get(), errors.write.get()}, [] { return agent_main(); });
-  return {Child(pid), std::move(out.read), std::move(in.write), std::move(errors.read)};
+      fork_copy({.input = in.read.get(), .output = out.write.get(), .errors = errors.write.get()},
+                [] { return agent_main(); });
+  return {.child = Child(pid),
+          .from_it = std::move(out.read),
+          .to_it = std::move(in.write),
+          .errors = std::move(errors.read)};
 }
 
 }  // namespace
@@ -84,7 +88,7 @@ PipedProcess start_piped(const std::vector<std::string>& argv, bool die_with_par
   Pipe errors = make_pipe();
   const auto environment = own_environment();
   const Program program = find_program(
-      argv.front(), {std::string(find_environment(environment, "PATH").value_or("")), ""});
+      argv.front(), {.path = std::string(find_environment(environment, "PATH").value_or(""))});
   if (program.exit_code != 0) {
     throw Error(ErrorCode::io, concat("cannot run ", argv.front(), ": ", program.problem));
   }
@@ -99,7 +103,10 @@ PipedProcess start_piped(const std::vector<std::string>& argv, bool die_with_par
     throw Error(ErrorCode::io,
                 concat("cannot run ", program.file, ": ", exec_error_text(result.error)));
   }
-  return {Child(result.pid), std::move(out.read), std::move(in.write), std::move(errors.read)};
+  return {.child = Child(result.pid),
+          .from_it = std::move(out.read),
+          .to_it = std::move(in.write),
+          .errors = std::move(errors.read)};
 }
 
 AgentLink::AgentLink(EventLoop& loop, Listener listener)

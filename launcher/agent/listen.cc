@@ -36,7 +36,8 @@ Numeric numeric_of(int socket, AskSocket ask) {
   }
   const std::string text = host.data();
   constexpr std::string_view kMapped = "::ffff:";
-  return {text.starts_with(kMapped) ? text.substr(kMapped.size()) : text, port.data()};
+  return {.host = text.starts_with(kMapped) ? text.substr(kMapped.size()) : text,
+          .port = port.data()};
 }
 
 // Empty if that fails, with errno.

@@ -50,9 +50,9 @@ std::variant<Program, StartFailed> prepare_job(JobSpec& job) {
   complete_environment(job);
   const std::string path(find_environment(job.environment, "PATH").value_or(""));
   const std::string beside = std::filesystem::path(own_program()).parent_path().string();
-  Program program = find_program(job.argv.front(), {path, beside});
+  Program program = find_program(job.argv.front(), {.path = path, .beside = beside});
   if (program.exit_code != 0) {
-    return StartFailed{-1, program.exit_code, program.problem};
+    return StartFailed{.exit_code = program.exit_code, .problem = program.problem};
   }
   return program;
 }

@@ -116,8 +116,9 @@ bool RankProcesses::start(const JobSpec& job,
                                     .limits = job.limits,
                                     .ignored = job.ignored_signals});
   if (result.error != 0) {
-    listener_.send(StartFailed{spec.rank, exit_code_of_exec_error(result.error),
-                               concat(file, ": ", exec_error_text(result.error))});
+    listener_.send(StartFailed{.rank = spec.rank,
+                               .exit_code = exit_code_of_exec_error(result.error),
+                               .problem = concat(file, ": ", exec_error_text(result.error))});
     return false;
   }
   if (spec.rank == 0) {
@@ -129,7 +130,7 @@ bool RankProcesses::start(const JobSpec& job,
                     .pid = result.pid,
                     .out = read_output(spec.rank, Stream::out, std::move(out.read)),
                     .err = read_output(spec.rank, Stream::err, std::move(err.read))});
-  listener_.send(Started{spec.rank, result.pid});
+  listener_.send(Started{.rank = spec.rank, .pid = result.pid});
   return true;
 }
 
@@ -164,7 +165,7 @@ void RankProcesses::child_ended(pid_t pid, int status, std::string cause) {
   }
   rank->out->drain();
   rank->err->drain();
-  listener_.send(Exited{rank->number, status, std::move(cause)});
+  listener_.send(Exited{.rank = rank->number, .status = status, .cause = std::move(cause)});
 }
 
 bool RankProcesses::finish_output() {

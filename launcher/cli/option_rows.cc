@@ -180,9 +180,11 @@ void add_lost_after_option(OptionSet& set, Options& options) {
 }
 
 void add_environment_options(OptionSet& set, Options& options, const std::string& of) {
-  set.texts({"env", concat("pass the variable to other hosts too; with =VALUE set it for all ", of),
-             "", "NAME[=VALUE] ..."},
-            options.environment)
+  set.texts(
+         {.name = "env",
+          .help = concat("pass the variable to other hosts too; with =VALUE set it for all ", of),
+          .value_name = "NAME[=VALUE] ..."},
+         options.environment)
       .aliases = {"-x"};
   set.flag({"env-all", "pass the whole environment to other hosts"}, options.whole_environment);
 }

@@ -51,8 +51,8 @@ std::string_view starter_of(const AgentStart& start) {
 // What ssh, srun or a login shell printed when it did not lead to an agent, and what to do about
 // it.
 struct SshComplaint {
-  std::string text;       // the line that names the cause; all lines if none is known
-  std::string_view hint;  // what to do; empty for an unknown cause
+  std::string text;            // the line that names the cause; all lines if none is known
+  std::string_view hint = {};  // what to do; empty for an unknown cause
 };
 
 struct SshTrouble {
@@ -90,7 +90,7 @@ SshComplaint complaint_of(const std::vector<std::string>& lines) {
   for (const SshTrouble& trouble : kSshTroubles) {
     for (const std::string& line : lines) {
       if (line.find(trouble.sign) != std::string::npos) {
-        return {line, trouble.hint};
+        return {.text = line, .hint = trouble.hint};
       }
     }
   }
@@ -98,7 +98,7 @@ SshComplaint complaint_of(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) {
     all += concat(all.empty() ? "" : "; ", line);
   }
-  return {all, ""};
+  return {.text = all};
 }
 
 // What to do when the login worked but the remote shell did not start bprun.

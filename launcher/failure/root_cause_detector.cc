@@ -129,8 +129,10 @@ std::optional<RootCause> RootCauseDetector::first_ended() const {
     if (failed(i) && !rank.because_of && rank.order < first_order) {
       first_order = rank.order;
       const auto kind = *rank.status == 0 ? RootCause::Kind::left : RootCause::Kind::ended;
-      first =
-          RootCause{kind, static_cast<int>(i), *rank.status, -1, rank.declared.value_or(""), false};
+      first = RootCause{.kind = kind,
+                        .rank = static_cast<int>(i),
+                        .status = *rank.status,
+                        .declared = rank.declared.value_or("")};
     }
   }
   return first;
@@ -150,7 +152,7 @@ std::optional<RootCause> RootCauseDetector::first_that_left() const {
         has_ended(*rank.because_of) && at(*rank.because_of).status == 0 &&
         rank.order < first_order) {
       first_order = rank.order;
-      first = RootCause{RootCause::Kind::left, static_cast<int>(i), 0, -1, "", false};
+      first = RootCause{.kind = RootCause::Kind::left, .rank = static_cast<int>(i)};
     }
   }
   return first;
@@ -171,14 +173,15 @@ std::optional<RootCause> RootCauseDetector::without_failed_end() const {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const Rank& rank = ranks_[i];
     if (rank.declared && !rank.because_of) {
-      return RootCause{
-          RootCause::Kind::declared, static_cast<int>(i), 0, -1, *rank.declared, false};
+      return RootCause{.kind = RootCause::Kind::declared,
+                       .rank = static_cast<int>(i),
+                       .declared = *rank.declared};
     }
   }
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const Rank& rank = ranks_[i];
     if (!rank.status && rank.lost && !rank.goodbye && !rank.because_of) {
-      return RootCause{RootCause::Kind::lost_store, static_cast<int>(i), 0, -1, "", false};
+      return RootCause{.kind = RootCause::Kind::lost_store, .rank = static_cast<int>(i)};
     }
   }
   if (auto left = first_that_left()) {
@@ -190,9 +193,12 @@ std::optional<RootCause> RootCauseDetector::without_failed_end() const {
     const Rank& rank = ranks_[i];
     if (rank.because_of && (!rank.status || rank.order < first_order)) {
       first_order = rank.status ? rank.order : first_order;
-      first = RootCause{RootCause::Kind::consequence, static_cast<int>(i),
-                        rank.status.value_or(0),      *rank.because_of,
-                        rank.declared.value_or(""),   has_ended(*rank.because_of)};
+      first = RootCause{.kind = RootCause::Kind::consequence,
+                        .rank = static_cast<int>(i),
+                        .status = rank.status.value_or(0),
+                        .because_of = *rank.because_of,
+                        .declared = rank.declared.value_or(""),
+                        .cause_has_ended = has_ended(*rank.because_of)};
     }
   }
   return first;

@@ -31,8 +31,10 @@ std::vector<GpuProcess> processes_of(const Nvml& nvml, Nvml::Device device) {
   std::vector<GpuProcess> processes;
   for (const NvmlProcess& process : found) {
     const auto owner = owner_of(static_cast<int>(process.pid));
-    processes.push_back({static_cast<int>(process.pid), owner.user, owner.program,
-                         process.used_memory == kNvmlUnknown ? 0 : process.used_memory});
+    processes.push_back({.pid = static_cast<int>(process.pid),
+                         .user = owner.user,
+                         .program = owner.program,
+                         .bytes = process.used_memory == kNvmlUnknown ? 0 : process.used_memory});
   }
   return processes;
 }

@@ -79,7 +79,7 @@ std::vector<InterfaceAddress> own_addresses() {
   std::vector<InterfaceAddress> found;
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
     if (std::string address = numeric(entry->ifa_addr); !address.empty()) {
-      found.push_back({entry->ifa_name, std::move(address)});
+      found.push_back({.interface = entry->ifa_name, .address = std::move(address)});
     }
   }
   return found;
@@ -122,7 +122,8 @@ std::vector<InterfaceAddress> candidates(const std::vector<InterfaceAddress>& al
     }
   };
   const auto known = std::ranges::find(all, seen, &InterfaceAddress::address);
-  add(known == all.end() ? InterfaceAddress{"as ssh sees it", seen} : *known);
+  add(known == all.end() ? InterfaceAddress{.interface = "as ssh sees it", .address = seen}
+                         : *known);
   for (const bool v6 : {false, true}) {
     for (const InterfaceAddress& entry : all) {
       if ((entry.address.find(':') != std::string::npos) == v6) {

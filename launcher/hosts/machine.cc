@@ -67,7 +67,8 @@ std::string interface_address(const std::string& interface) {
 
 std::string address_towards(const std::string& host) {
   std::string why;
-  const Addresses list = resolve({host, "9", SOCK_DGRAM}, Deadline(kNameService), why);
+  const Addresses list =
+      resolve({.host = host, .port = "9", .socket_type = SOCK_DGRAM}, Deadline(kNameService), why);
   if (!list) {
     return "";
   }

@@ -38,7 +38,7 @@ std::vector<PlacedHost> place_ranks(const Hosts& hosts, std::optional<int> ranks
     const int extra = std::min(beyond_slots, most_ranks(host) - host.capacity());
     const int here = std::min(left, host.capacity() + extra);
     if (here > 0) {
-      placement.push_back({host, wanted - left, here});
+      placement.push_back({.host = host, .first_rank = wanted - left, .ranks = here});
     }
     left -= here;
     beyond_slots -= extra;

@@ -69,7 +69,7 @@ std::vector<RankAssignment> assign_ranks(const std::vector<SlotOffer>& offers, i
   std::vector<RankAssignment> assignments;
   const auto take = [&](std::size_t offer, int first) {
     std::fill_n(taken.begin() + first, offers[offer].slots, true);
-    assignments.push_back({offer, first});
+    assignments.push_back({.offer = offer, .first_rank = first});
   };
   for (std::size_t i = 0; i < offers.size(); ++i) {
     if (offers[i].first_rank && offers[i].slots > 0) take(i, *offers[i].first_rank);

@@ -17,11 +17,15 @@ constexpr std::size_t kMostAddresses = 8;  // per host; the likeliest come first
 HostToProbe host_to_probe(const Host& host, const Hello& hello, const std::string& interface) {
   const bool same_machine = hello.machine == make_hello(0).machine;
   const bool applies = host.interface.empty() && (same_machine || !address_bytes(interface));
-  return {host.name, hello.machine, hello.server_address, applies ? interface : host.interface};
+  return {.name = host.name,
+          .machine = hello.machine,
+          .seen = hello.server_address,
+          .wanted = applies ? interface : host.interface};
 }
 
 HostToProbe launcher_to_probe(const std::string& seen, const std::string& interface) {
-  return {own_host_name(), make_hello(0).machine, seen, interface};
+  return {
+      .name = own_host_name(), .machine = make_hello(0).machine, .seen = seen, .wanted = interface};
 }
 
 NetworkProbe::NetworkProbe(EventLoop& loop,
@@ -93,7 +97,7 @@ void NetworkProbe::start_round() {
     ProbePeers peers{static_cast<std::uint32_t>(kLimit.count()), {}};
     for (std::size_t to = 0; to < hosts_.size(); ++to) {
       if (probed_[from].machine != probed_[to].machine) {
-        ProbePeer peer{static_cast<int>(to), ports_[to], {}};
+        ProbePeer peer{.host = static_cast<int>(to), .port = ports_[to], .addresses = {}};
         for (const InterfaceAddress& entry : probed_[to].addresses) {
           peer.addresses.push_back(entry.address);
         }

@@ -47,8 +47,11 @@ ProbeRound::ProbeRound(EventLoop& loop,
   for (std::size_t i = 0; i < peers.size(); ++i) {
     problems_[i].resize(peers[i].addresses.size());
     for (std::size_t k = 0; k < peers[i].addresses.size(); ++k) {
-      attempts_.push_back(std::make_unique<Attempt>(
-          Attempt{i, peers[i].host, peers[i].port, peers[i].addresses[k], &problems_[i][k]}));
+      attempts_.push_back(std::make_unique<Attempt>(Attempt{.peer = i,
+                                                            .host = peers[i].host,
+                                                            .port = peers[i].port,
+                                                            .address = peers[i].addresses[k],
+                                                            .problem = &problems_[i][k]}));
     }
   }
   // The timer starts the attempts, so that `done` is never called before the constructor has

@@ -37,8 +37,10 @@ std::vector<GpuWish> ask_for_gpus(std::span<Host> hosts,
   std::vector<GpuWish> wishes;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     if (answers[i].facts) {
-      wishes.push_back(
-          {&hosts[i], options.gpus, answers[i].hello->machine, answers[i].facts->gpus});
+      wishes.push_back({.host = &hosts[i],
+                        .gpus = options.gpus,
+                        .machine = answers[i].hello->machine,
+                        .available = answers[i].facts->gpus});
     }
   }
   return wishes;

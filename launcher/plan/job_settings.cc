@@ -42,7 +42,9 @@ std::vector<int> threads_by_host(const KnownHosts& hosts) {
   std::vector<HostCores> cores;
   for (std::size_t host = 0; host < hosts.hellos.size(); ++host) {
     const Hello& hello = hosts.hellos[host];
-    cores.push_back({hello.machine, hello.cores, hosts.plan.placement[host].ranks});
+    cores.push_back({.machine = hello.machine,
+                     .cores = hello.cores,
+                     .ranks = hosts.plan.placement[host].ranks});
   }
   return threads_per_rank(cores);
 }

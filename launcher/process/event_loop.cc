@@ -12,7 +12,8 @@ namespace bp::launcher {
 
 void EventLoop::watch(int fd, short events, Handler handler) {
   BP_CHECK(!watches_.contains(fd), "a descriptor is watched twice");
-  watches_[fd] = {events, next_id_++, std::make_shared<Handler>(std::move(handler))};
+  watches_[fd] = {
+      .events = events, .id = next_id_++, .handler = std::make_shared<Handler>(std::move(handler))};
   changed_ = true;
 }
 

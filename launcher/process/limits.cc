@@ -14,7 +14,7 @@ std::vector<SoftLimit> travelling_limits() {
   for (const auto resource : kTravel) {
     rlimit limit{};
     if (::getrlimit(resource, &limit) == 0) {
-      limits.push_back({static_cast<int>(resource), limit.rlim_cur});
+      limits.push_back({.resource = static_cast<int>(resource), .value = limit.rlim_cur});
     }
   }
   return limits;

@@ -32,7 +32,7 @@ ProcessOwner owner_of(int pid) {
   while (!program.empty() && program.back() == '\n') {
     program.pop_back();
   }
-  return {user_name(status.st_uid), std::move(program)};
+  return {.user = user_name(status.st_uid), .program = std::move(program)};
 }
 
 }  // namespace bp::launcher

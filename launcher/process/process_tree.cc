@@ -61,11 +61,11 @@ std::vector<ProcessEntry> descendants_of(pid_t root) {
       children.emplace(*parent, pid);
     }
   }
-  std::vector<ProcessEntry> found{{root, -1}};
+  std::vector<ProcessEntry> found{{.pid = root}};
   for (std::size_t i = 0; i < found.size(); ++i) {
     const auto [first, last] = children.equal_range(found[i].pid);
     for (auto child = first; child != last; ++child) {
-      found.push_back({child->second, child->first});
+      found.push_back({.pid = child->second, .parent = child->first});
     }
   }
   found.erase(found.begin());

@@ -6,8 +6,8 @@
 namespace bp::launcher {
 
 struct ProgramSearch {
-  std::string path;    // the value of PATH
-  std::string beside;  // bprun's own folder, which is tried last
+  std::string path = {};    // the value of PATH
+  std::string beside = {};  // bprun's own folder, which is tried last
 };
 
 struct Program {

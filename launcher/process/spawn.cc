@@ -120,7 +120,7 @@ Pipe make_pipe() {
   if (::pipe2(fds, O_CLOEXEC) != 0) {
     throw Error(ErrorCode::io, concat("cannot make a pipe: ", error_text(errno)));
   }
-  return {Fd(fds[0]), Fd(fds[1])};
+  return {.read = Fd(fds[0]), .write = Fd(fds[1])};
 }
 
 void set_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
@@ -135,21 +135,21 @@ SpawnResult spawn(const SpawnRequest& request) {
   if (standard_input < 0) {
     null = Fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
     if (!null) {
-      return {-1, errno};  // else the program would have this process's stdin
+      return {.error = errno};  // else the program would have this process's stdin
     }
     standard_input = null.get();
   }
   Pipe error_pipe = make_pipe();
-  const Prepared prepared{request.file.c_str(),
-                          const_cast<char**>(argv.data()),
-                          const_cast<char**>(environment.data()),
-                          {standard_input, request.standard_output, request.standard_error},
-                          request.in_own_session,
-                          request.die_with_parent,
-                          request.limits,
-                          request.ignored,
-                          ::getpid(),
-                          error_pipe.write.get()};
+  const Prepared prepared{.file = request.file.c_str(),
+                          .argv = const_cast<char**>(argv.data()),
+                          .environment = const_cast<char**>(environment.data()),
+                          .fds = {standard_input, request.standard_output, request.standard_error},
+                          .in_own_session = request.in_own_session,
+                          .die_with_parent = request.die_with_parent,
+                          .limits = request.limits,
+                          .ignored = request.ignored,
+                          .parent = ::getpid(),
+                          .error_pipe = error_pipe.write.get()};
 
   // No signal handler of this process may run in the child, so all signals are blocked here. The
   // child empties its mask.
@@ -158,7 +158,7 @@ SpawnResult spawn(const SpawnRequest& request) {
   const int fork_error = errno;
   blocked.reset();
   if (pid < 0) {
-    return {-1, fork_error};
+    return {.error = fork_error};
   }
 
   error_pipe.write.reset();
@@ -170,9 +170,9 @@ SpawnResult spawn(const SpawnRequest& request) {
   if (got == sizeof error) {
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
     }
-    return {-1, error};
+    return {.error = error};
   }
-  return {pid, 0};
+  return {.pid = pid};
 }
 
 pid_t fork_copy(const Streams& streams, const std::function<int()>& run) {

@@ -108,7 +108,8 @@ HostFacts find_facts(const Question& question) {
   }
   if (!facts.gpus.gpus.empty()) {
     for (const LibraryState& library : library_states()) {
-      facts.libraries.push_back({library.name, library.found, library.problem});
+      facts.libraries.push_back(
+          {.name = library.name, .found = library.found, .problem = library.problem});
     }
   }
   facts.seconds = seconds_of(SystemClock::now() - asked);

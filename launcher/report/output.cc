@@ -162,7 +162,8 @@ void OutputHub::add(const Output& output) {
   RankStream& stream = stream_of(output.rank, output.stream);
   if (!output.data.empty()) {
     files_.write(output);
-    unacknowledged_.push_back({output.rank, static_cast<std::uint32_t>(output.data.size())});
+    unacknowledged_.push_back(
+        {.rank = output.rank, .bytes = static_cast<std::uint32_t>(output.data.size())});
   }
   if (output.stream == Stream::err) {
     keep_tail(stream.tail, output.data);

@@ -146,7 +146,7 @@ JoinServer::JoinServer(const Options& options)
     : options_(options),
       world_(options.ranks.value_or(1)),
       key_(read_join_key()),
-      own_{own_host_name(), options.slots, options.first_rank},
+      own_{.host = own_host_name(), .slots = options.slots, .first_rank = options.first_rank},
       signals_{SIGINT, SIGTERM, SIGHUP},
       listener_(std::make_unique<JoinListener>(
           *loop_, options, key_, [this](Channel::Ends ends, const std::string& address) {
@@ -227,7 +227,8 @@ void JoinServer::on_closed(JoinCandidate& candidate) {
 }
 
 void JoinServer::join(JoinCandidate& candidate, const Join& request) {
-  SlotOffer offer{unused_name(candidate.hello.host_name), request.slots, {}};
+  SlotOffer offer{
+      .host = unused_name(candidate.hello.host_name), .slots = request.slots, .first_rank = {}};
   if (request.first_rank >= 0) offer.first_rank = request.first_rank;
   if (const auto why = objection(candidate, offer, request); !why.empty()) {
     refuse(candidate, kExitUsage, why);

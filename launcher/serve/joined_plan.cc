@@ -18,7 +18,10 @@ void give_joined_gpus(const Options& options,
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     Host& host = plan.placement[i].host;
     if (hosts[i] != nullptr && hosts[i]->gpus) {
-      wishes.push_back({&host, hosts[i]->gpu_request, hosts[i]->hello.machine, *hosts[i]->gpus});
+      wishes.push_back({.host = &host,
+                        .gpus = hosts[i]->gpu_request,
+                        .machine = hosts[i]->hello.machine,
+                        .available = *hosts[i]->gpus});
     } else if (hosts[i] == nullptr && !options.gpus.empty()) {
       for (GpuWish& wish : ask_for_gpus({&host, 1}, {plan.hosts[i]}, options)) {
         wishes.push_back(std::move(wish));
@@ -63,7 +66,8 @@ JoinResult make_joined_plan(const Options& options,
     Host host;
     host.name = offer.host;
     host.slots = offer.slots;
-    result.plan.placement.push_back({std::move(host), assignment.first_rank, offer.slots});
+    result.plan.placement.push_back(
+        {.host = std::move(host), .first_rank = assignment.first_rank, .ranks = offer.slots});
     hosts.push_back(joined[assignment.offer]);
     result.plan.hosts.push_back(start_of(hosts.back() == nullptr));
   }

@@ -86,7 +86,8 @@ void JobStop::say_end_of_grace() {
 void JobStop::send(int signal, std::chrono::milliseconds grace) {
   stop_at_.reset();
   say_kill_at_.reset();
-  parts_.agents.send_to_all(StopRanks{signal, static_cast<std::uint32_t>(grace.count())});
+  parts_.agents.send_to_all(
+      StopRanks{.signal = signal, .grace_ms = static_cast<std::uint32_t>(grace.count())});
   since_ = since_.value_or(Clock::now());
   give_up_at_ = Clock::now() + grace + kAfterKill;
 }

@@ -378,7 +378,7 @@ std::string Supervisor::next_command() const {
   const bool refused = code == kExitUsage || code == kExitBadContent || code == kExitNoInput;
   return refused && resume.empty()
              ? ""
-             : launcher::next_command({options_.own, options_.program}, resume);
+             : launcher::next_command({.own = options_.own, .program = options_.program}, resume);
 }
 
 }  // namespace bp::launcher

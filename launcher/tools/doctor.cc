@@ -70,8 +70,10 @@ std::vector<Check> check_names(const JobPlan& plan, const std::vector<HostAnswer
   }
   std::vector<Check> checks;
   for (const std::string& names : names_of_one_machine(hosts)) {
-    checks.push_back(
-        {"names", Grade::warn, names, "name it once, with all its ranks, unless you mean that"});
+    checks.push_back({.topic = "names",
+                      .grade = Grade::warn,
+                      .text = names,
+                      .fix = "name it once, with all its ranks, unless you mean that"});
   }
   return checks;
 }
@@ -103,7 +105,8 @@ Diagnosis diagnose(const JobPlan& plan, const HostAnswers& asked) {
             check_data(answer.facts->paths[path], first_reader(answers, answer, path)));
       }
     } else if (answer.hello && host.checks.back().grade != Grade::fail) {
-      host.checks.push_back({"answer", Grade::fail, answer.problem, answer.hint});
+      host.checks.push_back(
+          {.topic = "answer", .grade = Grade::fail, .text = answer.problem, .fix = answer.hint});
     }
     diagnosis.hosts.push_back(std::move(host));
   }

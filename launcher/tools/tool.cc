@@ -76,7 +76,7 @@ std::optional<int> parse(const Tool& tool,
   OptionSet set(concat("bprun ", tool.name), tool.about);
   add_host_options(set, options.hosts);
   set.flag({"json", "the same as one JSON object"}, options.json);
-  if (tool.paths != nullptr) set.texts({"PATH", tool.paths}, options.paths);
+  if (tool.paths != nullptr) set.texts({.name = "PATH", .help = tool.paths}, options.paths);
   const std::vector<std::string> words(arguments.begin() + 1, arguments.end());
   try {
     const std::string text = set.parse(words);

@@ -7,21 +7,36 @@ import subprocess
 import sys
 import tempfile
 
-SOURCE = """struct Range { int first = 0; long last = 0; };
+SOURCE = """#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+struct Range { int first = 0; long last = 0; };
 struct Named { int number = 0; const char* name = ""; };
 struct Owner {
   explicit Owner(int n) : own_{n, n} {}
   Range own_;
 };
+struct Step : Named { Named before; const char* name = ""; int index = 0; int count = 0; };
+struct Text { std::string text; std::string_view hint; };
+struct Limit { int least = 0; std::optional<int> most; };
 int sum(Range range) { return range.first; }
 int main(int argc, char**) {
   const Range right{.first = argc, .last = argc};
   const Named other{argc, ""};
-  const Range table[] = {{1, 2}, {3, 4}};
-  return sum({argc, argc}) + right.first + other.number + table[0].first + sum(Range{argc, 2});
+  constexpr int kMost = 5;
+  const Range table[] = {{1, 2}, {3, kMost}};
+  const div_t quotient{argc, argc};
+  const Step step{{}, {}, "", 1, argc};
+  const Step named{{}, {}, "", argc};
+  const Text text{other.name, step.name};
+  const Limit limit{argc, named.index};
+  return sum({argc, argc}) + right.first + other.number + table[0].first + quotient.rem + sum(Range{argc, 2});
 }
 """
-EXPECTED = {"main.cc:4": "{ n , n }", "main.cc:12": "{ argc , argc }", "main.cc:12 ": "{ argc , 2 }"}
+EXPECTED = {"main.cc:8": "{ n , n }", "main.cc:21": '{ { } , { } , "" , 1 , argc }',
+            "main.cc:23": "{ other . name , step . name }", "main.cc:24": "{ argc , named . index }",
+            "main.cc:25": "{ argc , argc }", "main.cc:25 ": "{ argc , 2 }"}
 
 
 def main():

@@ -9,8 +9,8 @@ namespace bp {
 
 Block gathered_block(std::span<const std::size_t> counts, int r) {
   const auto before = counts.first(static_cast<std::size_t>(r));
-  return {std::accumulate(before.begin(), before.end(), std::size_t{0}),
-          counts[static_cast<std::size_t>(r)]};
+  return {.offset = std::accumulate(before.begin(), before.end(), std::size_t{0}),
+          .count = counts[static_cast<std::size_t>(r)]};
 }
 
 std::vector<std::size_t> even_counts(std::size_t count, int ranks) {

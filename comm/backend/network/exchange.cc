@@ -23,7 +23,7 @@ void set_blocks(std::vector<Block>& blocks,
   blocks.clear();
   std::size_t offset = 0;
   for (const std::size_t count : counts) {
-    blocks.push_back({offset, count * element});
+    blocks.push_back({.offset = offset, .count = count * element});
     offset += count * element;
   }
 }
@@ -31,8 +31,8 @@ void set_blocks(std::vector<Block>& blocks,
 // Returns that of one rank.
 Block block_in(std::span<const std::size_t> counts, std::size_t element, int rank) {
   const auto before = counts.first(at(rank));
-  return {std::accumulate(before.begin(), before.end(), std::size_t{0}) * element,
-          counts[at(rank)] * element};
+  return {.offset = std::accumulate(before.begin(), before.end(), std::size_t{0}) * element,
+          .count = counts[at(rank)] * element};
 }
 
 // One message each way, in flight at the same time. -1: none, because the block is empty.
@@ -115,13 +115,13 @@ void Exchange::fill(const Operation& operation, int rank, int ranks, const Count
     case Kind::gather:
       gives[at(operation.root)] = false;
       gathered = block_in(counts, element, rank);
-      send[at(operation.root)] = {0, gathered.count};
+      send[at(operation.root)] = {.count = gathered.count};
       if (rank == operation.root) set_blocks(receive, counts, element);
       break;
     case Kind::scatter:
       gives[at(operation.root)] = true;
       if (rank == operation.root) set_blocks(send, counts, element);
-      receive[at(operation.root)] = {0, counts[at(rank)] * element};
+      receive[at(operation.root)] = {.count = counts[at(rank)] * element};
       source[at(operation.root)] = block_in(counts, element, rank);
       break;
     case Kind::all_to_all:

@@ -40,14 +40,15 @@ class HalvingAllReduce {
     if (range.count == 0) return {data_.data, 0, data_.type};
     const Block first = block_of(data_.count, schedule_.blocks(), range.first);
     const Block last = block_of(data_.count, schedule_.blocks(), range.first + range.count - 1);
-    return part_of(data_, {first.offset, last.offset + last.count - first.offset});
+    return part_of(data_,
+                   {.offset = first.offset, .count = last.offset + last.count - first.offset});
   }
 
   // In segments, so that one is reduced while the next are in flight.
   template <class Do>
   void for_segments(const View& view, const Do& act) const {
     const int segments = segment_count(view.bytes(), limits_);
-    for (int s = 0; s < segments; ++s) act(segment_of({0, view.count}, segments, s));
+    for (int s = 0; s < segments; ++s) act(segment_of({.count = view.count}, segments, s));
   }
 
   void exchange(const HalvingStep& step) {
@@ -86,7 +87,7 @@ class HalvingAllReduce {
   // Its owner divides each block once, and all other ranks get a copy.
   void finish_own_block() const {
     if (op_ != ReduceOp::average || schedule_.own_block() < 0) return;
-    const View own = part({schedule_.own_block(), 1});
+    const View own = part({.first = schedule_.own_block(), .count = 1});
     finish_average(own.type, own.data, own.count, call_.size());
   }
 

@@ -60,7 +60,8 @@ struct Cut {
 Cut cut(DataType type, std::size_t longest_block, const SegmentLimits& limits) {
   const std::size_t element = size_of(type);
   const int segments = segment_count(longest_block * element, limits);
-  return {element, segments, segment_of({0, longest_block}, segments, 0).count * element};
+  const Block longest = segment_of({.count = longest_block}, segments, 0);
+  return {.element = element, .segments = segments, .longest = longest.count * element};
 }
 
 // How many messages a pipeline has, and which memory they use again: receive number

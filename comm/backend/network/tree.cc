@@ -18,7 +18,7 @@ namespace {
 
 std::size_t longest_segment(const View& data, const SegmentLimits& limits) {
   const int segments = segment_count(data.bytes(), limits);
-  return segment_of({0, data.count}, segments, 0).count * size_of(data.type);
+  return segment_of({.count = data.count}, segments, 0).count * size_of(data.type);
 }
 
 // Moves a vector up a tree, reducing it at every rank, and moves the result down again; in
@@ -109,7 +109,7 @@ class TreeFlow {
 
  private:
   [[nodiscard]] View segment(int s) const {
-    return part_of(data_, segment_of({0, data_.count}, segments_, s));
+    return part_of(data_, segment_of({.count = data_.count}, segments_, s));
   }
 
   [[nodiscard]] std::span<std::byte> landing(std::size_t child, int s) const {
@@ -176,7 +176,7 @@ void tree_broadcast(CollectiveCall& call, View data, int root, const SegmentLimi
   const BinomialTree tree(call.rank(), call.size(), root);
   const int segments = segment_count(data.bytes(), limits);
   const auto segment = [&](int s) {
-    return bytes_of(part_of(data, segment_of({0, data.count}, segments, s)));
+    return bytes_of(part_of(data, segment_of({.count = data.count}, segments, s)));
   };
   Barrier barrier(call);
   call.expect(tree.is_root() ? 0 : data.bytes());

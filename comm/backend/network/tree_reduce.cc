@@ -42,7 +42,9 @@ class TreeReduction {
   }
 
  private:
-  [[nodiscard]] Block segment(int s) const { return segment_of({0, data_.count}, segments_, s); }
+  [[nodiscard]] Block segment(int s) const {
+    return segment_of({.count = data_.count}, segments_, s);
+  }
   // Child 0 is the one with the smallest subtree.
   [[nodiscard]] int child(int i) const { return tree_.child(tree_.children() - 1 - i); }
   [[nodiscard]] std::size_t slot(int i, int s) const {

@@ -27,7 +27,8 @@ inline constexpr std::size_t kAtOnce = std::size_t{8} << 10;
 [[nodiscard]] inline Block share_of(std::size_t chunk, std::size_t length, int ranks, int rank) {
   const Block lines = block_of(chunk / kCacheLine, ranks, rank);
   const std::size_t begin = std::min(length, lines.offset * kCacheLine);
-  return {begin, std::min(length, (lines.offset + lines.count) * kCacheLine) - begin};
+  const std::size_t end = std::min(length, (lines.offset + lines.count) * kCacheLine);
+  return {.offset = begin, .count = end - begin};
 }
 
 // Reduces the parts of all ranks, and divides for an average.

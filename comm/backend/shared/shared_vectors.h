@@ -63,7 +63,7 @@ class SharedVectors {
   [[nodiscard]] Peers all() const { return barrier_.all(); }
   // Whom each rank awaits if only `root` has data for others, or if only `root` gets data.
   [[nodiscard]] Peers from(int root) const {
-    return root == rank_ ? Peers{} : Peers{root, root + 1};
+    return root == rank_ ? Peers{} : Peers{.first = root, .end = root + 1};
   }
   [[nodiscard]] Peers to(int root) const { return root == rank_ ? all() : Peers{}; }
 

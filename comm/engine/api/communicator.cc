@@ -20,7 +20,9 @@ std::vector<PhaseBarrier::Location> channels_of_world(SharedHost& host,
   const std::size_t offset = host.channels().take(SharedChannel::bytes(chunk));
   BP_CHECK(offset == 0, "the world's channel is the first piece of every arena");
   std::vector<PhaseBarrier::Location> channels;
-  for (int local = 0; local < local_size; ++local) channels.push_back({local, offset});
+  for (int local = 0; local < local_size; ++local) {
+    channels.push_back({.rank = local, .offset = offset});
+  }
   return channels;
 }
 

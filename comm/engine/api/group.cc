@@ -82,7 +82,8 @@ Communicator split_with(Communicator& comm, int color, CommunicatorOptions optio
   for (int local = 0; shared && local < topology.local_size(); ++local) {
     const int rank = topology.leader_of(topology.host()) + local;
     const auto member = static_cast<std::size_t>(rank);
-    parts.channels.push_back({setup.members[member] - shared->first(), members.channels[member]});
+    parts.channels.push_back(
+        {.rank = setup.members[member] - shared->first(), .offset = members.channels[member]});
   }
   if (shared && topology.local_size() == 1) {  // no rank uses the channel
     shared->channels().give_back(parts.channels.front().offset, kChannelBytes, 0);

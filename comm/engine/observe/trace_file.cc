@@ -100,7 +100,8 @@ void TraceFile::start(std::chrono::nanoseconds offset) {
 void TraceFile::add(const Span& span) {
   const std::lock_guard lock(mutex_);
   if (!offset_ || !file_) return;
-  append({"X", concat(R"(,"dur":)", micros(span.end - span.begin))}, span, span.begin);
+  append({.phase = "X", .extra = concat(R"(,"dur":)", micros(span.end - span.begin))}, span,
+         span.begin);
   write_if_due();
 }
 
@@ -108,8 +109,8 @@ void TraceFile::add_overlapping(const Span& span) {
   const std::lock_guard lock(mutex_);
   if (!offset_ || !file_) return;
   const std::string id = concat(R"(,"cat":)", json_text(span.row), R"(,"id":)", ++overlapping_);
-  append({"b", id}, span, span.begin);
-  append({"e", id}, span, span.end);
+  append({.phase = "b", .extra = id}, span, span.begin);
+  append({.phase = "e", .extra = id}, span, span.end);
   write_if_due();
 }
 

@@ -39,8 +39,9 @@ std::string read_all(int fd, int stop, Deadline deadline) {
 }  // namespace
 
 Program find_program_here(const std::string& name, const std::vector<std::string>& environment) {
-  return find_program(name, {std::string(find_environment(environment, "PATH").value_or("")),
-                             std::filesystem::path(own_program()).parent_path().string()});
+  return find_program(name,
+                      {.path = std::string(find_environment(environment, "PATH").value_or("")),
+                       .beside = std::filesystem::path(own_program()).parent_path().string()});
 }
 
 Answer ask_program(const Question& question) {

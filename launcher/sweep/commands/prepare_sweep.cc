@@ -88,7 +88,9 @@ void check_slots(const SweepSettings& settings) {
   }
   const Pool pool(hosts);
   for (const Block& block : settings.space.blocks) {
-    if (fits_when_free({0, block.slots, block.spread}, pool.view_of_all())) continue;
+    if (fits_when_free({.slots = block.slots, .spread = block.spread}, pool.view_of_all())) {
+      continue;
+    }
     refuse_sweep(concat("a trial", block.name.empty() ? "" : concat(" of block ", block.name),
                         " needs ", block.slots, " slots",
                         block.spread == Spread::host ? " on one host" : "", ", and the ",

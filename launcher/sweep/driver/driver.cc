@@ -106,7 +106,7 @@ int Driver::run_to_end() {
 
 Demand Driver::demand_of(int trial) const {
   const Block& block = settings_.space.blocks.at(static_cast<std::size_t>(trials_[trial].block));
-  return {trial, block.slots, block.spread};
+  return {.trial = trial, .slots = block.slots, .spread = block.spread};
 }
 
 std::string Driver::folder_of(int trial) const { return trial_folder(settings_.folder, trial); }
@@ -285,8 +285,12 @@ void Driver::show() {
   for (const auto& [trial, run] : running_) {
     for (const Part& part : run.lease.parts) busy += part.slots;
   }
-  listener_.on_second({trials_, proposals_.all(), pool_.all_slots(), busy,
-                       std::chrono::duration<double>(Clock::now() - started_).count(), ended_});
+  listener_.on_second({.trials = trials_,
+                       .all = proposals_.all(),
+                       .slots = pool_.all_slots(),
+                       .busy = busy,
+                       .elapsed = std::chrono::duration<double>(Clock::now() - started_).count(),
+                       .ended = ended_});
 }
 
 }  // namespace bp::launcher::sweep

@@ -27,8 +27,9 @@ std::vector<HostSlots> Pool::view() const {
   std::vector<HostSlots> view;
   for (const Entry& entry : hosts_) {
     const auto free = entry.present ? std::ranges::count(entry.taken, false) : 0;
-    view.push_back({entry.host.name, entry.present ? static_cast<int>(entry.taken.size()) : 0,
-                    static_cast<int>(free)});
+    view.push_back({.host = entry.host.name,
+                    .slots = entry.present ? static_cast<int>(entry.taken.size()) : 0,
+                    .free = static_cast<int>(free)});
   }
   return view;
 }
@@ -37,7 +38,7 @@ std::vector<HostSlots> Pool::view_of_all() const {
   std::vector<HostSlots> view;
   for (const Entry& entry : hosts_) {
     const auto slots = static_cast<int>(entry.taken.size());
-    view.push_back({entry.host.name, slots, slots});
+    view.push_back({.host = entry.host.name, .slots = slots, .free = slots});
   }
   return view;
 }

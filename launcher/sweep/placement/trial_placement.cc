@@ -25,7 +25,7 @@ std::vector<Part> place_on_one(const Demand& demand,
     if (free >= demand.slots && (!best || free < pool[*best].free)) best = host;
   }
   if (!best) return {};
-  return {{*best, demand.slots}};
+  return {{.host = *best, .slots = demand.slots}};
 }
 
 HostOrder hosts_by_free_slots(std::span<const HostSlots> pool) {
@@ -46,7 +46,7 @@ std::vector<Part> place_on_any(const Demand& demand,
   int missing = demand.slots;
   for (const std::size_t host : hosts_by_free_slots(pool)) {
     const int taken = std::min(missing, free_slots(pool, host, reserved));
-    if (taken > 0) parts.push_back({host, taken});
+    if (taken > 0) parts.push_back({.host = host, .slots = taken});
     missing -= taken;
   }
   if (missing > 0) return {};

@@ -148,13 +148,15 @@ void HostRelay::open(std::uint32_t number, const std::string& command) {
   try {
     commands_[number] = std::make_unique<RelayedCommand>(
         loop_, command,
-        RelayedCommand::Listener{[this, number](std::string_view bytes) {
-                                   send({RelayType::output, number, bytes});
-                                 },
-                                 [this, number](std::string_view bytes) {
-                                   send({RelayType::errors, number, bytes});
-                                 },
-                                 [this, number](int code) { exited(number, code); }});
+        RelayedCommand::Listener{.on_output =
+                                     [this, number](std::string_view bytes) {
+                                       send({RelayType::output, number, bytes});
+                                     },
+                                 .on_errors =
+                                     [this, number](std::string_view bytes) {
+                                       send({RelayType::errors, number, bytes});
+                                     },
+                                 .on_exit = [this, number](int code) { exited(number, code); }});
   } catch (const Error& error) {
     send({RelayType::errors, number, concat(error.what(), "\n")});
     exited(number, kExitInternal);

@@ -90,8 +90,11 @@ std::optional<PassedStreams> receive_streams(int socket) {
   if (end == std::string::npos) {
     return std::nullopt;
   }
-  return PassedStreams{text.substr(0, end), text.substr(end + 1), std::move(fds[0]),
-                       std::move(fds[1]), std::move(fds[2])};
+  return PassedStreams{.host = text.substr(0, end),
+                       .command = text.substr(end + 1),
+                       .input = std::move(fds[0]),
+                       .output = std::move(fds[1]),
+                       .errors = std::move(fds[2])};
 }
 
 int through_main(const std::string& socket_path,

@@ -68,7 +68,9 @@ std::optional<Split> best_split(const Samples& samples, const Rows& rows, std::s
     if (left >= kLeastLeaf && right >= kLeastLeaf) {
       const double gain = square(left_sum) / static_cast<double>(left) +
                           square(sum - left_sum) / static_cast<double>(right) - square(sum) / all;
-      if (!best || gain > best->gain) best = Split{number, sorted[i].first, gain};
+      if (!best || gain > best->gain) {
+        best = Split{.column = number, .at = sorted[i].first, .gain = gain};
+      }
     }
     if (column.categories) {  // one category against all others
       left_sum = 0;

@@ -77,7 +77,7 @@ std::vector<Tick> PlotAxis::ticks() const {
   for (double x = std::ceil(low_ / decades) * decades; log_ && x <= high_; x += decades) {
     places.push_back(x);
   }
-  if (!log_) places = round_ticks({low_, high_}, 5);
+  if (!log_) places = round_ticks({.low = low_, .high = high_}, 5);
   for (const double x : places) {
     found.push_back({(x - low_) / (high_ - low_), brief(log_ ? std::pow(10.0, x) : x, 6)});
   }

@@ -34,15 +34,16 @@ std::vector<Tile> tiles(const PageData& page) {
   }
   std::vector<Tile> tiles;
   if (const TrialRecord* best = best_of(page)) {
-    tiles.push_back({concat("best ", page.metric), brief(*best->result, kDigits),
-                     concat("trial ", best->number)});
+    tiles.push_back({.name = concat("best ", page.metric),
+                     .value = brief(*best->result, kDigits),
+                     .note = concat("trial ", best->number)});
   }
   for (std::size_t state = 0; state < counts.size(); ++state) {
     if (counts.at(state) == 0) continue;
-    tiles.push_back(
-        {std::string(name_of(static_cast<TrialState>(state))), std::to_string(counts.at(state))});
+    tiles.push_back({.name = std::string(name_of(static_cast<TrialState>(state))),
+                     .value = std::to_string(counts.at(state))});
   }
-  tiles.push_back({"time of all trials", elapsed_text(seconds)});
+  tiles.push_back({.name = "time of all trials", .value = elapsed_text(seconds)});
   return tiles;
 }
 

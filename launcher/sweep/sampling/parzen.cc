@@ -77,9 +77,9 @@ ParzenMixture::ParzenMixture(const std::vector<Axis>& axes, std::vector<Point> p
     const auto deviations = deviations_of(axes[axis], axis, points_);
     std::vector<Normal>& normals = normals_.emplace_back();
     for (std::size_t i = 0; i < points_.size(); ++i) {
-      normals.push_back({points_[i][axis], deviations[i], 1});
+      normals.push_back({.mean = points_[i][axis], .deviation = deviations[i]});
     }
-    normals.push_back({(low + high) / 2, high - low, 1});
+    normals.push_back({.mean = (low + high) / 2, .deviation = high - low});
     for (Normal& one : normals) one.inside = normal_between(one.scaled(low), one.scaled(high));
   }
 }

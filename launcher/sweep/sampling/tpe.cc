@@ -25,11 +25,12 @@ using Kind = Dimension::Kind;
 // Where a dimension's values lie for the density: coordinates.
 Axis axis_of(const Dimension& dimension) {
   const bool logarithm = dimension.kind == Kind::loguniform;
-  return {dimension.kind == Kind::choice ? Axis::Kind::category
-          : dimension.size() > 0         ? Axis::Kind::whole
-                                         : Axis::Kind::real,
-          logarithm ? std::log(dimension.low) : dimension.low,
-          logarithm ? std::log(dimension.high) : dimension.high, dimension.size()};
+  return {.kind = dimension.kind == Kind::choice ? Axis::Kind::category
+                  : dimension.size() > 0         ? Axis::Kind::whole
+                                                 : Axis::Kind::real,
+          .low = logarithm ? std::log(dimension.low) : dimension.low,
+          .high = logarithm ? std::log(dimension.high) : dimension.high,
+          .size = dimension.size()};
 }
 
 // The row of a choice whose values the trial has. A condition may exclude some names of a zip.

@@ -88,7 +88,8 @@ int run_attempt(const AttemptSpec& spec, pid_t parent) {
     }
     const int code = try_to_run(spec.bprun);
     std::fflush(nullptr);
-    write_exit_record(spec.folder, {spec.attempt, code, wall_time()});
+    write_exit_record(spec.folder,
+                      {.attempt = spec.attempt, .exit_code = code, .ended = wall_time()});
     return code;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bprun: %s\n", printable(error.what()).c_str());
@@ -155,7 +156,7 @@ Attempt::Attempt(AttemptSpec spec) {
   const Fd output = open_log(spec.folder + "/stdout");
   const Fd errors = open_log(spec.folder + "/stderr");
   const pid_t parent = ::getpid();
-  pid_ = fork_copy({null.get(), output.get(), errors.get()},
+  pid_ = fork_copy({.input = null.get(), .output = output.get(), .errors = errors.get()},
                    [&spec, parent] { return run_attempt(spec, parent); });
   child_.emplace(pid_);
 }
