@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-#include "base/report/table.h"
+#include "base/report/report_table.h"
 #include "base/text.h"
 #include "launcher/report/exit_code.h"
 

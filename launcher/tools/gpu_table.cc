@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/report/table.h"
+#include "base/report/report_table.h"
 #include "base/text.h"
 #include "launcher/protocol/facts_json.h"
 

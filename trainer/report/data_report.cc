@@ -6,7 +6,7 @@
 #include <iterator>
 #include <vector>
 
-#include "base/report/table.h"
+#include "base/report/report_table.h"
 #include "base/text.h"
 #include "trainer/common/numbers.h"
 #include "trainer/report/shown_text.h"

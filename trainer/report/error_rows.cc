@@ -25,12 +25,11 @@ Section error_section(const ErrorRows& errors) {
   using Look = Quote::Words::Look;
   const bool right = std::ranges::all_of(
       errors.rows, [](const ErrorRow& row) { return row.answer == row.prediction; });
-  Section section{
-      .title = concat("Worst rows, ", errors.split, " split"),
-      .note = concat("Those with ", errors.order,
-                     right ? ", although all of them are predicted right."
-                           : ". Often they show what is wrong with the data."),
-      .open = kOpenErrorRows};
+  Section section{.title = concat("Worst rows, ", errors.split, " split"),
+                  .note = concat("Those with ", errors.order,
+                                 right ? ", although all of them are predicted right."
+                                       : ". Often they show what is wrong with the data."),
+                  .open = kOpenErrorRows};
   for (const ErrorRow& row : errors.rows) {
     const std::string facts = row.facts.empty() ? ". " : concat("; ", row.facts, ". ");
     section.quotes.push_back(

@@ -94,8 +94,8 @@ Section chart_section(const std::string& title,
   }
   Section section{.title = title};
   if (drawn.size() < runs.size()) {
-    section.note = concat("Of the ", drawn.size(), " runs with the best scores of ", runs.size(),
-                          ".");
+    section.note =
+        concat("Of the ", drawn.size(), " runs with the best scores of ", runs.size(), ".");
   }
   if (any) section.charts.push_back(std::move(chart));
   return section;

@@ -27,7 +27,8 @@ at::Tensor LinearHead::forward(const Encoder& encoder,
 }
 
 void LinearHead::add_to(OnnxGraph& graph, const std::string& states) const {
-  const OnnxGraph::Value logits = graph.linear(add_pooler(graph, spec_, states), names_of(spec_).classifier);
+  const OnnxGraph::Value logits =
+      graph.linear(add_pooler(graph, spec_, states), names_of(spec_).classifier);
   graph.output(answer(graph, logits), "logits", OnnxGraph::Type::f32,
                {"batch", classifier_.bias.size(0)});
 }

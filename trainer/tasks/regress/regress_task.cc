@@ -144,8 +144,8 @@ class RegressTask : public Task {
   // their scale, for which its head was trained.
   void configure(BertConfig& config, const SampleStore& store) const override {
     const TargetScale scale = predicts_number(config) ? scale_of(config) : scale_of(store.names());
-    config.head =
-        label_keys({{"LABEL_0"}, label_config_of(config).dropout}, class_name(config, "ForSequenceClassification"));
+    config.head = label_keys({{"LABEL_0"}, label_config_of(config).dropout},
+                             class_name(config, "ForSequenceClassification"));
     config.head.emplace("problem_type", kRegression);
     config.head.merge(keys_of(scale));
   }
