@@ -180,6 +180,8 @@ TEST_P(Blocked, NotByThreadsThatUseOneCommunicatorEach) {
 
 // A message and a collective are not compared, and a thread that asks again and again may still
 // begin something else. So these end at their timeout, with the cause.
+// docs/acceptance.md, Disagreement and misuse: A circle through a message, or of threads that only
+// ask, is named at the timeout.
 TEST_P(Blocked, BehindAMessageIsNamedAtTheTimeout) {
   options_.communicator.timeout = 1500ms;
   const auto texts = errors(2, [](Communicator& comm) {

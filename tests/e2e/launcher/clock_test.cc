@@ -67,6 +67,7 @@ TEST_F(ClockTest, TheLibraryMovesTheClock) {
   EXPECT_GT(there, std::time(nullptr) + 3000);
 }
 
+// docs/acceptance.md, Failures: A job goes on while the wall clock jumps by an hour.
 TEST_F(ClockTest, AJobGoesOn) {
   BprunProcess job = bprun({"-n", "2", rank_program(), "rest", "3"});
   ASSERT_TRUE(job.wait_for("resting")) << job.err();
@@ -101,6 +102,7 @@ TEST_F(ClockTest, AServerWaitsForMachines) {
   expect_undisturbed(joined);
 }
 
+// docs/acceptance.md, Failures: A sweep goes on, and counts its time, while the wall clock jumps.
 TEST_F(ClockTest, ASweepGoesOnAndCountsItsTime) {
   scratch_.write("space.yaml", "parameters: {i: [1, 2]}\n");
   BprunProcess sweep =

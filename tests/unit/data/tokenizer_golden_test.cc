@@ -62,6 +62,8 @@ TEST(TokenizerGolden, GivesTheIdsOfTheWheel) {
 constexpr const char* kFamilies[] = {"roberta", "modernbert", "xlm-roberta", "albert",
                                      "deberta-v3"};
 
+// docs/features.md, Input: Byte-level BPE and Unigram, with the steps of a `tokenizer.json` |
+// `--model`, `--vocab`
 TEST(TokenizerGolden, TheStepsOfOtherFamiliesGiveTheIdsOfTheWheel) {
   for (const std::string family : kFamilies) {
     Tokenizer tokenizer(Vocabulary::read(kFolder + "tokenizers/" + family + ".json"));
