@@ -22,8 +22,8 @@
 
 #include "base/text.h"
 #include "bench/training.h"
-#include "trainer/model/functions.h"
-#include "trainer/model/layout.h"
+#include "trainer/model/passes/functions.h"
+#include "trainer/model/passes/layout.h"
 
 namespace bp::trainer {
 namespace {

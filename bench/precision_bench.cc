@@ -24,7 +24,7 @@
 #include "base/text.h"
 #include "bench/training.h"
 #include "trainer/model/bert.h"
-#include "trainer/model/precision.h"
+#include "trainer/model/passes/precision.h"
 #include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "bench/training.h"
-#include "trainer/model/products.h"
+#include "trainer/model/passes/products.h"
 
 namespace bp::trainer {
 namespace {

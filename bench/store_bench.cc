@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/job_key.h"
+#include "base/keys/job_key.h"
 #include "base/text.h"
 #include "bp/store.h"
 #include "comm/store/server.h"

@@ -16,9 +16,9 @@
 #include <variant>
 #include <vector>
 
-#include "base/process_limit.h"
 #include "base/quoted.h"
-#include "base/standard_output.h"
+#include "base/system/process_limit.h"
+#include "base/system/standard_output.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/agent/agent.h"

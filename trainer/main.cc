@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/plugin.h"
-#include "base/standard_output.h"
+#include "base/system/plugin.h"
+#include "base/system/standard_output.h"
 #include "base/text.h"
 #include "bp/trainer/run.h"
 #include "trainer/commands/answer.h"

@@ -4,9 +4,9 @@
 #include <cctype>
 #include <type_traits>
 
-#include "base/home_path.h"
 #include "base/nearest.h"
 #include "base/options/value_text.h"
+#include "base/system/home_path.h"
 #include "base/text.h"
 #include "bp/version.h"
 

@@ -1,6 +1,6 @@
 #include "comm/device/cuda_runtime.h"
 
-#include "base/plugin.h"
+#include "base/system/plugin.h"
 #include "base/text.h"
 #include "bp/error.h"
 

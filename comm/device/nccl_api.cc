@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "base/plugin.h"
+#include "base/system/plugin.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/device/cuda_runtime.h"

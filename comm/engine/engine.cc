@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/pausable_timeout.h"
+#include "base/system/thread.h"
 #include "base/text.h"
-#include "base/thread.h"
 #include "comm/backend/perform.h"
 #include "comm/device/device_memory.h"
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/mix.h"
+#include "base/system/thread.h"
 #include "base/text.h"
-#include "base/thread.h"
 #include "bp/log.h"
 
 namespace bp {

@@ -16,8 +16,8 @@
 #include <asio/post.hpp>
 
 #include "base/deadline.h"
+#include "base/system/thread.h"
 #include "base/text.h"
-#include "base/thread.h"
 #include "bp/error.h"
 #include "comm/peers/connector.h"
 #include "comm/peers/listener.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "bp/environment.h"
 #include "bp/store.h"
 #include "comm/peers/endpoint.h"

@@ -17,7 +17,7 @@
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "bp/environment.h"
 #include "comm/peers/endpoint.h"
 #include "comm/peers/peer_handshake.h"

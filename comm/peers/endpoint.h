@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/fd.h"
-#include "base/hmac.h"
+#include "base/keys/hmac.h"
+#include "base/system/fd.h"
 #include "comm/peers/local_address.h"
 
 namespace bp {

@@ -19,8 +19,8 @@
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
 
-#include "base/fd.h"
 #include "base/refusals.h"
+#include "base/system/fd.h"
 #include "bp/environment.h"
 #include "comm/peers/endpoint.h"
 

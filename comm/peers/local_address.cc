@@ -8,8 +8,8 @@
 #include <memory>
 #include <set>
 
-#include "base/fd.h"
-#include "base/name_service.h"
+#include "base/system/fd.h"
+#include "base/system/name_service.h"
 #include "base/text.h"
 #include "bp/error.h"
 

@@ -19,7 +19,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/hmac.h"
+#include "base/keys/hmac.h"
 #include "bp/environment.h"
 
 namespace bp {

@@ -15,7 +15,7 @@
 #include <system_error>
 #include <thread>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/rendezvous/channels.h"

@@ -2,8 +2,8 @@
 // not publish them.
 #include <utility>
 
-#include "base/hmac.h"
-#include "base/secret_file.h"
+#include "base/keys/hmac.h"
+#include "base/keys/secret_file.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/rendezvous/channels.h"

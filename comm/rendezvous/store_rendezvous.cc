@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "base/hex.h"
-#include "base/job_key.h"
+#include "base/keys/job_key.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/rendezvous/channels.h"

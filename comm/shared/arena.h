@@ -10,7 +10,7 @@
 #include <mutex>
 #include <optional>
 
-#include "base/shared_memory.h"
+#include "base/system/shared_memory.h"
 
 namespace bp {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/peers/connect_peers.h"

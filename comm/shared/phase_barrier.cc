@@ -10,7 +10,7 @@
 #include <ctime>
 #include <utility>
 
-#include "base/usable_cores.h"
+#include "base/system/usable_cores.h"
 #include "comm/transport/transport.h"
 
 namespace bp {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/fd.h"
-#include "base/shared_memory.h"
+#include "base/system/fd.h"
+#include "base/system/shared_memory.h"
 #include "comm/shared/arena.h"
 #include "comm/shared/process_memory.h"
 

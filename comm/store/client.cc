@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/pausable_timeout.h"
+#include "base/system/thread.h"
 #include "base/text.h"
-#include "base/thread.h"
 #include "comm/store/keepalive.h"
 #include "comm/store/quote.h"
 #include "comm/store/socket.h"

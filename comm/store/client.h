@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "base/fd.h"
-#include "base/forked.h"
-#include "base/hmac.h"
+#include "base/keys/hmac.h"
+#include "base/system/fd.h"
+#include "base/system/forked.h"
 #include "bp/error.h"
 #include "bp/store.h"
 #include "comm/store/seal.h"

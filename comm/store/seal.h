@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/hmac.h"
+#include "base/keys/hmac.h"
 #include "bp/environment.h"
 #include "comm/store/store_wire.h"
 

@@ -15,8 +15,8 @@
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 
+#include "base/system/thread.h"
 #include "base/text.h"
-#include "base/thread.h"
 #include "bp/error.h"
 #include "comm/store/connection.h"
 #include "comm/store/keepalive.h"

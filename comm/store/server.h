@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "base/loopback.h"
+#include "base/system/loopback.h"
 #include "bp/environment.h"
 #include "bp/store.h"
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <limits>
 
-#include "base/name_service.h"
+#include "base/system/name_service.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/store/keepalive.h"

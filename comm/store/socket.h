@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/deadline.h"
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "bp/environment.h"
 
 namespace bp {

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "base/job_key.h"
+#include "base/keys/job_key.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/topology/environment_reader.h"

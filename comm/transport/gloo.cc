@@ -5,7 +5,7 @@
 #include <atomic>
 #include <vector>
 
-#include "base/plugin.h"
+#include "base/system/plugin.h"
 #include "base/text.h"
 #include "comm/peers/connect_peers.h"
 

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/job_key.h"
+#include "base/keys/job_key.h"
 #include "base/quoted.h"
 #include "base/text.h"
 #include "bp/environment.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "launcher/agent/sealed_stream.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/protocol/frame.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "bp/environment.h"
 #include "comm/store/handshake.h"
 #include "launcher/agent/channel.h"

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/name_service.h"
+#include "base/system/name_service.h"
 #include "base/text.h"
 #include "bp/error.h"
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "bp/environment.h"
 #include "comm/store/handshake.h"
 #include "launcher/process/event_loop.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "base/loopback_check.h"
+#include "base/system/loopback_check.h"
 #include "base/text.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/signals.h"

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/oom_killer.h"
 #include "launcher/process/pump.h"

@@ -7,7 +7,7 @@
 
 #include <chrono>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 
 namespace bp::launcher {
 

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <vector>
 
-#include "base/regular_file.h"
+#include "base/system/regular_file.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/topology/launcher.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/job_key.h"
+#include "base/keys/job_key.h"
 #include "base/text.h"
 #include "launcher/protocol/hello.h"
 #include "launcher/report/exit_code.h"

@@ -12,7 +12,7 @@
 #include <array>
 #include <cerrno>
 
-#include "base/hmac.h"
+#include "base/keys/hmac.h"
 #include "base/text.h"
 #include "launcher/protocol/timing.h"
 

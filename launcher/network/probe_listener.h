@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/fd.h"
 #include "base/refusals.h"
+#include "base/system/fd.h"
 #include "bp/environment.h"
 #include "launcher/process/event_loop.h"
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/fd.h"
-#include "base/hmac.h"
+#include "base/keys/hmac.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "launcher/hosts/address.h"
 #include "launcher/network/probe_listener.h"

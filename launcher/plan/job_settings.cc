@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/launch_command.h"
-#include "base/loopback.h"
 #include "base/shell_word.h"
+#include "base/system/loopback.h"
 #include "base/terminal_columns.h"
 #include "base/text.h"
 #include "launcher/hosts/machine.h"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/deadline.h"
-#include "base/fd.h"
+#include "base/system/fd.h"
 
 namespace bp::launcher {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 
 namespace bp::launcher {
 

@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "base/control_group.h"
+#include "base/system/control_group.h"
 #include "base/text.h"
 #include "launcher/process/read_file.h"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 
 namespace bp::launcher {
 

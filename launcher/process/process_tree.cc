@@ -15,7 +15,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "launcher/process/read_file.h"
 

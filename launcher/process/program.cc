@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/process_limit.h"
+#include "base/system/process_limit.h"
 #include "base/text.h"
 
 namespace bp::launcher {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "launcher/process/event_loop.h"
 
 namespace bp::launcher {

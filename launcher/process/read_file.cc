@@ -6,7 +6,7 @@
 #include <array>
 #include <cerrno>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 
 namespace bp::launcher {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 
 namespace bp::launcher {
 

@@ -12,7 +12,7 @@
 #include <span>
 #include <utility>
 
-#include "base/signals_blocked.h"
+#include "base/system/signals_blocked.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/process/program.h"

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/loopback_check.h"
+#include "base/system/loopback_check.h"
+#include "base/system/usable_cores.h"
 #include "base/text.h"
-#include "base/usable_cores.h"
 #include "bp/features.h"
 #include "launcher/process/environment_list.h"
 

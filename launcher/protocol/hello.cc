@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "base/hex.h"
-#include "base/usable_cores.h"
+#include "base/system/usable_cores.h"
 #include "bp/version.h"
 
 namespace bp::launcher {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "launcher/protocol/agent_messages.h"
 
 namespace bp::launcher {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/key_exchange.h"
+#include "base/keys/key_exchange.h"
 #include "launcher/protocol/agent_messages.h"
 
 namespace bp::launcher {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "launcher/protocol/agent_messages.h"
 
 namespace bp::launcher {

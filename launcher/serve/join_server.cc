@@ -12,9 +12,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/fd.h"
 #include "base/quoted.h"
 #include "base/refusals.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/agent/join_handshake.h"

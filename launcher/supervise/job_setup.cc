@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/loopback.h"
+#include "base/system/loopback.h"
 #include "base/text.h"
 #include "launcher/plan/job_settings.h"
 #include "launcher/plan/one_machine.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "comm/store/server.h"
 #include "launcher/process/event_loop.h"
 

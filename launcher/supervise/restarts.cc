@@ -19,7 +19,7 @@
 
 #include "base/deadline.h"
 #include "base/hex.h"
-#include "base/hmac.h"
+#include "base/keys/hmac.h"
 #include "base/quoted.h"
 #include "base/text.h"
 #include "bp/error.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <variant>
 
-#include "base/job_key.h"
+#include "base/keys/job_key.h"
 #include "base/text.h"
 #include "launcher/agent/join_key.h"
 #include "launcher/cli/next_command.h"

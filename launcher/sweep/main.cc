@@ -6,9 +6,9 @@
 #include <system_error>
 #include <vector>
 
-#include "base/process_limit.h"
 #include "base/quoted.h"
-#include "base/standard_output.h"
+#include "base/system/process_limit.h"
+#include "base/system/standard_output.h"
 #include "bp/error.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/sweep/commands/sweep_commands.h"

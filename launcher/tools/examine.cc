@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "base/loopback_check.h"
+#include "base/system/loopback_check.h"
 #include "base/text.h"
 #include "launcher/report/clock_text.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tests/support/largest_difference.h"
-#include "trainer/model/safetensors.h"
+#include "trainer/model/files/safetensors.h"
 
 namespace bp::test {
 

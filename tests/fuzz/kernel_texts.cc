@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/control_group.h"
+#include "base/system/control_group.h"
 #include "fuzz.h"
 #include "launcher/process/oom_killer.h"
 

@@ -1,5 +1,5 @@
 // The pickle of a pytorch_model.bin, without the zip around it.
-#include "trainer/model/pickle.h"
+#include "trainer/model/files/pickle.h"
 
 #include "fuzz.h"
 

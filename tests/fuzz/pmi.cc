@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "comm/rendezvous/channels.h"
 #include "fuzz.h"
 

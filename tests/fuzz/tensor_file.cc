@@ -1,8 +1,8 @@
 // model.safetensors and pytorch_model.bin: the header, then every tensor that is not too large.
-#include "trainer/model/tensor_file.h"
+#include "trainer/model/files/tensor_file.h"
 
 #include "fuzz.h"
-#include "trainer/model/safetensors.h"
+#include "trainer/model/files/safetensors.h"
 
 FUZZ_TARGET(tensor_file) {
   using namespace bp::trainer;

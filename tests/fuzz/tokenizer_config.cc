@@ -1,6 +1,6 @@
 // A model's tokenizer_config.json. An accepted file must be the same after it is written and read
 // again.
-#include "trainer/model/tokenizer_config.h"
+#include "trainer/model/files/tokenizer_config.h"
 
 #include <cstdlib>
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "comm/rendezvous/channels.h"
 #include "fuzz.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "launcher/process/child.h"
 #include "tests/e2e/launcher/bprun_process.h"
 

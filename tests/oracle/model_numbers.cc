@@ -23,7 +23,7 @@
 #include "base/text.h"
 #include "tests/support/classify_data.h"
 #include "trainer/commands/model_source.h"
-#include "trainer/model/safetensors.h"
+#include "trainer/model/files/safetensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/optim/adamw.h"
 #include "trainer/tasks/classify/class_config.h"

@@ -19,7 +19,7 @@
 #include <thread>
 
 #include "base/deadline.h"
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "bp/collective.h"
 #include "bp/environment.h"

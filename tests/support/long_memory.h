@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 
 namespace bp::test {
 

@@ -18,8 +18,8 @@
 #include <regex>
 
 #include "base/deadline.h"
-#include "base/fd.h"
-#include "base/job_key.h"
+#include "base/keys/job_key.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/store/server.h"

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 
 namespace bp::test {
 

@@ -1,4 +1,4 @@
-#include "base/control_group.h"
+#include "base/system/control_group.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

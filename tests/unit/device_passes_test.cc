@@ -11,8 +11,8 @@
 
 #include "tests/support/fake_torch_device/use.h"
 #include "tests/support/model_kernels_on_host/use.h"
-#include "trainer/model/device_layout.h"
-#include "trainer/model/passes.h"
+#include "trainer/model/passes/device_layout.h"
+#include "trainer/model/passes/passes.h"
 
 namespace bp::trainer {
 namespace {

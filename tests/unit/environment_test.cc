@@ -8,7 +8,7 @@
 
 #include <map>
 
-#include "base/job_key.h"
+#include "base/keys/job_key.h"
 #include "base/text.h"
 #include "bp/error.h"
 

@@ -1,4 +1,4 @@
-#include "base/fd.h"
+#include "base/system/fd.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

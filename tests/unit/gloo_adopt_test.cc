@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "comm/transport/gloo_plugin/adopt.h"
 #include "comm/transport/gloo_plugin/delivery.h"
 

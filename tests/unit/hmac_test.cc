@@ -1,4 +1,4 @@
-#include "base/hmac.h"
+#include "base/keys/hmac.h"
 
 #include <gtest/gtest.h>
 

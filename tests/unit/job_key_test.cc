@@ -1,4 +1,4 @@
-#include "base/job_key.h"
+#include "base/keys/job_key.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

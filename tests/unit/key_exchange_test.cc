@@ -1,4 +1,4 @@
-#include "base/key_exchange.h"
+#include "base/keys/key_exchange.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/job_key.h"
+#include "base/keys/job_key.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/store.h"

@@ -13,12 +13,12 @@
 #include "bp/error.h"
 #include "tests/support/places.h"
 #include "tests/unit/model/refusal.h"
-#include "trainer/model/byte_source.h"
 #include "trainer/model/config.h"
 #include "trainer/model/families/family.h"
-#include "trainer/model/layout.h"
-#include "trainer/model/safetensors.h"
-#include "trainer/model/tokenizer_config.h"
+#include "trainer/model/files/byte_source.h"
+#include "trainer/model/files/safetensors.h"
+#include "trainer/model/files/tokenizer_config.h"
+#include "trainer/model/passes/layout.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/name_service.h"
+#include "base/system/name_service.h"
 
 #include <gtest/gtest.h>
 

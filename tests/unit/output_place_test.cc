@@ -1,5 +1,5 @@
 // Outputs that users name: files, links to files, and what must not be replaced.
-#include "base/output_place.h"
+#include "base/system/output_place.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

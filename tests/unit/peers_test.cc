@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/hmac.h"
-#include "base/job_key.h"
+#include "base/keys/hmac.h"
+#include "base/keys/job_key.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/log.h"

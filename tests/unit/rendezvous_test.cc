@@ -15,7 +15,7 @@
 #include <optional>
 #include <thread>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/rendezvous/hosts.h"

@@ -1,4 +1,4 @@
-#include "base/secret_file.h"
+#include "base/keys/secret_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

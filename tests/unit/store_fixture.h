@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/job_key.h"
+#include "base/keys/job_key.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/store.h"

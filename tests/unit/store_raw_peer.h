@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/deadline.h"
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "comm/store/seal.h"
 #include "comm/store/socket.h"
 #include "comm/store/store_wire.h"

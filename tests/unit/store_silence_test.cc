@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <thread>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "comm/store/keepalive.h"
 #include "tests/unit/store_raw_peer.h"
 

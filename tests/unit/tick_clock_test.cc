@@ -1,4 +1,4 @@
-#include "base/tick_clock.h"
+#include "base/system/tick_clock.h"
 
 #include <gtest/gtest.h>
 

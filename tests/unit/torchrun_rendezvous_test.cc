@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/rendezvous/store_rendezvous.h"

@@ -1,4 +1,4 @@
-#include "base/usable_cores.h"
+#include "base/system/usable_cores.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

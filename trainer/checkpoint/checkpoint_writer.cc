@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/input_error.h"
+#include "base/system/thread.h"
 #include "base/text.h"
-#include "base/thread.h"
 #include "bp/error.h"
 #include "trainer/common/numbers.h"
 #include "trainer/common/whole_file.h"

@@ -16,7 +16,7 @@
 #include "bp/error.h"
 #include "bp/log.h"
 #include "trainer/common/whole_file.h"
-#include "trainer/model/safetensors.h"
+#include "trainer/model/files/safetensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/optimizer_state.h"

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/input_error.h"
-#include "base/output_place.h"
-#include "base/process_limit.h"
 #include "base/quoted.h"
 #include "base/refuse.h"
+#include "base/system/output_place.h"
+#include "base/system/process_limit.h"
 #include "base/text.h"
 #include "bp/environment.h"
 #include "bp/error.h"

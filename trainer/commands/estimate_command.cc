@@ -20,7 +20,7 @@
 #include "trainer/common/stop_signals.h"
 #include "trainer/common/whole_file.h"
 #include "trainer/gpu/use_gpu.h"
-#include "trainer/model/precision.h"
+#include "trainer/model/passes/precision.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/report/metrics.h"

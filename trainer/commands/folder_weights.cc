@@ -4,9 +4,9 @@
 #include "base/text.h"
 #include "trainer/common/hash.h"
 #include "trainer/common/look_up.h"
-#include "trainer/model/byte_source.h"
+#include "trainer/model/files/byte_source.h"
+#include "trainer/model/files/sharded_file.h"
 #include "trainer/model/lora.h"
-#include "trainer/model/sharded_file.h"
 #include "trainer/run/run_settings.h"
 
 namespace bp::trainer {

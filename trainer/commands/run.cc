@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/input_error.h"
-#include "base/standard_output.h"
+#include "base/system/standard_output.h"
+#include "base/system/usable_cores.h"
 #include "base/text.h"
-#include "base/usable_cores.h"
 #include "bp/communicator.h"
 #include "bp/error.h"
 #include "bp/store.h"

@@ -6,7 +6,7 @@
 
 #include "bp/communicator.h"
 #include "trainer/common/say.h"
-#include "trainer/model/precision.h"
+#include "trainer/model/passes/precision.h"
 #include "trainer/options/options.h"
 #include "trainer/run/run_folder.h"
 

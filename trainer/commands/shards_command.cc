@@ -10,8 +10,8 @@
 
 #include "base/input_error.h"
 #include "base/options/option_set.h"
+#include "base/system/usable_cores.h"
 #include "base/text.h"
-#include "base/usable_cores.h"
 #include "bp/error.h"
 #include "trainer/commands/answer.h"
 #include "trainer/commands/commands.h"

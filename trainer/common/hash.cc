@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "base/hex.h"
 #include "base/input_error.h"
-#include "base/regular_file.h"
+#include "base/system/regular_file.h"
 #include "base/text.h"
 
 namespace bp::trainer {

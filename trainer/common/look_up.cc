@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/home_path.h"
 #include "base/input_error.h"
 #include "base/shell_word.h"
+#include "base/system/home_path.h"
 #include "base/text.h"
 
 namespace bp::trainer {

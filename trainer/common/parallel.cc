@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/thread.h"
-#include "base/usable_cores.h"
+#include "base/system/thread.h"
+#include "base/system/usable_cores.h"
 #include "bp/error.h"
 
 namespace bp::trainer {

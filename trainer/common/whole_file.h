@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fd.h"
-#include "base/output_place.h"
+#include "base/system/fd.h"
+#include "base/system/output_place.h"
 
 namespace bp::trainer {
 

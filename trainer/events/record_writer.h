@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 
 namespace bp::trainer {
 

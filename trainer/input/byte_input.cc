@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/input_error.h"
-#include "base/regular_file.h"
+#include "base/system/regular_file.h"
 #include "base/text.h"
 
 namespace bp::trainer {

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/fd.h"
 #include "base/input_error.h"
+#include "base/system/fd.h"
 
 namespace bp::trainer {
 

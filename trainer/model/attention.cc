@@ -15,12 +15,12 @@
 
 #include <c10/core/ScalarType.h>
 
-#include "trainer/model/functions.h"
-#include "trainer/model/kept_layout.h"
-#include "trainer/model/layout.h"
-#include "trainer/model/passes.h"
-#include "trainer/model/products.h"
-#include "trainer/model/rows.h"
+#include "trainer/model/passes/functions.h"
+#include "trainer/model/passes/kept_layout.h"
+#include "trainer/model/passes/layout.h"
+#include "trainer/model/passes/passes.h"
+#include "trainer/model/passes/products.h"
+#include "trainer/model/passes/rows.h"
 
 namespace bp::trainer {
 namespace {

@@ -10,7 +10,7 @@
 #include "bp/error.h"
 #include "trainer/model/config.h"
 #include "trainer/model/families/family.h"
-#include "trainer/model/json_reading.h"
+#include "trainer/model/files/json_reading.h"
 
 namespace bp::trainer {
 namespace {

@@ -21,11 +21,11 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/model/device_layout.h"
-#include "trainer/model/device_of.h"
 #include "trainer/model/families/family.h"
-#include "trainer/model/products.h"
-#include "trainer/model/recompute.h"
+#include "trainer/model/passes/device_layout.h"
+#include "trainer/model/passes/device_of.h"
+#include "trainer/model/passes/products.h"
+#include "trainer/model/passes/recompute.h"
 
 namespace bp::trainer {
 namespace {

@@ -22,7 +22,7 @@
 #include "trainer/model/lora.h"
 #include "trainer/model/parameters.h"
 #include "trainer/model/pass.h"
-#include "trainer/model/precision.h"
+#include "trainer/model/passes/precision.h"
 
 namespace bp::trainer {
 

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/model/families/family.h"
-#include "trainer/model/tensor_file.h"
+#include "trainer/model/files/tensor_file.h"
 #include "trainer/model/weights.h"
 
 namespace bp::trainer {

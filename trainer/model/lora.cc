@@ -5,8 +5,8 @@
 #include "base/nearest.h"
 #include "base/refuse.h"
 #include "base/text.h"
-#include "trainer/model/byte_source.h"
 #include "trainer/model/families/family.h"
+#include "trainer/model/files/byte_source.h"
 
 namespace bp::trainer {
 namespace {

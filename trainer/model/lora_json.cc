@@ -6,7 +6,7 @@
 #include "base/refuse.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/model/json_reading.h"
+#include "trainer/model/files/json_reading.h"
 #include "trainer/model/lora.h"
 
 namespace bp::trainer {

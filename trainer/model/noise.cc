@@ -9,7 +9,7 @@
 #include <numbers>
 
 #include "trainer/model/kernels/kernels.h"
-#include "trainer/model/rows.h"
+#include "trainer/model/passes/rows.h"
 
 namespace bp::trainer {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "trainer/model/layout.h"
 #include "trainer/model/pass.h"
+#include "trainer/model/passes/layout.h"
 
 namespace bp::trainer {
 

@@ -13,7 +13,7 @@
 
 #include <c10/core/Device.h>
 
-#include "trainer/model/functions.h"
+#include "trainer/model/passes/functions.h"
 
 namespace bp::trainer {
 

@@ -8,9 +8,9 @@
 
 #include <c10/core/ScalarType.h>
 
-#include "trainer/model/functions.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/parameters.h"
+#include "trainer/model/passes/functions.h"
 
 namespace bp::trainer {
 

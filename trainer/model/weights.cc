@@ -15,8 +15,8 @@
 #include "bp/error.h"
 #include "trainer/common/whole_file.h"
 #include "trainer/model/families/family.h"
-#include "trainer/model/safetensors.h"
-#include "trainer/model/tokenizer_config.h"
+#include "trainer/model/files/safetensors.h"
+#include "trainer/model/files/tokenizer_config.h"
 
 namespace bp::trainer {
 namespace {

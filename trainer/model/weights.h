@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "trainer/model/bert.h"
-#include "trainer/model/tokenizer_config.h"
+#include "trainer/model/files/tokenizer_config.h"
 
 namespace bp::trainer {
 

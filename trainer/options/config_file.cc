@@ -5,9 +5,9 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include "base/home_path.h"
 #include "base/input_error.h"
-#include "base/regular_file.h"
+#include "base/system/home_path.h"
+#include "base/system/regular_file.h"
 #include "base/text.h"
 
 namespace bp::trainer {

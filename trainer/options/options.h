@@ -15,7 +15,7 @@
 #include "bp/types.h"
 #include "trainer/batches/per_epoch.h"
 #include "trainer/model/lora.h"
-#include "trainer/model/precision.h"
+#include "trainer/model/passes/precision.h"
 #include "trainer/options/save_every.h"
 #include "trainer/prepare/prepare.h"
 

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/thread.h"
+#include "base/system/thread.h"
 #include "bp/error.h"
 
 namespace bp::trainer {

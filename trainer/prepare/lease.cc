@@ -15,9 +15,9 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/fd.h"
 #include "base/hex.h"
-#include "base/hmac.h"
+#include "base/keys/hmac.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/log.h"

@@ -20,8 +20,8 @@
 
 #include "base/input_error.h"
 #include "base/quoted.h"
+#include "base/system/usable_cores.h"
 #include "base/text.h"
-#include "base/usable_cores.h"
 #include "bp/error.h"
 #include "trainer/common/numbers.h"
 #include "trainer/common/say.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 
 namespace bp::trainer {
 

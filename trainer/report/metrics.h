@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "bp/activity.h"
 #include "trainer/report/evaluation_summary.h"
 #include "trainer/report/figures.h"

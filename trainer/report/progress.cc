@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/fd.h"
 #include "base/log_writer.h"
+#include "base/system/fd.h"
 #include "base/terminal_columns.h"
 #include "base/text.h"
 #include "trainer/report/shown_text.h"

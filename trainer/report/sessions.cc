@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/common/whole_file.h"

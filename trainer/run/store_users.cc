@@ -9,7 +9,7 @@
 #include <system_error>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/log.h"

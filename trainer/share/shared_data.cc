@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/fd.h"
 #include "base/input_error.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "base/regular_file.h"
+#include "base/system/regular_file.h"
 
 namespace bp::trainer {
 namespace {

@@ -14,7 +14,7 @@
 #include <sqlite3.h>
 
 #include "base/check.h"
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "trainer/store/immutable_database.h"
 #include "trainer/store/store_hash.h"

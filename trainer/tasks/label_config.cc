@@ -8,7 +8,7 @@
 #include "base/quoted.h"
 #include "base/refuse.h"
 #include "base/text.h"
-#include "trainer/model/json_reading.h"
+#include "trainer/model/files/json_reading.h"
 
 namespace bp::trainer {
 namespace {

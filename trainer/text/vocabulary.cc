@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/refuse.h"
-#include "base/regular_file.h"
+#include "base/system/regular_file.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "bp/error.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/mix.h"
-#include "base/regular_file.h"
+#include "base/system/regular_file.h"
 #include "base/text.h"
 #include "bp/error.h"
 

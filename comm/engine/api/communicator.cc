@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/forked.h"
+#include "base/system/forked.h"
 #include "base/text.h"
 #include "bp/log.h"
 #include "bp/store.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/denormals.h"
+#include "base/system/denormals.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/backend/common/registry.h"

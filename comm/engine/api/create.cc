@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/log_writer.h"
-#include "base/process_limit.h"
+#include "base/system/process_limit.h"
 #include "base/text.h"
 #include "bp/environment.h"
 #include "bp/store.h"

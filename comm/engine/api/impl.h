@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/forked.h"
+#include "base/system/forked.h"
 #include "bp/communicator.h"
 #include "comm/backend/backends.h"
 #include "comm/engine/engine.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/deadline.h"
-#include "base/forked.h"
+#include "base/system/forked.h"
 #include "comm/engine/observe/work_state.h"
 
 namespace bp {

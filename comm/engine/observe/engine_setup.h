@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/denormals.h"
+#include "base/system/denormals.h"
 #include "base/text.h"
 #include "bp/trace.h"
 #include "comm/backend/backends.h"

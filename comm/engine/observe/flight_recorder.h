@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/tick_clock.h"
+#include "base/system/tick_clock.h"
 #include "bp/activity.h"
 #include "comm/backend/common/collective_call.h"
 #include "comm/backend/common/operation.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "bp/topology.h"
 #include "bp/trace.h"
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/forked.h"
+#include "base/system/forked.h"
 #include "bp/communicator.h"
 #include "comm/device/device_memory.h"
 

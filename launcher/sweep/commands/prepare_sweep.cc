@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/regular_file.h"
+#include "base/system/regular_file.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/process/program.h"

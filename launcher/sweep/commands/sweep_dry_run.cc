@@ -19,8 +19,8 @@
 
 #include "base/quoted.h"
 #include "base/shell_word.h"
+#include "base/system/usable_cores.h"
 #include "base/text.h"
-#include "base/usable_cores.h"
 #include "bp/error.h"
 #include "launcher/process/read_file.h"
 #include "launcher/report/clock_text.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
-#include "base/output_place.h"
+#include "base/system/fd.h"
+#include "base/system/output_place.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/sweep/driver/trial_run.h"

@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/system/usable_cores.h"
 #include "base/text.h"
-#include "base/usable_cores.h"
 #include "bp/error.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/sweep/state/disk_space.h"

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 
 namespace bp::launcher::sweep {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "base/deadline.h"
 #include "base/quoted.h"
+#include "base/system/usable_cores.h"
 #include "base/text.h"
-#include "base/usable_cores.h"
 #include "bp/error.h"
 #include "launcher/agent/channel.h"
 #include "launcher/agent/link.h"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/sweep/relay/host_connection.h"
 

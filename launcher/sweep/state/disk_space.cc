@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 
 namespace bp::launcher::sweep {

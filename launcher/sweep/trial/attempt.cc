@@ -17,8 +17,8 @@
 #include <variant>
 
 #include "base/deadline.h"
-#include "base/fd.h"
 #include "base/quoted.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/cli/bprun_options.h"

@@ -12,8 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/fd.h"
 #include "base/options/value_text.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 
 namespace bp::launcher::sweep {

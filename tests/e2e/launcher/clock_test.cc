@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "tests/e2e/launcher/bprun_process.h"
 #include "tests/e2e/launcher/sweep_fixture.h"

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/deadline.h"
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/shell_words.h"

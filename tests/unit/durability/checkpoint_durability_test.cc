@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "tests/support/files/file_record.h"
 #include "tests/support/files/power_cut.h"
 #include "trainer/checkpoint/checkpoint_writer.h"
 #include "trainer/checkpoint/manifest.h"
 #include "trainer/common/whole_file.h"
-#include "trainer/model/safetensors.h"
+#include "trainer/model/files/safetensors.h"
 #include "trainer/run/resume.h"
 #include "trainer/run/run_folder.h"
 

@@ -17,7 +17,7 @@
 
 #include <gtest/gtest-spi.h>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "tests/support/files/file_record.h"
 #include "tests/support/files/power_cut.h"
 #include "tests/support/files/simulated_disk.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/hmac.h"
+#include "base/keys/hmac.h"
 #include "bp/error.h"
 #include "launcher/agent/join_key.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/deadline.h"
-#include "base/job_key.h"
+#include "base/keys/job_key.h"
 #include "comm/store/server.h"
 #include "launcher/agent/launcher_watch.h"
 #include "launcher/agent/liveness_check.h"

@@ -12,8 +12,8 @@
 #include <variant>
 
 #include "base/deadline.h"
-#include "base/fd.h"
-#include "base/job_key.h"
+#include "base/keys/job_key.h"
+#include "base/system/fd.h"
 #include "base/text.h"
 #include "bp/log.h"
 #include "comm/store/socket.h"

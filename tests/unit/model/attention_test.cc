@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "trainer/model/functions.h"
-#include "trainer/model/layout.h"
+#include "trainer/model/passes/functions.h"
+#include "trainer/model/passes/layout.h"
 
 namespace bp::trainer {
 namespace {

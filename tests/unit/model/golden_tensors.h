@@ -12,7 +12,7 @@
 
 #include "trainer/batches/batch.h"
 #include "trainer/model/bert.h"
-#include "trainer/model/safetensors.h"
+#include "trainer/model/files/safetensors.h"
 
 namespace bp::trainer {
 

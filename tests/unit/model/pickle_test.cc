@@ -1,13 +1,13 @@
 // Reading the pickle of a state_dict. torch_file_test.cc tests complete ones that torch.save wrote;
 // this file tests mostly malicious and broken ones.
-#include "trainer/model/pickle.h"
+#include "trainer/model/files/pickle.h"
 
 #include <gmock/gmock.h>
 
 #include "base/text.h"
 #include "refusal.h"
 #include "small_zip.h"
-#include "trainer/model/pickle_machine.h"
+#include "trainer/model/files/pickle_machine.h"
 
 namespace bp::trainer {
 namespace {

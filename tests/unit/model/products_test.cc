@@ -1,6 +1,6 @@
 // Products of bf16, as LibTorch computes them here and widened to fp32, which any processor can do;
 // and products of fp32 by each of LibTorch's libraries.
-#include "trainer/model/products.h"
+#include "trainer/model/passes/products.h"
 
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>

@@ -17,7 +17,7 @@
 #include "tests/unit/data/full_disk.h"
 #include "tests/unit/model/golden.h"
 #include "trainer/model/bert.h"
-#include "trainer/model/safetensors.h"
+#include "trainer/model/files/safetensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/tasks/classify/classifier_head.h"
 

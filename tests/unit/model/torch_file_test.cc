@@ -1,6 +1,6 @@
 // Reading a pytorch_model.bin that PyTorch wrote (tests/golden/torch_file/make.py), and refusing
 // other files.
-#include "trainer/model/torch_file.h"
+#include "trainer/model/files/torch_file.h"
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,7 @@
 #include "refusal.h"
 #include "small_zip.h"
 #include "tests/support/places.h"
-#include "trainer/model/safetensors.h"
+#include "trainer/model/files/safetensors.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,6 +1,6 @@
 // The zip container of pytorch_model.bin. The reader takes what PyTorch writes and refuses anything
 // else.
-#include "trainer/model/zip_reader.h"
+#include "trainer/model/files/zip_reader.h"
 
 #include <gmock/gmock.h>
 

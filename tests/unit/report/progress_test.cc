@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "base/terminal_columns.h"
 #include "bp/log.h"
 

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/hmac.h"
-#include "base/job_key.h"
+#include "base/keys/hmac.h"
+#include "base/keys/job_key.h"
 #include "bp/error.h"
 #include "comm/peers/endpoint.h"
 #include "comm/peers/peer_handshake.h"

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "comm/transport/transport.h"
 #include "tests/support/open_memory.h"
 

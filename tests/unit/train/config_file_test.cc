@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <variant>
 
-#include "base/home_path.h"
+#include "base/system/home_path.h"
 #include "base/text.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"

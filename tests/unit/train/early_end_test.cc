@@ -17,7 +17,7 @@
 #include "tests/support/run_ranks.h"
 #include "train_fixture.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
-#include "trainer/model/safetensors.h"
+#include "trainer/model/files/safetensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/tasks/classify/classifier_head.h"

@@ -13,7 +13,7 @@
 #include "tests/support/classify_data.h"
 #include "train_fixture.h"
 #include "trainer/model/families/family.h"
-#include "trainer/model/safetensors.h"
+#include "trainer/model/files/safetensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/classifier_head.h"

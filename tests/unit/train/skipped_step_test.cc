@@ -18,7 +18,7 @@
 #include "tests/support/run_ranks.h"
 #include "train_fixture.h"
 #include "trainer/checkpoint/checkpoint_state.h"
-#include "trainer/model/safetensors.h"
+#include "trainer/model/files/safetensors.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/report/metrics.h"
 #include "trainer/tasks/classify/classifier_head.h"

@@ -12,7 +12,7 @@
 #include "tests/unit/model/refusal.h"
 #include "tests/unit/train/adamw_steps.h"
 #include "train_fixture.h"
-#include "trainer/model/safetensors.h"
+#include "trainer/model/files/safetensors.h"
 #include "trainer/optim/adamw.h"
 #include "trainer/tasks/classify/classifier_head.h"
 

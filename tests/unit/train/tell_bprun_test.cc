@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include "base/job_key.h"
+#include "base/keys/job_key.h"
 #include "base/resume_words.h"
 #include "base/text.h"
 #include "comm/store/server.h"

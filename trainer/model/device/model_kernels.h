@@ -1,7 +1,7 @@
 // The interface of libbp_model_cuda.so, which holds the trainer's code for CUDA devices: what the
 // encoder computes between two matrix products, each in one or two passes over memory. The host has
-// the same table (trainer/model/host_passes.cc), whose functions return when the work is done and
-// add to sums, which are 0 before.
+// the same table (trainer/model/passes/host_passes.cc), whose functions return when the work is
+// done and add to sums, which are 0 before.
 //
 // Each function adds work to `stream` of the current device and returns at once, with CUDA's error
 // code. Memory is the device's. Matrices are contiguous, of fp32, bf16 or fp16 (`number`); biases,

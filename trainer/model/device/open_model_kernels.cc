@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "base/plugin.h"
+#include "base/system/plugin.h"
 #include "base/text.h"
 #include "bp/error.h"
 

@@ -3,7 +3,7 @@
 #include "base/refuse.h"
 #include "base/text.h"
 #include "trainer/model/families/family.h"
-#include "trainer/model/json_reading.h"
+#include "trainer/model/files/json_reading.h"
 
 namespace bp::trainer {
 namespace {

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "trainer/model/device_of.h"
+#include "trainer/model/passes/device_of.h"
 #include "trainer/tasks/linear_head.h"
 
 namespace bp::trainer {

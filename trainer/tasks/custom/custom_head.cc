@@ -16,7 +16,7 @@
 
 #include "base/refuse.h"
 #include "base/text.h"
-#include "trainer/model/device_of.h"
+#include "trainer/model/passes/device_of.h"
 
 namespace bp::trainer {
 namespace {

@@ -18,8 +18,8 @@
 #include "base/check.h"
 #include "base/refuse.h"
 #include "base/text.h"
-#include "trainer/model/device_of.h"
-#include "trainer/model/tensor_file.h"
+#include "trainer/model/files/tensor_file.h"
+#include "trainer/model/passes/device_of.h"
 #include "trainer/tasks/linear_head.h"
 
 namespace bp::trainer {

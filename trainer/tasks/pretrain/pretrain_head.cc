@@ -23,9 +23,9 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/model/device_of.h"
 #include "trainer/model/families/family.h"
-#include "trainer/model/products.h"
+#include "trainer/model/passes/device_of.h"
+#include "trainer/model/passes/products.h"
 
 namespace bp::trainer {
 namespace {

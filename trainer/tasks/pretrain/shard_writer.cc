@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/system/thread.h"
 #include "base/text.h"
-#include "base/thread.h"
 #include "bp/error.h"
 #include "trainer/common/parallel.h"
 #include "trainer/common/whole_file.h"

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "base/check.h"
-#include "trainer/model/device_of.h"
 #include "trainer/model/onnx_graph.h"
+#include "trainer/model/passes/device_of.h"
 #include "trainer/tasks/linear_head.h"
 
 namespace bp::trainer {

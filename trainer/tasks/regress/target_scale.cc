@@ -9,7 +9,7 @@
 #include "base/report/escape.h"
 #include "base/text.h"
 #include "trainer/common/numbers.h"
-#include "trainer/model/json_reading.h"
+#include "trainer/model/files/json_reading.h"
 
 namespace bp::trainer {
 namespace {

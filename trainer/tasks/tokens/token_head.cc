@@ -16,8 +16,8 @@
 
 #include "base/check.h"
 #include "base/refuse.h"
-#include "trainer/model/device_of.h"
 #include "trainer/model/onnx_graph.h"
+#include "trainer/model/passes/device_of.h"
 #include "trainer/tasks/linear_head.h"
 #include "trainer/tasks/tokens/sentence_windows.h"
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "trainer/model/device_of.h"
+#include "trainer/model/passes/device_of.h"
 
 namespace bp::trainer {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <cstddef>
 
-#include "trainer/model/device_of.h"
 #include "trainer/model/noise.h"
+#include "trainer/model/passes/device_of.h"
 
 namespace bp::trainer {
 namespace {

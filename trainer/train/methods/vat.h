@@ -6,7 +6,7 @@
 
 #include "trainer/batches/batch.h"
 #include "trainer/model/bert.h"
-#include "trainer/model/layout.h"
+#include "trainer/model/passes/layout.h"
 
 namespace bp::trainer {
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "base/control_group.h"
+#include "base/system/control_group.h"
 #include "base/text.h"
 
 namespace bp::trainer {

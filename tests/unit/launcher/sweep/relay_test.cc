@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/fd.h"
+#include "base/system/fd.h"
 #include "launcher/protocol/frame.h"
 #include "launcher/sweep/relay/passed_streams.h"
 #include "launcher/sweep/relay/relay_frame.h"

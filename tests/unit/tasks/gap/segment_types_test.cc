@@ -10,7 +10,7 @@
 #include "tests/support/scratch.h"
 #include "tests/unit/model/golden.h"
 #include "tests/unit/model/golden_tensors.h"
-#include "trainer/model/safetensors.h"
+#include "trainer/model/files/safetensors.h"
 #include "trainer/tasks/gap/gap_head.h"
 
 namespace bp::trainer {

@@ -13,7 +13,7 @@
 #include "tests/unit/model/golden_tensors.h"
 #include "tests/unit/model/refusal.h"
 #include "tests/unit/tasks/pretrain/golden_pretrain.h"
-#include "trainer/model/safetensors.h"
+#include "trainer/model/files/safetensors.h"
 #include "trainer/model/weights.h"
 
 namespace bp::trainer {

@@ -1,0 +1,29 @@
+// Reads JSON files of other programs. Include it only in .cc files that do that, because it
+// includes a large header.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "trainer/model/files/byte_source.h"
+
+namespace bp::trainer {
+
+using Json = nlohmann::json;
+
+// Parses a JSON object. Throws invalid_argument if `text` is not JSON or not an object; the error
+// does not name the file.
+[[nodiscard]] Json parse_object(const std::string& text);
+
+// Returns the value of `key`; null if it is absent.
+[[nodiscard]] const Json& find(const Json& json, const char* key);
+
+// Returns a value for a message. Lists and objects are not shown in full, because they may be
+// nested deeply.
+[[nodiscard]] std::string shown(const Json& value);
+
+// Returns the content of a small file. Throws invalid_argument if it has more than 4 MiB.
+[[nodiscard]] std::string read_json_file(const ByteSource& file);
+
+}  // namespace bp::trainer

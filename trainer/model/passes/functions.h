@@ -1,0 +1,93 @@
+// The encoder's operations and their derivatives. LibTorch (oneDNN, MKL) computes the matrix
+// products, and bp's own kernels everything between them. Activations are [tokens, width] without
+// padding (layout.h), fp32, bf16 or fp16; parameters are fp32.
+//
+// The operation that follows a product also applies its bias and dropout, so that they need no
+// extra pass.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "trainer/model/passes/layout.h"
+
+namespace bp::trainer {
+
+// One dropout site in one step. The same seed, step, site and sample drop the same elements for any
+// batch, rank and number of threads.
+struct Dropout {
+  double share = 0;  // share of elements to drop; 0: no dropout
+  std::uint64_t seed = 0;
+  std::uint64_t step = 0;
+  std::uint32_t site = 0;  // distinguishes the sites of one step
+};
+
+using LayoutPtr = std::shared_ptr<const Layout>;
+
+// Returns the sum of the embeddings of the word, the position and the token type: [tokens, hidden]
+// of type `number`. `sparse_words`: the gradient of `word` is a sparse tensor of the rows that the
+// batch has, which only the CPU can compute.
+at::Tensor embed(const LayoutPtr& layout,
+                 const at::Tensor& token_ids,    // i64 [offsets.back()]
+                 const at::Tensor& token_types,  // i64 [offsets.back()]
+                 const at::Tensor& word,
+                 const at::Tensor& position,
+                 const at::Tensor& type,
+                 bool sparse_words,
+                 at::ScalarType number);
+
+// A weight, and the tensor that products use: the weight itself, or a copy with the numbers of bf16
+// or fp16.
+struct Weight {
+  at::Tensor master;   // [out, in], fp32, the parameter
+  at::Tensor compute;  // weight_for_products() of it (products.h)
+};
+
+// Returns x weight^T, without a bias.
+at::Tensor product(const at::Tensor& x, const Weight& weight);
+
+// Adds scale * part to the columns of x from `begin` on, in place, and returns x. Nothing else may
+// use what x was before.
+at::Tensor add_columns(const at::Tensor& x,
+                       const at::Tensor& part,
+                       std::int64_t begin,
+                       double scale);
+
+// Returns gelu(x + bias).
+at::Tensor bias_gelu(const at::Tensor& x, const at::Tensor& bias);
+
+struct Norm {
+  at::Tensor gamma;
+  at::Tensor beta;
+  double epsilon = 1e-12;
+};
+// Returns norm(residual + dropout(x + bias)). `bias` and `residual` may be undefined.
+at::Tensor add_norm(const LayoutPtr& layout,
+                    const at::Tensor& x,
+                    const at::Tensor& bias,
+                    const at::Tensor& residual,
+                    const Norm& norm,
+                    const Dropout& dropout);
+
+// Returns dropout(x), row by row.
+at::Tensor drop(const LayoutPtr& layout, const at::Tensor& x, const Dropout& dropout);
+
+// Returns multi-head attention inside each sample. qkv: [tokens, 3 * hidden] (queries, keys,
+// values, each head by head); bias: [3 * hidden]. With `first_only`, only the first token of each
+// sample is a query and the result is [rows, hidden]; else it is [tokens, hidden].
+//
+// The faster way is taken, unless `way` says otherwise: fused, head by head in the cache and
+// without padding (on the host only), or by products of padded matrices in memory.
+enum class AttentionWay : std::uint8_t { faster, fused, padded };
+at::Tensor attention(const LayoutPtr& layout,
+                     const at::Tensor& qkv,
+                     const at::Tensor& bias,
+                     int heads,
+                     bool first_only,
+                     const Dropout& dropout,
+                     AttentionWay way = AttentionWay::faster);
+
+}  // namespace bp::trainer
