@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hex.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -11,9 +12,8 @@ namespace {
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
 
 void add_escaped(std::string& out, char c) {
-  static constexpr char kDigits[] = "0123456789abcdef";
   const auto byte = static_cast<unsigned char>(c);
-  out += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 15U]};
+  out += "\\x" + to_hex({&byte, 1});
 }
 
 // Returns at most `most` bytes from the start, cut between characters.
