@@ -23,11 +23,12 @@ class GradientHooks::Before : public autograd::FunctionPreHook {
  public:
   Before(GradientHooks& owner, std::size_t index) : owner_(owner), index_(index) {}
   autograd::variable_list operator()(const autograd::variable_list& gradients) override {
-    const at::Tensor& gradient = gradients.at(0);
-    const bool drops =
-        !gradient.defined() || owner_.shields_ > 0 || owner_.calls_.takes(index_, gradient);
+    at::Tensor gradient = gradients.at(0);
+    const bool is_shielded = !gradient.defined() || owner_.shields_ > 0;
+    if (!is_shielded && owner_.factor_ != 1) gradient = gradient.mul(owner_.factor_);
+    const bool drops = is_shielded || owner_.calls_.takes(index_, gradient);
     owner_.dropped_[index_] = drops;
-    return drops ? autograd::variable_list(1) : gradients;
+    return {drops ? at::Tensor() : gradient};
   }
   [[nodiscard]] bool is_of(const GradientHooks& owner) const { return &owner_ == &owner; }
 
@@ -70,7 +71,8 @@ GradientHooks::GradientHooks(const std::vector<Parameter>& parameters, Calls cal
 
 GradientHooks::~GradientHooks() { remove(); }
 
-void GradientHooks::renew() {
+void GradientHooks::renew(double factor) {
+  factor_ = factor;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const auto now = autograd::impl::try_get_grad_accumulator(tensors_[i]);
     if (!now || now == nodes_[i]) continue;

@@ -34,9 +34,10 @@ class GradientHooks {
   GradientHooks(const GradientHooks&) = delete;
   GradientHooks& operator=(const GradientHooks&) = delete;
 
-  // LibTorch forgets a part of the hooks of a parameter that has had another type or device for a
-  // time. Sets it again. Must be called before each backward pass.
-  void renew();
+  // Must be called before each backward pass, whose gradients are multiplied by `factor` before
+  // anything else. LibTorch forgets a part of the hooks of a parameter that has had another type or
+  // device for a time. Sets it again.
+  void renew(double factor = 1);
 
   // Returns the object whose hooks the leaf has, or null.
   [[nodiscard]] static GradientHooks* of(const at::Tensor& leaf);
@@ -64,6 +65,7 @@ class GradientHooks {
   std::vector<std::shared_ptr<torch::autograd::Node>> nodes_;
   std::vector<bool> dropped_;  // the gradient that comes now, of each tensor
   Calls calls_;
+  double factor_ = 1;
   int shields_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "comm/torch/gradient_window.h"
 
 #include <ATen/ops/full.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -46,6 +47,12 @@ Range normal_numbers_of(at::ScalarType type) {
   if (type == at::kHalf) return {.least = 0x1p-24, .most = 65504};
   if (type == at::kDouble) return {.least = Double::min(), .most = Double::max()};
   return {.least = Float::min(), .most = Float::max()};
+}
+
+// Returns what a loss of this type makes of a factor. A half keeps three digits of it or fewer.
+double rounded(double factor, at::ScalarType type) {
+  if (type != at::kHalf && type != at::kBFloat16) return factor;
+  return at::scalar_tensor(factor, at::dtype(type)).item<double>();
 }
 
 // "a, b, c and 4 more"
@@ -203,7 +210,7 @@ void GradientWindow::agree_on_nominal_weight(double first_weight) {
 // code runs always, since it may fill leaves to which the graph does not lead.
 void GradientWindow::run_backward(const at::Tensor& loss, double factor, bool retain_graph) {
   const TraceScope scope(comm_.trace(), kTraceRow, "backward");
-  hooks_.renew();
+  hooks_.renew(factor / rounded(factor, loss.scalar_type()));
   LossGraph graph = graph_of(loss, hooks_);
   std::optional<at::TensorList> inputs;
   if (!graph.others.empty() && !graph.runs_other_code) {

@@ -1,5 +1,6 @@
 // Ranks that have different numbers of batches: each calls join() after its last one, the others
 // train on, and all get the parameters of the last.
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
@@ -24,6 +25,24 @@ namespace {
 
 using test::make_rows;
 using test::Mlp;
+
+// The weights are thirds of the nominal one, of which a half keeps three digits.
+TEST(Uneven, WeightsKeepAllTheirDigitsBesideALossOfAHalf) {
+  for (const at::ScalarType type : {at::kBFloat16, at::kHalf}) {
+    test::run_ranks(3, [type](Communicator& world) {
+      const Mlp model;
+      DistributedOptimizer optimizer(world, model.named_parameters(),
+                                     test::make_optimizer("sgd", model.parameters(), 0.1),
+                                     {.micro_batches = 2});
+      const at::Tensor weight = model.parameters().front();
+      for (const int first : {1, 4}) {
+        optimizer.backward(weight.sum().to(type), first + world.rank());
+      }
+      optimizer.reduce();
+      EXPECT_LT((weight.grad() - 1).abs().max().item<double>(), 1e-6) << type;
+    });
+  }
+}
 
 // A Mlp, a parameter that no loss uses, which decay must not move, and an optimizer for both.
 struct UnevenRun {
