@@ -12,6 +12,7 @@
 
 #include <c10/core/InferenceMode.h>
 
+#include "base/mix.h"
 #include "comm/torch/device_arithmetic.h"
 #include "comm/torch/misuse.h"
 #include "comm/torch/sum_of_squares.h"
@@ -46,7 +47,20 @@ bool Gradients::Entry::is_replaced() const {
   return slot.defined() && !is_frozen() && !is_absent && !grad().is_same(slot);
 }
 
-bool Gradients::Entry::is_untouched() const { return grad().unsafeGetTensorImpl() == arrived; }
+bool Gradients::Entry::is_same() const { return grad().unsafeGetTensorImpl() == arrived; }
+
+bool Gradients::Entry::is_untouched() const { return is_same() && version_now() == version; }
+
+// Only a slot has a counter of its own. Autograd may keep a gradient that shares the counter of
+// another tensor.
+std::int64_t Gradients::Entry::version_now() const { return slot.defined() ? slot._version() : 0; }
+
+// LibTorch's clip_grad_norm_() writes behind the counter's back.
+std::uint64_t Gradients::Entry::last_now() const {
+  MixHash hash;
+  hash.add(last_element_of(grad()));
+  return hash.value();
+}
 
 Gradients::Gradients(Communicator& comm,
                      const std::vector<Parameter>& parameters,
@@ -223,11 +237,15 @@ void Gradients::clear() {
 
 void Gradients::require_untouched() const {
   for (const Entry& entry : entries_) {
-    if (entry.arrived != nullptr && !entry.is_untouched()) {
-      refuse("the gradient of ", entry.parameter.name,
-             " was cleared or replaced inside the window: leave out zero_grad(), step() empties "
-             "the window itself");
-    }
+    if (entry.arrived == nullptr) continue;
+    if (entry.is_untouched() && entry.last_now() == entry.last) continue;
+    refuse(
+        "the gradient of ", entry.parameter.name,
+        entry.is_same()
+            ? " was changed inside the window, before the ranks summed it: clip by "
+              "clip_grad_norm(), and change gradients only between reduce() and step()"
+            : " was cleared or replaced inside the window: leave out zero_grad(), step() empties "
+              "the window itself");
   }
 }
 

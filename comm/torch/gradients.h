@@ -101,8 +101,8 @@ class Gradients {
   // Empties the window.
   void clear();
 
-  // Throws invalid_argument, naming the parameter, if the program has cleared or replaced a
-  // gradient that arrived in this window.
+  // Throws invalid_argument, naming the parameter, if the program has cleared, replaced or changed
+  // a gradient that arrived in this window.
   void require_untouched() const;
   // Returns the order in which gradients arrived in this window's last micro-batch, each for the
   // last time; those that did not arrive follow. Empty if none arrived.
@@ -131,18 +131,23 @@ class Gradients {
     at::Tensor slot = {};  // in a bucket; undefined with one rank, and for a sparse one
     std::size_t bucket = 0;
     const void* arrived = nullptr;   // the gradient of this window, to see that it is replaced
+    std::int64_t version = 0;        // of `slot` when it arrived, to see that it is changed
+    std::uint64_t last = 0;          // its last element then, hashed, for the same
     bool is_last = false;            // of the window's last micro-batch
     std::size_t arrivals = 0;        // in this backward pass
     std::size_t most_arrivals = 1;   // in any backward pass
     at::Tensor late = {};            // the sum of late gradients; undefined: none
     bool is_unused = false;          // no rank has a gradient; only after finish()
-    std::int64_t version = 0;        // of `slot` when its bucket started
     const void* measured = nullptr;  // the gradient whose norm is in norm_
     std::int64_t measured_version = 0;
     [[nodiscard]] bool is_frozen() const;
     [[nodiscard]] bool has_arrived() const { return arrived != nullptr || late.defined(); }
-    [[nodiscard]] bool is_untouched() const;  // only after its arrival
-    [[nodiscard]] bool is_replaced() const;   // only after finish(): it is no longer in its bucket
+    // Only after its arrival: neither cleared nor replaced; and not written by way of its slot.
+    [[nodiscard]] bool is_same() const;
+    [[nodiscard]] bool is_untouched() const;
+    [[nodiscard]] std::int64_t version_now() const;
+    [[nodiscard]] std::uint64_t last_now() const;
+    [[nodiscard]] bool is_replaced() const;  // only after finish(): it is no longer in its bucket
     [[nodiscard]] const at::Tensor& grad() const { return parameter.tensor.grad(); }
     [[nodiscard]] at::Tensor& grad() { return parameter.tensor.mutable_grad(); }
   };

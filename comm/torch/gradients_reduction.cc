@@ -66,6 +66,8 @@ void Gradients::arrived(std::size_t i) {
     entry.grad() = entry.slot;
   }
   entry.arrived = entry.grad().unsafeGetTensorImpl();
+  entry.version = entry.version_now();
+  entry.last = entry.last_now();
   count_arrival(i);
   const bool was_expected = entry.arrivals <= entry.most_arrivals;
   if (expecting_last_ && entry.slot.defined() && was_expected) {
@@ -118,11 +120,7 @@ void Gradients::start_complete() {
 
 void Gradients::start(Bucket& bucket) {
   for (const Slot& slot : bucket.plan().slots) {
-    Entry& entry = entries_[slot.parameter];
-    if (entry.arrived == nullptr) {
-      bucket.clear(slot);
-    }
-    entry.version = entry.slot._version();
+    if (entries_[slot.parameter].arrived == nullptr) bucket.clear(slot);
   }
   if (&bucket == &buckets_.back()) {
     write_totals(bucket);
@@ -307,8 +305,7 @@ Totals Gradients::finish() {
 
 void Gradients::require_untouched_in_flight() const {
   for (const Entry& entry : entries_) {
-    const bool changed = entry.slot.defined() && entry.slot._version() != entry.version;
-    if (entry.arrived != nullptr && (changed || !entry.is_untouched())) {
+    if (entry.arrived != nullptr && !entry.is_untouched()) {
       refuse("the gradient of ", entry.parameter.name,
              " was changed or cleared while its all-reduce was in flight: leave out zero_grad(), "
              "step() empties the window itself");

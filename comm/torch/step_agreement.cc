@@ -20,6 +20,7 @@
 #include "base/mix.h"
 #include "base/text.h"
 #include "comm/torch/same_lines.h"
+#include "comm/torch/tensor_view.h"
 
 namespace bp {
 namespace {
@@ -114,16 +115,12 @@ StepAgreement::StepAgreement(Communicator& comm,
 std::uint64_t StepAgreement::mark_of(std::size_t i) const {
   MixHash mark;
   mark.add(static_cast<std::uint64_t>(parameters_[i].tensor._version()));
-  mark.add(last_element_of(i));
+  mark.add(last_of(i));
   return mark.value();
 }
 
-// One on a device could not be read without waiting for it.
-std::string_view StepAgreement::last_element_of(std::size_t i) const {
-  const at::Tensor& tensor = parameters_[i].tensor;
-  if (!tensor.is_cpu() || tensor.numel() == 0 || is_sparse_[i]) return {};
-  const std::string_view all(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
-  return all.substr(all.size() - static_cast<std::size_t>(tensor.element_size()));
+std::string_view StepAgreement::last_of(std::size_t i) const {
+  return is_sparse_[i] ? std::string_view() : last_element_of(parameters_[i].tensor);
 }
 
 void StepAgreement::notice_writes() {
@@ -142,7 +139,7 @@ std::uint64_t StepAgreement::fingerprint() {
     hash.add(std::bit_cast<std::uint64_t>(value));
   });
   notice_writes();
-  for (std::size_t i = 0; i < parameters_.size(); ++i) hash.add(last_element_of(i));
+  for (std::size_t i = 0; i < parameters_.size(); ++i) hash.add(last_of(i));
   std::vector<at::Tensor> sums;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (written_[i]) sums.push_back(sum_of_bits(parameters_[i].tensor));

@@ -69,8 +69,8 @@ class StepAgreement {
   void notice_writes();
   // Returns a number that most writes to parameter i change, at little cost.
   [[nodiscard]] std::uint64_t mark_of(std::size_t i) const;
-  // Returns its bytes, or none where they cannot be compared at little cost.
-  [[nodiscard]] std::string_view last_element_of(std::size_t i) const;
+  // Returns that of parameter i, unless its optimizer may put off updates of rows.
+  [[nodiscard]] std::string_view last_of(std::size_t i) const;
 
   Communicator& comm_;
   const std::vector<Parameter>& parameters_;

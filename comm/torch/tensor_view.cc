@@ -107,6 +107,14 @@ View view_of(const at::Tensor& tensor) {
           static_cast<std::size_t>(tensor.numel()), *type, device_of(tensor.device())};
 }
 
+std::string_view last_element_of(const at::Tensor& tensor) {
+  const bool is_readable = tensor.is_cpu() && tensor.layout() == c10::kStrided &&
+                           tensor.numel() > 0 && tensor.is_non_overlapping_and_dense();
+  if (!is_readable) return {};
+  const std::string_view all(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
+  return all.substr(all.size() - static_cast<std::size_t>(tensor.element_size()));
+}
+
 void* current_stream(c10::Device device) {
   if (device.is_cpu()) return nullptr;
   const c10::impl::VirtualGuardImpl guard(device.type());

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <optional>
+#include <string_view>
 
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
@@ -33,6 +34,11 @@ void finish_current_stream(c10::Device device);
 // Returns a view of all elements of a dense tensor in the order in which they lie in memory.
 // `tensor` must be of a type that bp has.
 [[nodiscard]] ConstView elements_of(const at::Tensor& tensor);
+
+// Returns the bytes of the last element in memory, which tells at little cost that a tensor has
+// changed. None of a tensor without elements or with gaps, of a sparse one, and of one on a device,
+// which could not be read without waiting for it.
+[[nodiscard]] std::string_view last_element_of(const at::Tensor& tensor);
 
 // Returns the options of a collective on this tensor: without a stream, they get LibTorch's current
 // one of the tensor's device.

@@ -4,6 +4,7 @@
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/nn/utils/clip_grad.h>
 #include <torch/optim/optimizer.h>
 
 #include <cmath>
@@ -99,6 +100,20 @@ TEST_F(Misuse, ZeroGradInsideTheWindow) {
   EXPECT_EQ(text_of([&] { backward(*optimizer); }), text);
   EXPECT_EQ(text_of([&] { optimizer->step(); }, ErrorCode::aborted),
             "DistributedOptimizer: unusable since an earlier call failed: " + text);
+}
+
+TEST_F(Misuse, LibTorchsClipInsideTheWindow) {
+  const std::string text =
+      "DistributedOptimizer: the gradient of layer0.weight was changed inside the window, before "
+      "the ranks summed it: clip by clip_grad_norm(), and change gradients only between reduce() "
+      "and step()";
+  for (const bool steps : {false, true}) {
+    const auto optimizer = make(model.named_parameters(), {.micro_batches = 2});
+    backward(*optimizer);
+    torch::nn::utils::clip_grad_norm_(model.parameters(), 1e-3);
+    EXPECT_EQ(text_of([&] { steps ? static_cast<void>(optimizer->step()) : backward(*optimizer); }),
+              text);
+  }
 }
 
 TEST_F(Misuse, NoOptimizerToWrap) {
