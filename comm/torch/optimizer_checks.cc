@@ -12,6 +12,7 @@
 #include <c10/util/Type.h>
 
 #include "base/text.h"
+#include "bp/torch/portable_steps.h"
 #include "comm/torch/misuse.h"
 #include "comm/torch/same_lines.h"
 #include "comm/torch/tensor_view.h"
@@ -29,10 +30,11 @@ std::vector<std::string> describe(const DistributedOptimizer::State& state) {
 }
 
 // Says what rounds the steps. Ranks whose steps round otherwise drift apart.
-std::string steps_of(const at::Device& device) {
+std::string steps_of(const torch::optim::Optimizer& optimizer, const at::Device& device) {
   if (!device.is_cpu()) {
     return concat("steps on ", name_of(device_of(device).kind));
   }
+  if (dynamic_cast<const PortableSteps*>(&optimizer) != nullptr) return "steps on any processor";
   const bool is_old = at::get_cpu_capability() == "DEFAULT";  // AVX512 rounds as AVX2 does
   return concat("steps ", is_old ? "without" : "with", " AVX2 (ATEN_CPU_CAPABILITY)");
 }
@@ -84,7 +86,7 @@ void require_agreement(Communicator& comm,
       concat("wire ", name_of(options.wire), options.error_feedback ? " with error_feedback" : ""),
       concat("loss_scaling ", scaling.initial, ", growth ", scaling.growth, ", backoff ",
              scaling.backoff, ", interval ", scaling.interval),
-      steps_of(parameters.device()),
+      steps_of(optimizer, parameters.device()),
   };
   for (const std::string& name : options.sparse_gradients) {
     lines.push_back(concat("sparse_gradients ", name));

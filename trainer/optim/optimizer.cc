@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "bp/torch/portable_steps.h"
 #include "trainer/optim/adamw.h"
 #include "trainer/optim/model_parts.h"
 #include "trainer/optim/optimizer_options.h"
@@ -114,6 +115,11 @@ class CustomOptimizerAdapter : public torch::optim::Optimizer, public OptimizerS
   std::map<const c10::TensorImpl*, ParameterState> states_;
 };
 
+class PortableAdapter final : public CustomOptimizerAdapter, public PortableSteps {
+ public:
+  using CustomOptimizerAdapter::CustomOptimizerAdapter;
+};
+
 // Returns an optimizer whose param_groups() have the order of `groups`. It implements
 // OptimizerState. step() does not change a parameter without a gradient.
 std::unique_ptr<torch::optim::Optimizer> make_custom_optimizer(
@@ -123,6 +129,9 @@ std::unique_ptr<torch::optim::Optimizer> make_custom_optimizer(
     auto options = std::make_unique<SGDOptions>(0);
     options->weight_decay(group.weight_decay);
     param_groups.emplace_back(group.parameters, std::move(options));
+  }
+  if (dynamic_cast<const PortableSteps*>(rule.get()) != nullptr) {
+    return std::make_unique<PortableAdapter>(param_groups, std::move(rule));
   }
   return std::make_unique<CustomOptimizerAdapter>(param_groups, std::move(rule));
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "bp/torch/portable_steps.h"
 #include "trainer/optim/in_parallel.h"
 #include "trainer/optim/update_loops.h"
 #include "trainer/optim/update_tensors.h"
@@ -36,9 +37,15 @@ class Rule : public CustomOptimizer {
   std::vector<std::string> moments_;
 };
 
-class Adadelta : public Rule {
+// A rule whose loops on the CPU are bp's own (update_loops.h).
+class PortableRule : public Rule, public PortableSteps {
  public:
   using Rule::Rule;
+};
+
+class Adadelta : public PortableRule {
+ public:
+  using PortableRule::PortableRule;
   void update(at::Tensor& parameter,
               const at::Tensor& gradient,
               Tensors& moments,
@@ -75,9 +82,9 @@ class Adam : public Rule {
   }
 };
 
-class Lamb : public Rule {
+class Lamb : public PortableRule {
  public:
-  using Rule::Rule;
+  using PortableRule::PortableRule;
   void update(at::Tensor& parameter,
               const at::Tensor& gradient,
               Tensors& moments,
@@ -132,9 +139,9 @@ class Lamb : public Rule {
   }
 };
 
-class Lion : public Rule {
+class Lion : public PortableRule {
  public:
-  using Rule::Rule;
+  using PortableRule::PortableRule;
   void update(at::Tensor& parameter,
               const at::Tensor& gradient,
               Tensors& moments,

@@ -4,4 +4,5 @@
 #include "bp/torch/collective.h"
 #include "bp/torch/distributed_optimizer.h"
 #include "bp/torch/make_distributed.h"
+#include "bp/torch/portable_steps.h"
 #include "bp/torch/sampler.h"

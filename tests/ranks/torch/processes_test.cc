@@ -2,12 +2,19 @@
 // shared memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/optim/optimizer.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
+#include "bp/torch/distributed_optimizer.h"
 #include "tests/ranks/torch/layout_training.h"
 #include "tests/support/run_processes.h"
+#include "tests/support/torch_model.h"
+#include "tests/support/torch_ranks.h"
+#include "trainer/optim/optimizer.h"
 
 namespace bp::test {
 namespace {
@@ -59,6 +66,31 @@ TEST(TorchProcesses, ProcessorsWhoseStepsRoundOtherwiseAreNamed) {
                 testing::HasSubstr("rank 1 has \"steps without AVX2 (ATEN_CPU_CAPABILITY)\" where "
                                    "rank 0 has \"steps with AVX2 (ATEN_CPU_CAPABILITY)\""));
   }
+}
+
+RANK_BODY(steps_on_any_processor) {
+  Communicator world = Communicator::create();
+  if (world.rank() == 1) setenv("ATEN_CPU_CAPABILITY", "default", 1);
+  for (const char* const name : {"lion", "lamb", "adadelta"}) {
+    const Mlp model;
+    trainer::TrainOptions options;
+    options.optimizer = name;
+    auto own = trainer::make_optimizer(model.named_parameters(), options);
+    trainer::set_learning_rate(*own, 0.01);
+    DistributedOptimizer optimizer(world, model.named_parameters(), std::move(own));
+    for (std::uint64_t step = 0; step < 20; ++step) {
+      optimizer.backward(
+          model.loss(make_rows(8, 2 * step + static_cast<std::uint64_t>(world.rank()))), 8);
+      optimizer.step();
+    }
+    expect_equal_on_all_ranks(world, bits(model.parameters()));
+  }
+  world.finish();
+  return testing::Test::HasFailure() ? 1 : 0;
+}
+
+TEST(TorchProcesses, OptimizersThatStepAlikeOnAllProcessorsAreNotRefused) {
+  run_processes("steps_on_any_processor", {.ranks = 2, .environment = {"OMP_NUM_THREADS=1"}});
 }
 
 TEST(TorchProcesses, TwoRanksThatAccumulate) {
