@@ -10,6 +10,7 @@
 #include "bp/collective.h"
 #include "bp/log.h"
 #include "bp/torch/distributed_optimizer.h"
+#include "tests/ranks/torch/window_rank.h"
 #include "tests/support/run_ranks.h"
 #include "tests/support/torch_model.h"
 #include "tests/support/torch_ranks.h"
@@ -28,26 +29,6 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr std::size_t kSmall = 256;  // bytes; gives four buckets for the Mlp
-
-struct Rank {
-  explicit Rank(Communicator& comm,
-                DistributedOptimizerOptions options = {},
-                at::ScalarType type = at::kFloat,
-                const std::string& kind = "sgd")
-      : world(comm), model(1, type) {
-    options.first_bucket_bytes = kSmall;
-    options.bucket_bytes = 4 * kSmall;
-    optimizer = std::make_unique<DistributedOptimizer>(
-        world, model.named_parameters(), test::make_optimizer(kind, model.parameters(), 0.1),
-        options);
-  }
-  void backward(const test::Rows& rows) { optimizer->backward(model.loss(rows), rows.weight()); }
-  Communicator& world;
-  Mlp model;
-  std::unique_ptr<DistributedOptimizer> optimizer;
-};
-
 // A world has two groups, each with data of its own.
 // docs/acceptance.md, Operations in flight and groups: An optimizer of a group reduces among its
 // members only.
@@ -55,7 +36,7 @@ TEST(Window, OfAGroupIsReducedAmongItsMembersOnly) {
   run_ranks(4, [](Communicator& world) {
     const int color = world.rank() % 2;
     Communicator group = world.split(color);
-    Rank rank(group);
+    WindowRank rank(group);
     const test::Rows rows = make_rows(8, 7 + static_cast<std::uint64_t>(color));
     rank.backward(rows.slice(4 * group.rank(), 4 * group.rank() + 4));
     rank.optimizer->step();
@@ -90,7 +71,7 @@ TEST(Window, PartialWindowsOfUnevenWeightAreTheExactMean) {
   const Mlp exact(1, at::kDouble);
   exact.loss(rows).backward();
   run_ranks(3, [&](Communicator& world) {
-    Rank rank(world, {.micro_batches = 3});
+    WindowRank rank(world, {.micro_batches = 3});
     for (const Part& part : kUneven) {
       if (part.rank == world.rank()) {
         rank.backward(rows.slice(part.from, part.to));
@@ -115,7 +96,7 @@ TEST(Window, FillerAtTheEndStartsTheBuckets) {
   const Mlp exact(1, at::kDouble);
   exact.loss(rows).backward();
   run_ranks(2, [&](Communicator& world) {
-    Rank rank(world, {.micro_batches = 2});
+    WindowRank rank(world, {.micro_batches = 2});
     if (world.rank() == 0) {
       rank.backward(rows);
       rank.optimizer->backward(at::Tensor(), 0);
@@ -136,8 +117,8 @@ TEST(Window, WithoutAnyWeightStepIsSkippedAndTheNextWindowWorks) {
   run_ranks(2, [&](Communicator& world) {
     const auto rows = make_rows(16, 1);
     const auto mine = rows.slice(8 * world.rank(), 8 * world.rank() + 8);
-    Rank undisturbed(world, {}, at::kFloat, "adamw");
-    Rank rank(world, {}, at::kFloat, "adamw");
+    WindowRank undisturbed(world, {}, at::kFloat, "adamw");
+    WindowRank rank(world, {}, at::kFloat, "adamw");
     for (int window = 0; window < 3; ++window) {
       const std::string before = bits(rank.model.parameters());
       rank.optimizer->backward(at::Tensor(), 0);
@@ -151,7 +132,7 @@ TEST(Window, WithoutAnyWeightStepIsSkippedAndTheNextWindowWorks) {
       EXPECT_FALSE(rank.optimizer->step());
       EXPECT_EQ(bits(rank.model.parameters()), before);
 
-      for (Rank* one : {&rank, &undisturbed}) {
+      for (WindowRank* one : {&rank, &undisturbed}) {
         one->backward(mine);
         EXPECT_TRUE(one->optimizer->step());
         EXPECT_EQ(one->optimizer->window().weight, 16);
@@ -193,7 +174,7 @@ TEST(Window, StepAfterReduceIsTheStepAlone) {
     const auto rows = make_rows(42, 3);
     std::string first;
     for (const Way& way : ways) {
-      Rank rank(world);
+      WindowRank rank(world);
       const std::string untouched = bits(rank.model.parameters());
       for (int window = 0; window < 2; ++window) {
         // The parts have 4, 7 and 10 rows, so the divisor is not 1.
@@ -216,7 +197,7 @@ TEST(Window, StepAfterReduceIsTheStepAlone) {
 
 TEST(Window, FirstBucketStartsBeforeTheLastGradientArrives) {
   run_ranks(2, [&](Communicator& world) {
-    Rank rank(world, {.micro_batches = 2});
+    WindowRank rank(world, {.micro_batches = 2});
     std::vector<std::uint64_t> started;
     // The hook runs just before the gradient of the first layer's weight is stored, the last of
     // all.
@@ -240,7 +221,7 @@ TEST(Window, FirstBucketStartsBeforeTheLastGradientArrives) {
 TEST(Window, GradientsAreTheRanksOwnUntilReduced) {
   run_ranks(2, [&](Communicator& world) {
     // Each micro-batch has the nominal weight, so its gradients are added unscaled.
-    Rank rank(world, {.micro_batches = 3, .nominal_weight = 4});
+    WindowRank rank(world, {.micro_batches = 3, .nominal_weight = 4});
     Mlp alone;
     for (int i = 0; i < 2; ++i) {
       const auto rows = make_rows(4, static_cast<std::uint64_t>(world.rank() * 2 + i));
@@ -258,7 +239,7 @@ TEST(Window, GradientsAreTheRanksOwnUntilReduced) {
 // docs/acceptance.md, Optimizer: Gradients are views of their bucket.
 TEST(Window, GradientsLieInTheSameBucketMemoryInEveryWindow) {
   run_ranks(2, [&](Communicator& world) {
-    Rank rank(world);
+    WindowRank rank(world);
     std::vector<const void*> places;
     for (int step = 0; step < 3; ++step) {
       rank.backward(make_rows(4, 1));
@@ -282,7 +263,7 @@ TEST(Window, GradientsLieInTheSameBucketMemoryInEveryWindow) {
 // docs/acceptance.md, Optimizer: A gradient that only some ranks have reaches all.
 TEST(Window, GradientThatOneRankLacksComesFromTheOthers) {
   run_ranks(2, [&](Communicator& world) {
-    Rank rank(world);
+    WindowRank rank(world);
     Mlp& model = rank.model;
     const at::Tensor some = model.parameter(1).sum();
     rank.optimizer->backward(world.rank() == 0 ? some : some.add(model.parameter(3).sum()), 1);
@@ -301,7 +282,7 @@ TEST(Window, GradientThatOneRankLacksComesFromTheOthers) {
 // docs/acceptance.md, Optimizer: Two parts of a model may be frozen alternately, as in a GAN.
 TEST(Window, AlternatelyFrozenHalvesStayEqual) {
   run_ranks(3, [&](Communicator& world) {
-    Rank rank(world);
+    WindowRank rank(world);
     for (int round = 0; round < 10; ++round) {
       const std::size_t frozen = round % 2 == 0 ? 0 : 4;
       const auto before = bits({rank.model.parameters()[frozen]});
@@ -322,7 +303,7 @@ TEST(Window, AlternatelyFrozenHalvesStayEqual) {
 // it.
 TEST(Window, FreezingOnOneRankOnlyIsAMismatchThatNamesTheParameter) {
   const auto ends = test::try_ranks(2, [](Communicator& world) {
-    Rank rank(world);
+    WindowRank rank(world);
     if (world.rank() == 1) {
       rank.model.parameter(2).set_requires_grad(false);
     }
@@ -336,7 +317,7 @@ TEST(Window, FreezingOnOneRankOnlyIsAMismatchThatNamesTheParameter) {
 // bucket.
 TEST(Window, StopOfOneRankReachesAllInTheSameWindow) {
   run_ranks(3, [&](Communicator& world) {
-    Rank rank(world);
+    WindowRank rank(world);
     for (int step = 0; step < 3; ++step) {
       if (world.rank() == 2 && step == 1) {
         rank.optimizer->request_stop();
@@ -345,113 +326,6 @@ TEST(Window, StopOfOneRankReachesAllInTheSameWindow) {
       rank.optimizer->step();
       EXPECT_EQ(rank.optimizer->window().stop, step == 1) << "step " << step;
     }
-  });
-}
-
-// docs/acceptance.md, Optimizer: Weights are scaled by a nominal weight, so that halves on the wire
-// stay in range.
-TEST(Window, NominalWeightIsRankZerosFirstOrTheOption) {
-  run_ranks(2, [&](Communicator& world) {
-    Rank rank(world, {.micro_batches = 3});
-    EXPECT_EQ(rank.optimizer->nominal_weight(), 0);
-    rank.backward(make_rows(world.rank() == 0 ? 4 : 9, 1));
-    EXPECT_EQ(rank.optimizer->nominal_weight(), 24);
-    rank.optimizer->step();
-    Mlp other;
-    DistributedOptimizer chosen(world, other.named_parameters(),
-                                test::make_optimizer("sgd", other.parameters(), 0.1),
-                                {.nominal_weight = 7});
-    chosen.step();
-    EXPECT_EQ(chosen.nominal_weight(), 7);
-    Rank filler(world);
-    filler.optimizer->backward(at::Tensor(), 0);
-    EXPECT_EQ(filler.optimizer->nominal_weight(), 1);
-    filler.optimizer->step();
-  });
-}
-
-TEST(Window, NominalWeightDoesNotChangeTheResult) {
-  const auto rows = make_rows(13, 7);
-  const Mlp exact(1, at::kDouble);
-  exact.loss(rows).backward();
-  run_ranks(2, [&](Communicator& world) {
-    const auto mine = world.rank() == 0 ? rows.slice(0, 4) : rows.slice(4, 13);
-    for (const double nominal : {0.0, 0.125, 1.0, 7.0, 1e6}) {
-      Rank rank(world, {.nominal_weight = nominal});
-      rank.backward(mine);
-      rank.optimizer->reduce();
-      for (std::size_t i = 0; i < exact.parameters().size(); ++i) {
-        EXPECT_LT(distance({rank.model.parameters()[i].grad()}, {exact.parameters()[i].grad()}),
-                  1e-6)
-            << nominal << ", parameter " << i;
-      }
-      test::expect_equal_on_all_ranks(world, gradient_bits(rank.model));
-    }
-  });
-}
-
-// docs/acceptance.md, Optimizer: A model in half precision is reduced in its own type, with the
-// totals in floats.
-TEST(Window, HalvesAreReducedInTheirOwnTypeWithTheTotalsInFloats) {
-  run_ranks(2, [&](Communicator& world) {
-    Rank rank(world, {}, at::kBFloat16);
-    rank.optimizer->backward(rank.model.parameter(1).sum().mul(world.rank() + 1), 3);
-    EXPECT_TRUE(rank.optimizer->step());
-    EXPECT_EQ(rank.optimizer->window().weight, 6);
-    test::expect_equal_on_all_ranks(world, bits(rank.model.parameters()));
-    const auto moved = Mlp(1, at::kBFloat16).parameters()[1].sub(rank.model.parameter(1));
-    EXPECT_NEAR(moved.mean().item<double>(), 0.15, 0.01);  // lr x the mean of 1 and 2
-  });
-}
-
-// The exact mean of 1, 2 and 4 with weights that no f32 holds.
-TEST(Window, WeightsAndLossAreAddedAsDoubles) {
-  for (const double unit : {0.1, 16777217.0, 1e-300}) {
-    run_ranks(3, [&](Communicator& world) {
-      Rank rank(world, {}, at::kDouble);
-      const double mine = unit * (world.rank() + 1);
-      const at::Tensor loss = rank.model.parameter(1).sum() * (1 << world.rank());
-      rank.optimizer->backward(loss, mine);
-      rank.optimizer->reduce();
-      const double weight = unit * 1 + unit * 2 + unit * 3;
-      EXPECT_EQ(rank.optimizer->window().weight, weight);
-      EXPECT_DOUBLE_EQ(rank.model.parameter(1).grad()[0].item<double>(), 17.0 / 6);
-      const double sum = Mlp(1, at::kDouble).parameter(1).sum().item<double>();
-      EXPECT_DOUBLE_EQ(rank.optimizer->window().loss, sum * 17 / 6);
-    });
-  }
-}
-
-TEST(Window, ResidualOfAParameterWithoutGradientWaitsForTheNextOne) {
-  run_ranks(2, [](Communicator& world) {
-    Rank rank(world, {.nominal_weight = 2, .wire = DataType::bf16, .error_feedback = true});
-    const auto residual_of_bias = [&] {
-      for (const auto& [name, residual] : rank.optimizer->state().residuals) {
-        if (name == "layer0.bias") return residual.abs().max().item<double>();
-      }
-      return 0.0;
-    };
-    const auto backward = [&](std::size_t parameter) {
-      rank.optimizer->backward(rank.model.parameter(parameter).sum() * (1 + 0x1p-13), 1);
-      EXPECT_TRUE(rank.optimizer->step());
-    };
-    backward(1);
-    const double residual = residual_of_bias();
-    EXPECT_EQ(residual, 0x1p-14);
-    backward(3);
-    EXPECT_EQ(residual_of_bias(), residual);
-  });
-}
-
-TEST(Window, DoublesStayDoubles) {
-  run_ranks(2, [&](Communicator& world) {
-    const auto rows = make_rows(8, 1);
-    const Mlp exact(1, at::kDouble);
-    exact.loss(rows).backward();
-    Rank rank(world, {}, at::kDouble);
-    rank.backward(rows.slice(world.rank() * 4, world.rank() * 4 + 4));
-    rank.optimizer->reduce();
-    EXPECT_LT(distance({rank.model.parameters()[0].grad()}, {exact.parameters()[0].grad()}), 1e-15);
   });
 }
 

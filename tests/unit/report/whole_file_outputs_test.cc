@@ -17,6 +17,7 @@
 namespace bp::trainer {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 class WholeFileOutputs : public testing::Test {
@@ -70,6 +71,40 @@ TEST_F(WholeFileOutputs, WritesToADeviceAndKeepsIt) {
     EXPECT_TRUE(std::filesystem::is_character_file(path(name)));
   }
   EXPECT_EQ(files(), 2U);
+}
+
+TEST_F(WholeFileOutputs, AFolderWithTheNameOfAFileIsNamed) {
+  std::filesystem::create_directories(path("f"));
+  try {
+    write_whole_file(path("f"), "new");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_THAT(error.what(), HasSubstr("cannot write " + path("f") + ": Is a directory"));
+  }
+  EXPECT_EQ(files(), 1U) << "no file but the folder may be left";
+}
+
+TEST_F(WholeFileOutputs, ReplacesTheFileOrLeavesIt) {
+  write_whole_file(path("f"), "old");
+  write_whole_file(path("f"), "new");
+  EXPECT_EQ(read_file(path("f")), "new");
+  std::filesystem::create_directory(path("f.part"));  // makes the next write fail
+  EXPECT_THROW(write_whole_file(path("f"), "newest"), Error);
+  EXPECT_EQ(read_file(path("f")), "new");
+  EXPECT_EQ(files(), 2U);
+}
+
+TEST_F(WholeFileOutputs, FilesAndFoldersThatCannotBeSyncedAreNamed) {
+  write_whole_file(path("f"), "text");
+  sync_file(path("f"));
+  sync_folder(path(""));
+  sync_folder("");
+  EXPECT_THAT(
+      [&] { sync_file(path("g")); },
+      ThrowsMessage<Error>("cannot put " + path("g") + " on disk: No such file or directory"));
+  EXPECT_THAT([&] { sync_folder(path("f")); },
+              ThrowsMessage<Error>("cannot put " + path("f") + " on disk: Not a directory"));
 }
 
 }  // namespace
