@@ -45,7 +45,7 @@ class PrepareThreads : public PrepareTest {
 };
 
 TEST_F(PrepareThreads, TheBytesOfAStoreDoNotDependOnTheirNumber) {
-  PrepareOptions with = options(write_texts("r.csv", 9'500, 3, 2'200'000));
+  PrepareOptions with = options(write_texts("r.csv", 9'500, 3, 700'000));
   with.max_length = 16;  // most texts are folded, and the longest one is a block by itself
   expect_same_bytes(with);
 }
