@@ -174,10 +174,10 @@ Option& OptionSet::flag(const OptionText& text, bool& target, bool given) {
   Option& option = add(text, "flag", target == given ? "true" : "false", {});
   option.bare = "true";
   option.assign = [this, &option, &target, given](const std::vector<std::string>& values) {
-    const std::string& word = values.back();
+    const std::string word = lower_case(values.back());  // YAML's True
     const bool on = word == "true" || word == "yes" || word == "on" || word == "1";
     if (!on && word != "false" && word != "no" && word != "off" && word != "0") {
-      refuse_value(option, word);
+      refuse_value(option, values.back());
     }
     target = on == given;
     return on ? "true" : "false";

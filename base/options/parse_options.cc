@@ -7,6 +7,7 @@
 
 #include "base/nearest.h"
 #include "base/options/option_set.h"
+#include "base/options/value_text.h"
 #include "base/text.h"
 
 namespace bp {
@@ -15,17 +16,9 @@ namespace {
 constexpr std::string_view kHelp = "--help";
 constexpr std::string_view kHelpWithTopic = "--help=";
 
-// "--Batch_size=3" as "batch-size".
-std::string normal_name(const std::string& word) {
-  std::string name = lower_case(word.substr(0, word.find('=')));
-  name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
-  std::ranges::replace(name, '_', '-');
-  return name;
-}
-
 bool is_on_or_off(const std::string& word) {
   static const std::vector<std::string> words{"true", "false", "yes", "no", "on", "off", "1", "0"};
-  return std::ranges::count(words, word) > 0;
+  return std::ranges::count(words, lower_case(word)) > 0;
 }
 
 }  // namespace
@@ -205,12 +198,12 @@ std::string OptionSet::nearest_to(const std::string& word) const {
       names.push_back(lower_case(option.name));
     }
   }
-  const std::string nearest = nearest_name(normal_name(word), names);
+  const std::string nearest = nearest_name(option_name(word), names);
   return nearest.empty() || !word.starts_with('-') ? nearest : "--" + nearest;
 }
 
 std::string OptionSet::hint_for(const std::string& word) const {
-  const std::string wanted = normal_name(word);
+  const std::string wanted = option_name(word);
   for (const Option& option : options_) {
     for (const std::string& other : option.others) {
       const std::size_t equals = std::min(other.find('='), other.size());

@@ -86,6 +86,13 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   return number && *number <= kMost >> shift ? std::optional(*number << shift) : std::nullopt;
 }
 
+std::string option_name(std::string_view word) {
+  std::string name = lower_case(std::string(word.substr(0, word.find('='))));
+  name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
 std::vector<std::string> split_at_commas(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n\v\f";
   std::vector<std::string> parts;

@@ -1,4 +1,4 @@
-// The value of an option as text: numbers, times and sizes as people write them.
+// The name and the value of an option as text: numbers, times and sizes as people write them.
 #pragma once
 
 #include <chrono>
@@ -25,6 +25,9 @@ template <class Number>
 
 // Reads 4096, 64K, 100M or 2G, of 1024 bytes. Returns nothing for another text, and for over 2^50.
 [[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text);
+
+// Returns the name of an option as it is spelled here: "batch-size" for "--Batch_size=3".
+[[nodiscard]] std::string option_name(std::string_view word);
 
 // Returns what is between the commas, without blanks around it.
 [[nodiscard]] std::vector<std::string> split_at_commas(std::string_view text);

@@ -15,6 +15,7 @@
 #include "base/options/option_set.h"
 #include "base/text.h"
 #include "trainer/commands/parse_commands.h"
+#include "trainer/commands/unknown_option.h"
 #include "trainer/options/config_file.h"
 #include "trainer/report/json.h"
 #include "trainer/tasks/inputs.h"
@@ -225,11 +226,10 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
       throw InputError(2, concat("'", first, "' is neither a file nor a command"), hint);
     }
     return parse_train_command(arguments, extensions);
-  } catch (const UnknownOption& error) {
-    constexpr std::array<std::string_view, 6> kRanks{"-n",   "--n",     "-np",
-                                                     "--np", "--nproc", "--nproc-per-node"};
-    if (std::ranges::count(kRanks, error.word()) == 0) throw;
-    throw InputError(2, error.what(), "the number of ranks is bprun's: bprun -n 2 bert_train ...");
+  } catch (const UnknownOption& unknown) {
+    const std::string answer = answer_for_foreign(unknown.word());
+    if (answer.empty()) throw;
+    throw InputError(2, unknown.what(), answer);
   }
 }
 

@@ -31,7 +31,7 @@ void add_precision_option(OptionSet& set, const char* of, Precision& precision) 
                          {"fp16", Precision::fp16},
                          {"bf16", Precision::bf16},
                          {"auto", Precision::automatic}})
-      .others = {"bf16=bf16", "fp16=fp16"};
+      .others = {"bf16=bf16", "fp16=fp16", "use-native-fp16=fp16", "use-amp=fp16", "half=fp16"};
 }
 
 constexpr double kFewestEpochs = 0.001;
@@ -101,7 +101,8 @@ void add_device_option(OptionSet& set, DeviceChoice& device) {
                            device,
                            {{"auto", DeviceChoice::automatic},
                             {"cpu", DeviceChoice::cpu},
-                            {"cuda", DeviceChoice::cuda}});
+                            {"cuda", DeviceChoice::cuda}})
+      .others = {"use-cpu=cpu", "no-cuda=cpu", "cpu=cpu", "use-gpu=cuda"};
 }
 
 void add_early_stop_options(OptionSet& set, EarlyStopOptions& options) {
@@ -127,7 +128,8 @@ void add_reading_options(OptionSet& set, DataOptions& options) {
   set.group("Data");
   set.text({"task", "What the model learns: " + shown_names(task_names(options.extensions)), "",
             "NAME", task_names(options.extensions)},
-           options.task_name);
+           options.task_name)
+      .others = {"do-regression=regress", "task-type"};
   options.task->add_options(set);
   set.choice<TextFormat>({"format", "Format of the text files"}, prepare.format,
                          {{"auto", TextFormat::automatic},
@@ -150,19 +152,20 @@ void add_reading_options(OptionSet& set, DataOptions& options) {
              "NAME",
              {"auto", "utf-8", "latin-1", "windows-1252"}},
             "auto", [&](const std::string& word) { prepare.encoding = parse_encoding(word); })
-      .others = {"charset"};
+      .others = {"charset", "file-encoding"};
   set.on_resume(OnResume::reason);
   set.paths({"also", "More rows behind those of DATA: a file or a folder of files; may be repeated",
              "", "FILE"},
             prepare.more_sources);
   set.number({"limit", "Read only the first N rows of each file; 0: all"}, prepare.limit, 0, 9e18)
-      .others = {"max-train-samples", "max-samples", "nrows"};
+      .others = {"max-train-samples", "max-samples", "nrows", "sample-limit"};
   set.path({"vocab", "A vocab.txt, a tokenizer.json, or a vocab.json beside merges.txt",
             "trained on the texts", "FILE"},
-           prepare.vocabulary);
+           prepare.vocabulary)
+      .others = {"tokenizer-name", "dict", "vocab-file"};
   set.number({"max-length", "Most tokens of a sample, with [CLS] and [SEP]"}, prepare.max_length, 3,
              4096)
-      .others = {"max-seq-length", "max-len"};
+      .others = {"max-seq-length", "max-len", "max-source-length", "block-size"};
   set.choice<LongText>(
       {"long-text",
        "Split a longer text into several samples, perhaps at sentence ends, or cut it"},
@@ -177,10 +180,10 @@ void add_data_options(OptionSet& set, DataOptions& options) {
   add_reading_options(set, options);  // the last of which are reasons, too
   set.path({"dev", "File or folder with dev samples, instead of a share of DATA", "", "FILE"},
            prepare.dev_source)
-      .others = {"validation-file", "validation"};
+      .others = {"validation-file", "validation", "val-file", "vali-file", "eval-file"};
   set.path({"test", "File or folder with test samples, instead of a share of DATA", "", "FILE"},
            prepare.test_source)
-      .others = {"test-file"};
+      .others = {"test-file", "test-files"};
   set.value({"split",
              "Shares of DATA's texts for train, dev and test, which may be left out; data: as DATA "
              "itself divides them",
@@ -211,7 +214,8 @@ void add_split_seed_option(OptionSet& set, DataOptions& options) {
 }
 
 void add_rebuild_option(OptionSet& set, PrepareOptions& prepare) {
-  set.flag({"rebuild", "Prepare again, even if the store does not match"}, prepare.rebuild);
+  set.flag({"rebuild", "Prepare again, even if the store does not match"}, prepare.rebuild)
+      .others = {"overwrite-cache"};
 }
 
 void add_computing_options(OptionSet& set, EvaluateOptions& options) {
@@ -228,10 +232,20 @@ void add_model_options(OptionSet& set, TrainOptions& options) {
                    "(from its weights, or from scratch if it has only config.json)"),
             "", "NAME|DIR", model_names(options.extensions)},
            options.model)
-      .others = {"model-name-or-path", "pretrained"};
+      .others = {"model-name-or-path",
+                 "pretrained",
+                 "model-name",
+                 "pretrained-model-dir",
+                 "config-file",
+                 "config-name",
+                 "bert-type",
+                 "path-initial-model",
+                 "transformers-state-dict",
+                 "hetseq-state-dict"};
   set.number({"max-parameters", "Do not train a model with more parameters, and end with 77",
               "any number"},
-             options.max_parameters, 1, kUnbounded);
+             options.max_parameters, 1, kUnbounded)
+      .others = {"automl-max-model-size"};
   set.number({"dropout", "Share of values dropped in training", "the model's, 0.1 for presets"},
              options.dropout, 0, 0.999)
       .on_resume = OnResume::told;
@@ -267,50 +281,64 @@ void add_training_options(OptionSet& set, TrainOptions& options) {
   set.number({"epochs", "Passes over the train split, such as 3 or 0.5",
               "10 from scratch, 3 from weights"},
              options.epochs, kFewestEpochs, 1e6)
-      .others = {"num-train-epochs", "num-epochs", "max-epoch", "max-epochs"};
+      .others = {"num-train-epochs", "num-epochs", "max-epoch", "max-epochs",
+                 "epoch-num",        "me",         "e"};
   set.number({"steps", "Optimizer steps, instead of epochs", "those of the epochs"}, options.steps,
              1, kUnbounded)
-      .others = {"max-steps", "max-update"};
+      .others = {"max-steps",       "max-update",       "max-train-step",
+                 "max-train-steps", "total-num-update", "mu"};
   set.number({"batch", "Samples per micro-batch and rank"}, options.batch, 1, 1e6).others = {
-      "batch-size", "per-device-train-batch-size", "train-batch-size"};
+      "batch-size",         "per-device-train-batch-size",
+      "train-batch-size",   "per-gpu-train-batch-size",
+      "per-gpu-batch-size", "batch-size-one-gpu",
+      "max-sentences"};
   set.number({"max-tokens", "Most tokens per micro-batch and rank, instead of --batch", "none"},
              options.max_tokens, 1, 1e9)
-      .others = {"max-tokens-per-batch"};
+      .others = {"max-tokens-per-batch", "variable-batch-size"};
   set.numbers({"accumulate", "Micro-batches per step and rank; a list: in each epoch"},
               options.accumulate.values(), 1, 1e6)
-      .others = {"gradient-accumulation-steps", "update-freq"};
+      .others = {"gradient-accumulation-steps", "update-freq", "iter-num-update-optimizer",
+                 "gradient-accumulation"};
   set.number({"curriculum", "Epochs that begin with short samples, such as 0.5 or 2"},
              options.curriculum, 0, 1e6);
   set.number({"group-lengths", "Put N samples of similar length one after another; 0: off"},
-             options.group_lengths, 0, 1e9);
-  set.choice({"optimizer", "How gradients change the parameters"}, options.optimizer,
-             optimizer_names(options.extensions))
-      .on_resume = OnResume::free;  // must be the same: see differences()
+             options.group_lengths, 0, 1e9)
+      .others = {"group-by-length", "length-column-name", "train-sampling-strategy"};
+  Option& optimizer = set.choice({"optimizer", "How gradients change the parameters"},
+                                 options.optimizer, optimizer_names(options.extensions));
+  optimizer.on_resume = OnResume::free;  // must be the same: see differences()
+  optimizer.others = {"optim", "optimizer-name"};
   set.numbers({"lr", "Highest learning rate; a list: in each epoch",
                "0.128/hidden from scratch, else 5e-5 (1e-4 below 512), 10 times that with --lora"},
               options.lr.values(), 1e-12, 10)
       .others = {"learning-rate"};
   set.choice({"schedule", "How the rate falls, or stays, after the warm-up"}, options.schedule,
-             schedule_names(options.extensions));
+             schedule_names(options.extensions))
+      .others = {"lr-scheduler-type", "lr-scheduler", "lr-decay-strategy"};
   set.needs(of_schedules({"polynomial", "cyclic"}));
   set.number({"end-lr", "Rate that the polynomial and cyclic schedules fall to", "0"},
-             options.end_lr, 0, 10);
+             options.end_lr, 0, 10)
+      .others = {"end-learning-rate"};
   set.needs(of_schedules({"polynomial"}));
   set.number({"power", "Power of the polynomial schedule; 1: a line", "1"}, options.power, 0, 100);
   set.needs(of_schedules({"step"}));
   set.value({"decay-every", "Steps or epochs (1e) after which the step schedule lowers the rate",
              "none", "N"},
-            "", [&](const std::string& every) {
+            "",
+            [&](const std::string& every) {
               options.decay_every = parse_every("--decay-every", every);
-            });
+            })
+      .others = {"stepwise-lr-decay-epochs"};
   set.number({"decay-factor", "What the step schedule multiplies the rate by", "0.1"},
-             options.decay_factor, 0, 1);
+             options.decay_factor, 0, 1)
+      .others = {"stepwise-lr-decay-ratio"};
   set.needs(of_schedules({"cyclic"}));
   set.number({"cycle", "Steps in which the cyclic schedule falls and rises", "none"}, options.cycle,
              2, kUnbounded);
   set.needs({});
   set.number({"force-anneal", "Epoch from which the rate stays as it is", "none"},
-             options.force_anneal, 2, kUnbounded);
+             options.force_anneal, 2, kUnbounded)
+      .others = {"fa"};
   set.value({.name = "warmup",
              .help = "Share of the steps, or epochs (0.5e), in which the rate rises at first",
              .value_name = "N"},
@@ -320,19 +348,23 @@ void add_training_options(OptionSet& set, TrainOptions& options) {
               options.warmup = warmup.share;
               options.warmup_epochs = warmup.epochs;
             })
-      .others = {"warmup-ratio"};
+      .others = {"warmup-ratio", "warmup-proportion"};
   set.number({"weight-decay", "Weight decay, not for biases and layer norms"}, options.weight_decay,
-             0, 10);
+             0, 10)
+      .others = {"wd", "dadelta-weight-decay"};
   set.needs(of_optimizers("betas"));
   set.value({"betas", "Shares that the means of gradients keep (adamw, adam, lion, lamb)",
              "0.9,0.99 of lion, else 0.9,0.999", "B1,B2"},
-            "", [&](const std::string& betas) {
+            "",
+            [&](const std::string& betas) {
               std::tie(options.beta1, options.beta2) = parse_betas(betas);
-            });
+            })
+      .others = {"adam-betas"};
   set.needs(of_optimizers("epsilon"));
   set.number({"epsilon", "Epsilon of the optimizer (adamw, adam, lamb, adadelta)",
               "1e-6 of lamb and adadelta, else 1e-8"},
-             options.epsilon, 0, 1);
+             options.epsilon, 0, 1)
+      .others = {"adam-epsilon", "adam-eps", "adadelta-eps"};
   set.needs(of_optimizers("momentum"));
   set.number({"momentum", "Share that the sum of gradients keeps (sgd)", "0"}, options.momentum, 0,
              0.999999)
@@ -341,11 +373,12 @@ void add_training_options(OptionSet& set, TrainOptions& options) {
   set.flag({"nesterov", "Nesterov's momentum, for sgd"}, options.nesterov);
   set.needs(of_optimizers("rho"));
   set.number({"rho", "Share that the means of squares keep (adadelta)", "0.9"}, options.rho, 0,
-             0.999999);
+             0.999999)
+      .others = {"adadelta-rho"};
   set.needs({});
   options.task->add_training_options(set);
   set.number({"clip", "Largest norm of the gradient; 0: no limit"}, options.clip, 0, 1e9).others = {
-      "max-grad-norm"};
+      "max-grad-norm", "clip-norm", "param-norm"};
   set.path({"teacher", "Also learn the outputs of a trained model: a run's or model's folder",
             "none", "DIR"},
            options.distill.teacher)
@@ -385,7 +418,7 @@ void add_training_options(OptionSet& set, TrainOptions& options) {
   set.text({"best-metric", "Score of the dev split by which checkpoints are compared",
             "the task's first", "NAME"},
            options.best_metric)
-      .others = {"metric-for-best-model", "best-checkpoint-metric"};
+      .others = {"metric-for-best-model", "best-checkpoint-metric", "metric-name"};
   set.flag({"eval-first", "Also evaluate before the first step"}, options.eval_first).others = {
       "eval-on-start"};
   add_early_stop_options(set, options.early_stop);
@@ -408,7 +441,8 @@ void add_output_options(OptionSet& set, TrainOptions& options) {
   set.group("Output");
   set.path({"run", "Folder of the run; an existing run resumes", "runs/<name of DATA>", "DIR"},
            options.run)
-      .others = {"output-dir", "output", "save-dir"};
+      .others = {"output-dir", "output",  "save-dir",          "run-name",
+                 "model-dir",  "run-tag", "experiment-folder", "logging-dir"};
   set.path({"resume",
             "auto: from the run's newest checkpoint, if it has one; never: refuse an existing run; "
             "PATH: from this checkpoint, or the newest of this run",
@@ -416,7 +450,8 @@ void add_output_options(OptionSet& set, TrainOptions& options) {
             "auto|never|PATH",
             {"auto", "never"}},
            options.resume)
-      .others = {"resume-from-checkpoint"};
+      .others = {"resume-from-checkpoint", "restore-file", "continue-training-path",
+                 "path-work-restored-training"};
   set.flag({"reset-schedule", "Begin the schedule of the rate again where the run resumes"},
            options.reset.schedule)
       .others = {"reset-lr-scheduler"};
@@ -424,22 +459,23 @@ void add_output_options(OptionSet& set, TrainOptions& options) {
            options.reset.optimizer);
   set.flag({"reset-data", "Begin again with the first epoch, perhaps of other data"},
            options.reset.data)
-      .others = {"reset-dataloader"};
+      .others = {"reset-dataloader", "ignore-data-skip"};
   set.flag({"reset-meters", "Forget the totals and the best scores of the checkpoint"},
            options.reset.meters);
   set.on_resume(OnResume::told);
   set.value({"save-every", "Steps (100), time (10m) or epochs (0.5e) between checkpoints; or none",
              "1e", "N|TIME|none"},
             "", [&](const std::string& every) { options.save_every = parse_save_every(every); })
-      .others = {"save-steps"};
+      .others = {"save-steps", "save-interval", "save-interval-updates", "checkpointing-steps"};
   set.number({"keep", "Keep the N most recent checkpoints"}, options.keep, 1, 1e6).others = {
-      "save-total-limit"};
+      "save-total-limit", "keep-last-epochs", "keep-interval-updates", "model-saved-num"};
   set.number({"keep-best", "Also keep the N checkpoints with the best dev scores"},
              options.keep_best, 1, 1e6);
   set.number({"keep-every", "Also keep each checkpoint whose step is a multiple of N", "none"},
              options.keep_every, 1, kUnbounded);
   set.flag({"no-optimizer-state", "Write checkpoints without what the optimizer keeps"},
-           options.optimizer_state, false);
+           options.optimizer_state, false)
+      .others = {"save-only-model", "no-save-optimizer-state"};
   set.choice<FinalWeights>(
          {"final", "Weights that become RUN/model: of the last step, or the best on dev"},
          options.final_weights, {{"last", FinalWeights::last}, {"best", FinalWeights::best}})
@@ -452,14 +488,16 @@ void add_output_options(OptionSet& set, TrainOptions& options) {
        "none", "DIR"},
       options.trace);
   set.path({"tensorboard", "Folder for TensorBoard's event files", "none", "DIR"},
-           options.tensorboard);
+           options.tensorboard)
+      .others = {"tensorboard-dir"};
   set.path({"runs-db", "SQLite file to add the run's results to", "none", "FILE"}, options.runs_db);
 }
 
 void add_config_option(OptionSet& set, DataOptions& options) {
   set.path(
-      {"config", "YAML file with options by these names; the command line wins", "none", "FILE"},
-      options.config);
+         {"config", "YAML file with options by these names; the command line wins", "none", "FILE"},
+         options.config)
+      .others = {"params"};
 }
 
 }  // namespace bp::trainer

@@ -1,8 +1,11 @@
 #include "trainer/commands/parse_commands.h"
 
+#include <algorithm>
+
 #include "base/input_error.h"
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/commands/unknown_option.h"
 #include "trainer/common/look_up.h"
 #include "trainer/model/config.h"
 #include "trainer/options/config_file.h"
@@ -61,13 +64,29 @@ void choose_task(const std::vector<std::string>& arguments,
 
 std::string parse(OptionSet& set, const std::vector<std::string>& arguments) {
   if (const std::string config = config_in(arguments); !config.empty()) {
-    set.preset(read_options(config), config);
+    const std::vector<ConfigValue> values = read_options(config);
+    for (const ConfigValue& value : values) {
+      const auto is_own = [&](const Option& option) {
+        return lower_case(option.name) == value.key;
+      };
+      const std::string answer = answer_for_foreign(value.key);
+      if (!answer.empty() && std::ranges::none_of(set.options(), is_own)) {
+        throw InputError(2, concat(value.place, ": unknown key '", value.key, "'"), answer);
+      }
+    }
+    set.preset(values, config);
   }
   return set.parse(arguments);
 }
 
 std::string parse(OptionSet& set, const std::vector<std::string>& arguments, DataOptions& o) {
-  if (std::string text = parse(set, arguments); !text.empty()) return text;
+  try {
+    if (std::string text = parse(set, arguments); !text.empty()) return text;
+  } catch (const UnknownOption& unknown) {
+    const std::string answer = answer_of_tasks(unknown.word(), o);
+    if (answer.empty()) throw;
+    throw InputError(2, unknown.what(), answer);
+  }
   std::string& data = o.prepare.source;
   data = without_slashes(data);
   if (!o.prepare.more_sources.empty() && is_store(data)) {

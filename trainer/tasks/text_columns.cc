@@ -5,9 +5,10 @@ namespace bp::trainer {
 void TextColumns::add_options(OptionSet& set) {
   set.text({"text", "Column or JSON key of the text: a name, or a number from 1", "", "COLUMN"},
            first_)
-      .others = {"text-column"};
+      .others = {"text-column", "text-column-name", "text-column-names", "sentence1-key", "t"};
   set.text({"text2", "Column or JSON key of a second text, for a model of pairs", "none", "COLUMN"},
-           second_);
+           second_)
+      .others = {"sentence2-key", "text-pair"};
 }
 
 std::vector<Field> TextColumns::fields() const {

@@ -84,7 +84,7 @@ class ClassInput : public TaskInput {
     options_.texts.add_options(set);
     set.text({"label", "Column or JSON key of the label: a name, or a number from 1", "", "COLUMN"},
              options_.label_column)
-        .others = {"label-column", "target"};
+        .others = {"label-column", "label-column-name", "target", "l"};
     set.list({"labels", "The labels, in the order of the model's outputs",
               "those of the rows to train on, sorted"},
              options_.labels)
@@ -107,7 +107,8 @@ class ClassInput : public TaskInput {
   }
   void add_training_options(OptionSet& set) override {
     set.number({"label-smoothing", "Share of a label's probability spread over all labels"},
-               options_.loss.label_smoothing, 0, 0.999);
+               options_.loss.label_smoothing, 0, 0.999)
+        .others = {"label-smoothing-factor"};
     set.number({"focal-gamma", "Gamma of the focal loss; 0: cross entropy"},
                options_.loss.focal_gamma, 0, 100);
     set.choice<bool>({"class-weights", "Weights of labels in the loss; balanced: rare ones more"},

@@ -82,9 +82,11 @@ class PretrainInput : public TaskInput {
     set.text({"text", "Column or JSON key of the text: a name, or a number from 1", "", "COLUMN"},
              options_.text_column)
         .others = {"text-column"};
-    set.flag({"lines", "Each line of a .txt file is a text of its own"}, options_.lines);
+    set.flag({"lines", "Each line of a .txt file is a text of its own"}, options_.lines).others = {
+        "line-by-line"};
     set.number({"mask-share", "Share of the tokens that are masked"}, options_.masks.share, 0.01,
-               0.99);
+               0.99)
+        .others = {"mlm-probability", "masked-lm-prob"};
     set.flag({"whole-words", "Mask all pieces of a word, or none"}, options_.masks.whole_words);
     set.flag({"next-sentence", "Learn, too, whether the second of two segments follows the first"},
              options_.next_sentence);
@@ -94,7 +96,8 @@ class PretrainInput : public TaskInput {
     set.number({"copies", "Times that --next-sentence divides each document into pairs"},
                options_.copies, 1, 1000);
     set.number({"limit-files", "Read only the first N shards of a folder; 0: all"},
-               options_.limit_files, 0, 1e9);
+               options_.limit_files, 0, 1e9)
+        .others = {"num-file"};
   }
   void add_training_options(OptionSet& set) override {
     set.flag({"static-masks", "Mask the same tokens of a sample in all epochs"},
