@@ -126,6 +126,8 @@ Json option_json(const Option& option) {
   if (!option.suggested.empty()) json["suggested"] = option.suggested;
   if (option.least) json["least"] = number_json(*option.least);
   if (option.most) json["most"] = number_json(*option.most);
+  if (option.least && option.type == "list") json["whole"] = option.whole;
+  if (!option.others.empty()) json["others"] = option.others;
   return json;
 }
 

@@ -46,8 +46,12 @@ std::vector<ConfigValue> read_options(const std::string& path) {
   }
   std::ifstream file(path);
   try {
-    const YAML::Node root = YAML::Load(file);
-    if (root.IsNull()) return {};
+    const std::vector<YAML::Node> documents = YAML::LoadAll(file);
+    if (documents.empty() || documents.front().IsNull()) return {};
+    if (documents.size() > 1) {
+      refuse_line(place_of(path, documents[1].Mark()), "a second document begins, behind ---");
+    }
+    const YAML::Node& root = documents.front();
     if (!root.IsMap()) refuse_line(place_of(path, root.Mark()), "this is not a list of options");
     std::vector<ConfigValue> values;
     std::set<std::string> seen;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/nearest.h"
+#include "base/options/value_text.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/process/environment_list.h"
@@ -22,6 +23,19 @@ using Json = nlohmann::json;
   throw Error(ErrorCode::invalid_argument, concat(space, ", line ", line, ": ", text));
 }
 
+std::string problem_with_number(const Value& value, const Json& option, bool whole) {
+  if (!value.is_number() || (whole && value.kind() != Value::Kind::integer)) {
+    return whole ? "takes whole numbers" : "takes numbers";
+  }
+  if (option.contains("least") && value.number() < option["least"].get<double>()) {
+    return concat("must be at least ", option["least"].get<double>());
+  }
+  if (option.contains("most") && value.number() > option["most"].get<double>()) {
+    return concat("must be at most ", option["most"].get<double>());
+  }
+  return "";
+}
+
 // Why the option cannot have this value; empty if it can.
 std::string problem_with(const Value& value, const Json& option) {
   const std::string type = option.value("type", "text");
@@ -33,19 +47,35 @@ std::string problem_with(const Value& value, const Json& option) {
                ? ""
                : concat("must be one of ", choices->dump());
   }
-  if (type != "integer" && type != "number") {
+  if (type == "list" && option.contains("whole")) {  // of numbers
+    for (const std::string& one : split_at_commas(value.text())) {
+      const Value number = Value::of_scalar(one);
+      const std::string problem = problem_with_number(number, option, option["whole"]);
+      if (!problem.empty()) return problem;
+    }
     return "";
   }
-  if (!value.is_number() || (type == "integer" && value.kind() != Value::Kind::integer)) {
-    return type == "integer" ? "takes whole numbers" : "takes numbers";
+  if (type != "integer" && type != "number") return "";
+  return problem_with_number(value, option, type == "integer");
+}
+
+// What to say of a parameter that the program does not have.
+std::string hint_for(const std::string& name, const Json& options) {
+  std::vector<std::string> names;
+  for (const Json& option : options) {
+    if (option.value("positional", false)) continue;
+    names.push_back(option.value("name", ""));
+    for (const Json& other : option.value("others", Json::array())) {
+      const std::string word = other;
+      const std::size_t equals = std::min(word.find('='), word.size());
+      if (word.substr(0, equals) != option_name(name)) continue;
+      return concat(
+          "; here it is called ", names.back(),
+          equals < word.size() ? concat(", with the value ", word.substr(equals + 1)) : "");
+    }
   }
-  if (option.contains("least") && value.number() < option["least"].get<double>()) {
-    return concat("must be at least ", option["least"].get<double>());
-  }
-  if (option.contains("most") && value.number() > option["most"].get<double>()) {
-    return concat("must be at most ", option["most"].get<double>());
-  }
-  return "";
+  const std::string nearest = nearest_name(name, names);
+  return nearest.empty() ? "" : concat("; did you mean ", nearest, "?");
 }
 
 // All values of the parameter that can be counted; of the others the lowest and the highest.
@@ -77,14 +107,12 @@ void check_parameter(const std::string& space,
     return it.value("name", "") == name && !it.value("positional", false);
   });
   if (option == options.end()) {
-    std::vector<std::string> names;
-    for (const Json& it : options) {
-      if (!it.value("positional", false)) names.push_back(it.value("name", ""));
-    }
-    const std::string nearest = nearest_name(name, names);
     refuse_parameter(space, dimension.line,
-                     concat(program, " has no option --", name,
-                            nearest.empty() ? "" : concat("; did you mean ", nearest, "?")));
+                     concat(program, " has no option --", name, hint_for(name, options)));
+  }
+  if (name == "run") {
+    refuse_parameter(space, dimension.line,
+                     "--run has no place in a sweep: each trial has a run in its own folder");
   }
   for (const Value& value : values_of(dimension, position)) {
     if (const std::string problem = problem_with(value, *option); !problem.empty()) {

@@ -1,8 +1,11 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "base/nearest.h"
 #include "base/text.h"
@@ -49,23 +52,34 @@ std::string seen_text(const SweepSettings& settings, const std::vector<TrialReco
   return "";
 }
 
-// Returns a line that says that no trial has reported the metric, how a program reports one, and
-// what the trials reported in its place; "" if a trial has reported it, or SPACE needs no metric.
+// "3 trials, the first of them 2, have ended well without the metric loss"
+std::string without_text(const std::vector<TrialRecord>& trials, const std::string& metric) {
+  const int first = trials.front().number;
+  return trials.size() == 1 ? concat("trial ", first, " has ended well without the metric ", metric)
+                            : concat(trials.size(), " trials, the first of them ", first,
+                                     ", have ended well without the metric ", metric);
+}
+
+// Returns a line that says which trials have not reported the metric, how a program reports one,
+// and what they reported in its place; "" if all that have ended well have reported it, or SPACE
+// needs no metric.
 std::string missing_metric_text(const SweepSettings& settings, SweepReader& sweep) {
   const std::string& metric = settings.space.metric;
-  if (metric.empty() || !sweep.best(1, direction_of(settings)).empty()) {
-    return "";
+  std::vector<TrialRecord> trials = sweep.trials();
+  const auto reported = [](const TrialRecord& trial) {
+    return trial.result && std::isfinite(*trial.result);
+  };
+  const bool any = std::ranges::any_of(trials, reported);
+  if (any) {
+    std::erase_if(trials, [&](const TrialRecord& trial) {
+      return reported(trial) || trial.state != TrialState::finished;
+    });
   }
-  const auto trials = sweep.trials();
-  const auto reported = [](const TrialRecord& trial) { return trial.result.has_value(); };
-  if (std::ranges::any_of(trials, reported)) {  // a trial that failed later
-    return "";
-  }
-  return concat(
-      "no trial has reported the metric ", metric,
-      ". A program reports it by lines 'bp: metric VALUE STEP' on stdout; of bert_train it "
-      "is read from metrics.jsonl",
-      seen_text(settings, trials));
+  if (metric.empty() || trials.empty()) return "";
+  return concat(any ? without_text(trials, metric) : "no trial has reported the metric " + metric,
+                ". A program reports it by lines 'bp: metric VALUE STEP' on stdout; of bert_train "
+                "it is read from metrics.jsonl",
+                seen_text(settings, trials));
 }
 
 // Returns what the last line says of the page. One that cannot be written does not make the sweep

@@ -354,7 +354,13 @@ Space read_root(const YamlNode& root) {
 
 Space parse_space(const std::string& text, const std::string& name) {
   try {
-    const YAML::Node node = YAML::Load(text);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1) {
+      throw Error(ErrorCode::invalid_argument,
+                  concat(name, ", line ", documents[1].Mark().line + 1,
+                         ": a second document begins, behind ---; put all into one"));
+    }
+    const YAML::Node node = documents.empty() ? YAML::Node() : documents.front();
     if (!node.IsMap()) {
       throw Error(
           ErrorCode::invalid_argument,

@@ -66,6 +66,16 @@ TEST_F(SweepTest, AMetricThatNoTrialReportedIsMissed) {
                 "metrics.jsonl; trial 0 printed 'bp: metric 5% 1', which is not a report\n"));
 }
 
+TEST_F(SweepTest, TrialsWithoutTheMetricAreNamedWhereOthersHaveIt) {
+  const std::string space = "metric: loss\nparameters: {i: [1, 2, 3]}\n";
+  BprunProcess sweep =
+      start(space, "[ $1 = 1 ] && echo bp: metric 0.5 1 || echo bp: metric nan $1", {"-q"});
+  EXPECT_EQ(sweep.finish(), 0);
+  EXPECT_THAT(sweep.err(), HasSubstr("bprun sweep: 2 trials, the first of them 1, have ended well "
+                                     "without the metric loss. A program reports it by lines"));
+  EXPECT_THAT(sweep.err(), HasSubstr("; trial 1 printed 'bp: metric nan 2', which is no report\n"));
+}
+
 // docs/features.md, Searches: A failed trial tried again | `bprun sweep --max-restarts`, `bprun
 // sweep retry`
 TEST_F(SweepTest, AFailureIsExplainedAndCanBeRetried) {

@@ -91,6 +91,8 @@ TEST_F(ConfigFile, MistakesNameTheLineAndTheNearestKey) {
   expect_refused(65, "split: [[1], 2]\n", "line 1: a list of lists or maps is not a value", "");
   expect_refused(65, "- batch\n", "line 1: this is not a list of options", "long name, a colon");
   expect_refused(65, "batch: [8\nx", "my.yaml, line ", "");
+  expect_refused(65, "batch: 8\n---\nlr: 1\n", "my.yaml, line 3: a second document begins", "");
+  EXPECT_FALSE(parse("cased: True\n", {"d.csv"}).prepare.lower_case) << "as YAML 1.1 writes it";
   expect_input_error(66, "pipe.yaml: it is a pipe", "a pipe must be written to a file first", [&] {
     ASSERT_EQ(::mkfifo(scratch_.path("pipe.yaml").c_str(), 0600), 0);
     (void)parse_command_line({"d.csv", "--config", scratch_.path("pipe.yaml")});

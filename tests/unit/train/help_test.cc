@@ -95,12 +95,18 @@ TEST(HelpJson, SaysWhatAnOptionTakes) {
             Json::parse(R"({"name": "batch", "type": "integer", "topic": "training", "value": "N",
                             "default": "32", "help": "Samples per micro-batch and rank",
                             "positional": false, "required": false, "repeatable": false,
-                            "least": 1, "most": 1000000})"));
+                            "least": 1, "most": 1000000,
+                            "others": ["batch-size", "per-device-train-batch-size",
+                                       "train-batch-size", "per-gpu-train-batch-size",
+                                       "per-gpu-batch-size", "batch-size-one-gpu",
+                                       "max-sentences"]})"));
   const Json precision = option_of(train, "precision");
   EXPECT_EQ(precision["type"], "choice");
   EXPECT_EQ(precision["choices"], Json::parse(R"(["fp32", "fp16", "bf16", "auto"])"));
   EXPECT_EQ(option_of(train, "weight-decay")["type"], "number");
   EXPECT_EQ(option_of(train, "lr")["type"], "list");
+  EXPECT_EQ(option_of(train, "lr")["whole"], false);
+  EXPECT_EQ(option_of(train, "accumulate")["whole"], true);
   EXPECT_FALSE(option_of(train, "steps").contains("most"));
   EXPECT_EQ(option_of(train, "dev")["type"], "path");
   EXPECT_EQ(option_of(train, "DATA")["required"], true);

@@ -20,7 +20,12 @@ using testing::HasSubstr;
 constexpr const char* kHelp = R"({"program": "bert_train", "commands": [{"command": "bert_train",
   "options": [
     {"name": "DATA", "type": "paths", "positional": true},
-    {"name": "lr", "type": "number", "least": 0, "most": 1, "positional": false},
+    {"name": "lr", "type": "number", "least": 0, "most": 1, "positional": false,
+     "others": ["learning-rate", "precise=bf16"]},
+    {"name": "rates", "type": "list", "least": 0, "most": 1, "whole": false, "positional": false},
+    {"name": "counts", "type": "list", "least": 1, "whole": true, "positional": false},
+    {"name": "freeze", "type": "list", "positional": false},
+    {"name": "run", "type": "path", "positional": false},
     {"name": "batch", "type": "integer", "least": 1, "positional": false},
     {"name": "lower", "type": "flag", "positional": false},
     {"name": "model", "type": "text", "suggested": ["tiny"], "positional": false},
@@ -41,7 +46,8 @@ std::string problem_of(const std::string& parameters,
 TEST(ProgramOptions, FitAreAccepted) {
   for (const char* fits :
        {"lr: {loguniform: [1e-5, 1e-4]}", "batch: [4, 8]", "batch: {range: [1, 9, 2]}",
-        "lower: [true, false]", "model: [tiny, /some/folder]", "schedule: [linear]"}) {
+        "lower: [true, false]", "model: [tiny, /some/folder]", "schedule: [linear]",
+        "rates: [0.1, '0.1,0.2']", "counts: ['1,2']", "freeze: ['a,b']"}) {
     EXPECT_EQ(problem_of(fits), "no error") << fits;
   }
 }
@@ -50,6 +56,14 @@ TEST(ProgramOptions, ThoseThatDoNotExistAreRefusedWithTheirLine) {
   EXPECT_EQ(problem_of("bach: [4, 8]"),
             "s.yaml, line 4: bert_train has no option --bach; did you mean batch?");
   EXPECT_EQ(problem_of("DATA: [a, b]"), "s.yaml, line 4: bert_train has no option --DATA");
+  EXPECT_EQ(problem_of("learning_rate: [0.1]"),
+            "s.yaml, line 4: bert_train has no option --learning_rate; here it is called lr");
+  EXPECT_EQ(problem_of("precise: [true]"),
+            "s.yaml, line 4: bert_train has no option --precise; here it is called lr, with the "
+            "value bf16");
+  EXPECT_EQ(
+      problem_of("run: [a, b]"),
+      "s.yaml, line 4: --run has no place in a sweep: each trial has a run in its own folder");
 }
 
 TEST(ProgramOptions, ValuesThatDoNotFitAreRefused) {
@@ -58,6 +72,10 @@ TEST(ProgramOptions, ValuesThatDoNotFitAreRefused) {
   EXPECT_THAT(problem_of("batch: [4.5]"), HasSubstr("--batch 4.5: the option takes whole numbers"));
   EXPECT_THAT(problem_of("lr: {uniform: [0.1, 2]}"), HasSubstr("the option must be at most 1"));
   EXPECT_THAT(problem_of("lr: [fast]"), HasSubstr("--lr fast: the option takes numbers"));
+  EXPECT_THAT(problem_of("rates: [0.1, abc]"), HasSubstr("--rates abc: the option takes numbers"));
+  EXPECT_THAT(problem_of("rates: ['0.1,2']"),
+              HasSubstr("--rates 0.1,2: the option must be at most"));
+  EXPECT_THAT(problem_of("counts: ['1,1.5']"), HasSubstr("the option takes whole numbers"));
   EXPECT_THAT(problem_of("lower: [1]"), HasSubstr("--lower 1: the option takes true or false"));
   EXPECT_THAT(problem_of("schedule: [linear, square]"),
               HasSubstr("--schedule square: the option must be one of"));

@@ -122,6 +122,8 @@ TEST(SweepSpace, RefusesKeysWithTheirLine) {
             "s.yaml, line 4: 'slots' is given twice");
   EXPECT_EQ(refusal("parameters:\n  x: {unifrom: [1, 2]}"),
             "s.yaml, line 2: there is no 'unifrom' here; did you mean uniform?");
+  EXPECT_EQ(refusal("parameters: {x: [1]}\n---\nparameters: {y: [1]}"),
+            "s.yaml, line 3: a second document begins, behind ---; put all into one");
   EXPECT_EQ(refusal("stop: {rule: median, factor: 3}\nparameters: {x: 1}"),
             "s.yaml, line 1: 'factor' has no effect on this rule; remove it");
   EXPECT_EQ(refusal("blocks:\n- parameters: {x: 1}\n- parameters: {x: 1}\n  sloths: 3"),
