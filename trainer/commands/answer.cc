@@ -1,8 +1,10 @@
 #include "trainer/commands/answer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/input_error.h"
@@ -50,6 +52,14 @@ bool prints_before_rendezvous() {
   } catch (const Error&) {
     return true;  // Communicator::create() will report the error
   }
+}
+
+// All ranks have the same problem, and rank 0 prints it. It has to end first: bprun then stops the
+// others, as it would stop a rank 0 that begins later than they end.
+void print_or_wait(bool prints, const std::string& text, const std::string& hint) {
+  constexpr std::chrono::seconds kLongest{5};
+  if (prints) return print_problem(text, hint);
+  std::this_thread::sleep_for(kLongest);
 }
 
 }  // namespace
@@ -102,10 +112,10 @@ std::optional<int> answer(const std::vector<std::string>& arguments,
     check(extensions);
     line = parse_command_line(arguments, extensions);
   } catch (const InputError& error) {
-    if (prints) print_problem(error.what(), error.hint());
+    print_or_wait(prints, error.what(), error.hint());
     return error.exit_code();
   } catch (const Error& error) {
-    if (prints) print_problem(error.what(), "");
+    print_or_wait(prints, error.what(), "");
     return kExitInternal;
   }
   if (line.instead.empty()) return std::nullopt;
