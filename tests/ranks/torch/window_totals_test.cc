@@ -1,5 +1,6 @@
 // What the totals of a window carry, in which types its gradients are reduced, and what nominal
 // weights change.
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <gtest/gtest.h>
 
