@@ -1,3 +1,5 @@
+// Longer than 400 lines, because it is one subject: what a folder of a model holds, and what may be
+// made of it.
 #include "trainer/commands/model_source.h"
 
 #include <algorithm>
@@ -94,11 +96,24 @@ void train_with_adapters(Bert& model, const std::vector<std::string>& missing) {
   }
 }
 
+// PEFT leaves the base's config.json where it is, which does not know the head of the adapters.
+void require_trained_adapters(const ModelSource& source) {
+  const bool own = path_exists(source.name + "/config.json");
+  try {
+    source.task->require_trained(source.config, own ? source.name : source.base);
+  } catch (const InputError& error) {
+    if (own) throw;
+    throw InputError(error.exit_code(), error.what(),
+                     concat("PEFT does not write what the outputs of ", source.name,
+                            " mean: put config.json of the trained model there, with id2label"));
+  }
+}
+
 // Loads base and adapters for evaluation.
 std::unique_ptr<Bert> load_adapted(const ModelSource& source,
                                    c10::Device device,
                                    Precision precision) {
-  source.task->require_trained(source.config, source.name);
+  require_trained_adapters(source);
   auto model = as_input_error([&] {
     return std::make_unique<Bert>(source.config, source.task->head(), precision, 0, source.adapters,
                                   device);
@@ -182,6 +197,10 @@ ModelSource find_model(const std::string& model,
     throw InputError(2, concat("--model: '", model, "' is neither a preset nor a folder"),
                      nearest.empty() ? "presets are tiny, mini, small, medium, base and large"
                                      : concat("did you mean '", nearest, "'?"));
+  }
+  if (!path_exists(model + "/config.json") && path_exists(model + "/model/config.json")) {
+    throw InputError(2, concat("--model: ", model, " is the folder of a run"),
+                     concat("did you mean '", model, "/model'?"));
   }
   // A folder of adapters may leave a file to the base.
   const auto existing = [&](const char* name) {

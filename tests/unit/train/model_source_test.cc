@@ -64,6 +64,17 @@ TEST_F(ModelSourceTest, PresetsAreFoundAndMisspellingsGetAHint) {
               HasSubstr("config.json"));
 }
 
+TEST_F(ModelSourceTest, TheFolderOfARunHasTheModelInside) {
+  const SampleStore store = SampleStore::open(store_path());
+  (void)saved(config(store, 0.1));
+  std::filesystem::create_directory(path("run"));
+  std::filesystem::rename(path("model"), path("run/model"));
+  EXPECT_EQ(refusal(2, [&] { (void)find_model(path("run"), *classify()); }),
+            concat("--model: ", path("run"), " is the folder of a run | did you mean '",
+                   path("run"), "/model'?"));
+  EXPECT_TRUE(find_model(path("run/model"), *classify()).pretrained());
+}
+
 TEST_F(ModelSourceTest, FromScratchFitsTheVocabulary) {
   const SampleStore store = SampleStore::open(store_path());
   RunSettings options = classify_options();
