@@ -72,6 +72,23 @@ TEST_F(Evaluate, IsTheSameForAnyNumberOfRanksAndThreads) {
   }
 }
 
+TEST(ClassScorer, WritesTheMostProbableLabels) {
+  ClassScorer scorer({.labels = {"a", "b", "c", "d"}, .label_map = {0, 1, 2, 3}, .top = 3});
+  std::vector<std::string> names;
+  for (const PredictionColumn& column : scorer.columns()) names.push_back(column.name);
+  EXPECT_THAT(names, ElementsAre("label", "prediction", "top_1", "top_1_p", "top_2", "top_2_p",
+                                 "top_3", "top_3_p"));
+  Sample sample;
+  sample.arrays = {{.integers = {1}}};
+  const std::vector<float> shares = {0.125F, 0.25F, 0.5F, 0.125F};
+  std::vector<std::string> fields;
+  scorer.set_fields(sample, shares, fields);
+  EXPECT_THAT(fields, ElementsAre("b", "c", "c", "0.500000", "b", "0.250000", "a", "0.125000"))
+      << "of equally probable labels the first";
+  ClassScorer more({.labels = {"a", "b"}, .label_map = {0, 1}, .top = 9});
+  EXPECT_EQ(more.columns().size(), 6U);
+}
+
 TEST_F(Evaluate, IsInFp32UnlessItIsToldOtherwise) {
   const SampleStore store = SampleStore::open(store_path());
   BertConfig shape = config(store, 0.1);

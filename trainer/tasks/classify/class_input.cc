@@ -101,6 +101,9 @@ class ClassInput : public TaskInput {
     set.number({"threshold", "Least probability of a label to predict it with --multi-label",
                 "the model's, or 0.5"},
                options_.threshold, 0, 1);
+    set.number({"top", "Write only the N most probable labels of each prediction; 0: all labels"},
+               options_.top, 0, 1e6)
+        .others = {"top-k", "topk"};
     set.flag({"trim-labels", "Remove blanks around labels"}, options_.label_form.trim).others = {
         "strip-labels"};
     set.flag({"round-labels", "Round numeric labels to whole numbers"}, options_.label_form.round);

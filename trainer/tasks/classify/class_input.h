@@ -41,6 +41,7 @@ struct ClassOptions {
   char label_separator = '|';            // between the labels of a row
   // A label is predicted if its probability is at least this; below 0: as the model says.
   double threshold = -1;
+  int top = 0;  // the most probable labels that a prediction has; 0: the probabilities of all
   // The labels of a trained model, in its order, by which rows are scored; empty: those of the
   // rows to train on.
   std::vector<std::string> known_labels = {};

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 
+#include "base/text.h"
 #include "trainer/tasks/classify/analysis.h"
 #include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/confusions.h"
@@ -38,6 +40,7 @@ ClassScorer::ClassScorer(const Options& options, const StoredSplit& scored)
       form_{.labels = options.labels, .several = options.several, .separator = options.separator},
       label_map_(options.label_map),
       threshold_(options.threshold),
+      top_(std::min(static_cast<std::size_t>(options.top), options.labels.size())),
       losses_(options.several) {}
 
 std::vector<int> ClassScorer::answers_of(std::span<const std::int64_t> stored) const {
@@ -62,6 +65,11 @@ std::vector<int> ClassScorer::predictions_of(std::span<const float> shares) cons
 
 std::vector<PredictionColumn> ClassScorer::columns() const {
   std::vector<PredictionColumn> columns = {{"label"}, {"prediction"}};
+  for (std::size_t place = 1; place <= top_; ++place) {
+    columns.push_back({concat("top_", place)});
+    columns.push_back({concat("top_", place, "_p"), true});
+  }
+  if (top_ > 0) return columns;
   for (const std::string& label : form_.labels) columns.push_back({"p_" + label, true});
   return columns;
 }
@@ -88,7 +96,24 @@ void ClassScorer::set_fields(const Sample& sample,
                              std::vector<std::string>& fields) const {
   fields = {form_.names(answers_of(sample.arrays[kLabelArray].integers)),
             form_.names(predictions_of(kept))};
+  if (top_ > 0) return add_top_fields(kept, fields);
   for (const float share : kept) fields.push_back(probability_text(double{share}));
+}
+
+// Of equally probable labels the first one counts as more probable, as in a prediction.
+void ClassScorer::add_top_fields(std::span<const float> shares,
+                                 std::vector<std::string>& fields) const {
+  std::vector<std::size_t> order(shares.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto end = order.begin() + static_cast<std::ptrdiff_t>(top_);
+  std::ranges::partial_sort(order, end, [&](std::size_t a, std::size_t b) {
+    return shares[a] != shares[b] ? shares[a] > shares[b] : a < b;
+  });
+  order.resize(top_);
+  for (const std::size_t label : order) {
+    fields.push_back(form_.labels[label]);
+    fields.push_back(probability_text(double{shares[label]}));
+  }
 }
 
 void ClassScorer::count(const Batch& block,

@@ -22,10 +22,12 @@ class ClassScorer : public Scorer {
     bool several = false;                  // a sample has any number of labels
     double threshold = 0.5;                // then labels of this probability or more are predicted
     char separator = '|';                  // and this is between those of a row
+    int top = 0;  // a row has so many labels with their probabilities; 0: all
   };
   explicit ClassScorer(const Options& options, const StoredSplit& scored = {});
 
-  // label, prediction, and the probability of each label.
+  // label, prediction, and the probability of each label (p_LABEL), or the most probable labels,
+  // each with its probability (top_1, top_1_p).
   [[nodiscard]] std::vector<PredictionColumn> columns() const override;
   // outputs: logits, [rows, labels]. Keeps probabilities.
   void keep(const Batch& block, const at::Tensor& outputs, std::vector<float>& kept) const override;
@@ -54,10 +56,12 @@ class ClassScorer : public Scorer {
   [[nodiscard]] std::vector<int> answers_of(std::span<const std::int64_t> stored) const;
   [[nodiscard]] std::vector<int> predictions_of(std::span<const float> shares) const;
   [[nodiscard]] Section label_counts() const;
+  void add_top_fields(std::span<const float> shares, std::vector<std::string>& fields) const;
 
   LabelledRows form_;  // without rows
   std::vector<int> label_map_;
   double threshold_;
+  std::size_t top_;  // 0: all
   LossSum losses_;
 };
 

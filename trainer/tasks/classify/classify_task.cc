@@ -135,7 +135,8 @@ class ClassifyTask : public Task {
                              .label_map = map_labels(names, own.labels, "label"),
                              .several = own.multi_label,
                              .threshold = threshold,
-                             .separator = options_.label_separator},
+                             .separator = options_.label_separator,
+                             .top = options_.top},
         scored);
   }
 
