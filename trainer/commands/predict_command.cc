@@ -33,6 +33,7 @@
 #include "trainer/text/tokenizer.h"
 #include "trainer/train/forward_blocks.h"
 #include "trainer/train/loop/precision_difference.h"
+#include "trainer/train/watch/machine_watch.h"
 
 namespace bp::trainer {
 namespace {
@@ -118,6 +119,7 @@ class Prediction {
       rest = rest.subspan(own);
     }
     output_.flush();
+    cores_.look("a prediction", true);
     count_ += static_cast<std::int64_t>(samples.size());
   }
 
@@ -154,6 +156,7 @@ class Prediction {
   PredictionOutput output_;
   std::vector<float> kept_;
   std::vector<std::string> fields_;
+  CoreWatch cores_;
   bool begun_ = false;
   std::int64_t count_ = 0;
 };

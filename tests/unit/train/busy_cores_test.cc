@@ -61,6 +61,7 @@ TEST(SleepSooner, ThreadsThatWaitUseLittleTime) {
     return;
   }
   ASSERT_TRUE(sleep_sooner());
+  EXPECT_FALSE(sleep_sooner()) << "once";
   const int threads = omp_get_num_procs();
   const auto before = processor_time();
   constexpr int kLoops = 100;

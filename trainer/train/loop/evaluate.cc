@@ -13,6 +13,7 @@
 #include "bp/collective.h"
 #include "trainer/common/stop_signals.h"
 #include "trainer/train/forward_blocks.h"
+#include "trainer/train/watch/machine_watch.h"
 
 namespace bp::trainer {
 namespace {
@@ -69,12 +70,15 @@ bool evaluate(Communicator& world,
   const CompleteBatch complete = task.completion(store.vocabulary());
   const Share mine = share_of(store.size(split), world.size(), world.rank());
   const std::int64_t round = samples_at_once();
+  const bool leads = world.topology().local_rank() == 0;
+  CoreWatch cores;
   std::int64_t stopping = stop_signal() != 0 ? 1 : 0;
   for (std::int64_t begin = mine.first; begin < mine.last && stopping == 0; begin += round) {
     const std::vector<Batch> blocks =
         load_blocks(store, split, {begin, std::min(mine.last, begin + round)}, complete);
     const std::vector<at::Tensor> outputs = forward_blocks(model, blocks);
     for (std::size_t b = 0; b < blocks.size(); ++b) scorer.add(blocks[b], outputs[b]);
+    cores.look("an evaluation", leads);
     stopping = stop_signal() != 0 ? 1 : 0;
   }
   all_reduce(world, view(std::span(&stopping, 1)), {.op = ReduceOp::sum, .name = "stop"});

@@ -11,11 +11,13 @@
 #include <filesystem>
 #include <fstream>
 #include <latch>
+#include <mutex>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/log.h"
 
 namespace bp::trainer {
@@ -49,19 +51,19 @@ bool make_sleepers() {
 }  // namespace
 
 void MachineWatch::after_step(std::int64_t step, bool leads) {
-  watch_cores(leads);
+  cores_.look("a step", leads);
   if (!MemoryWatch::due(step) || !leads) return;
   const std::string warning = memory_.look(step, memory_use());
   if (!warning.empty()) log(LogLevel::warn, warning);
 }
 
-void MachineWatch::watch_cores(bool leads) {
+void CoreWatch::look(const char* what, bool leads) {
   const int threads = at::get_num_threads();
   if (threads == 1 || !cores_.due(std::chrono::steady_clock::now())) return;
   if (!cores_.look(core_time(), threads) || !sleep_sooner() || !leads) return;
-  log(LogLevel::warn,
-      "other processes use the cores of this machine, so a step takes longer; with fewer threads "
-      "(OMP_NUM_THREADS) it may take less long");
+  log(LogLevel::warn, concat("other processes use the cores of this machine, so ", what,
+                             " takes longer; with fewer threads (OMP_NUM_THREADS) it may take less "
+                             "long"));
 }
 
 CoreTime core_time() {
@@ -96,8 +98,10 @@ bool BusyCores::look(const CoreTime& now, int threads) {
 }
 
 bool sleep_sooner() {
-  static const bool sleeps = make_sleepers();
-  return sleeps;
+  static std::once_flag once;
+  bool changed = false;
+  std::call_once(once, [&] { changed = make_sleepers(); });
+  return changed;
 }
 
 }  // namespace bp::trainer

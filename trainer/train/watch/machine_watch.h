@@ -42,10 +42,21 @@ class BusyCores {
   bool found_ = false;
 };
 
-// Gives the process more threads than cores, by some that sleep until it ends. Returns false, and
-// changes nothing, if that would take more than 256 of them, or if libgomp's variables already say
-// how long threads spin.
+// Gives the process more threads than cores, by some that sleep until it ends, and returns true.
+// Returns false, and changes nothing, if it has done so before, if that would take more than 256 of
+// them, or if libgomp's variables already say how long threads spin.
 bool sleep_sooner();
+
+// Lets the threads of this process sleep sooner once other programs use its cores, and warns.
+class CoreWatch {
+ public:
+  // Call it again and again from the thread that computes. `what`: what takes longer then, "a
+  // step". `leads`: this rank is the first of its host, and warns.
+  void look(const char* what, bool leads);
+
+ private:
+  BusyCores cores_;
+};
 
 class MachineWatch {
  public:
@@ -54,10 +65,8 @@ class MachineWatch {
   void after_step(std::int64_t step, bool leads);
 
  private:
-  void watch_cores(bool leads);
-
   MemoryWatch memory_;
-  BusyCores cores_;
+  CoreWatch cores_;
 };
 
 }  // namespace bp::trainer
