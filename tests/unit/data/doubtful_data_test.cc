@@ -102,6 +102,16 @@ TEST_F(DoubtfulData, NumbersWithDecimalsAsLabels) {
   EXPECT_THAT(messages_, Not(Contains(HasSubstr("different numbers"))));
 }
 
+TEST_F(DoubtfulData, NumbersWithDecimalsThatOccurSeveralTimes) {
+  std::string content = "text,label\n";
+  for (int row = 0; row < 200; ++row) content += concat("a b,", row % 25, ".5\n");
+  (void)run(of(content));
+  EXPECT_THAT(messages_, Contains(HasSubstr("has 25 different numbers in 200 rows, and each is a "
+                                            "class by itself; --round-labels --rebuild rounds "
+                                            "them, --label names another column, --task regress "
+                                            "--target learns numbers")));
+}
+
 TEST_F(DoubtfulData, ALabelThatIsNoNumberCannotBeRounded) {
   PrepareOptions with = of("text,label\na,1.5\nb,good\n");
   with.task = classify({"--round-labels"});

@@ -99,17 +99,19 @@ std::string remark_on_missing(const std::vector<std::string>& labels) {
 
 std::string remark_on_many(const std::vector<std::string>& labels, const CountedRows& counted) {
   constexpr std::size_t kFew = 20;
-  if (labels.size() <= kFew || 2 * std::ssize(labels) <= counted.uses) return "";
+  if (labels.size() <= kFew) return "";
   const bool fractions =
       std::ranges::all_of(labels, [](const auto& l) { return written_number(l).has_value(); }) &&
       std::ranges::any_of(labels, [](const auto& l) {
         return std::trunc(*written_number(l)) != *written_number(l);
       });
+  if (!fractions && 2 * std::ssize(labels) <= counted.uses) return "";
   return concat(counted.answers, " has ", labels.size(),
                 fractions ? " different numbers" : " different labels", " in ", counted.rows,
                 " rows, and each is a class by itself; ",
                 fractions ? "--round-labels --rebuild rounds them, " : "",
-                "--label names another column");
+                "--label names another column",
+                fractions ? ", --task regress --target learns numbers" : "");
 }
 
 const std::vector<std::pair<std::string, char>>& label_separators() {

@@ -21,7 +21,7 @@ struct CountedRows {
   std::int64_t rows = 0;
   std::int64_t uses = 0;  // labels of all rows, added up
 };
-// More than a few labels, of which most occur once: a text, or numbers with fractions.
+// More than a few labels that are numbers with fractions, or of which most occur once, as texts do.
 [[nodiscard]] std::string remark_on_many(const std::vector<std::string>& labels,
                                          const CountedRows& counted);
 // For labels that were found as one label a row. Returns "" unless some of them are others of them

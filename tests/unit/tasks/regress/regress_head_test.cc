@@ -50,6 +50,16 @@ TEST(RegressHead, ComparesNumbersAsMeansOfNormalDistributions) {
   EXPECT_EQ(loss.mean.item<double>(), (1.0 + 9.0) / 2 / 2);
 }
 
+TEST(RegressHead, LearnsStandardisedTargets) {
+  const std::vector<double> targets = {1000, 3000};
+  const auto of_batch = [&](const Batch& /*batch*/) { return std::span<const double>(targets); };
+  const Bert model(small_config(),
+                   regress_head({.targets = of_batch, .scale = {.mean = 2000, .deviation = 500}}),
+                   Precision::fp32, 1);
+  const Loss loss = model.loss(at::tensor({1.0F, -2.0F}).view({2, 1}), small_batch());
+  EXPECT_EQ(loss.mean.item<double>(), (3.0 * 3.0 + 4.0 * 4.0) / 2) << "they are -2 and 2";
+}
+
 TEST(RegressHead, ItsDropoutIsItsOwn) {
   const BertConfig config = small_config();
   const Batch batch = small_batch();
