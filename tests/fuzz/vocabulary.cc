@@ -6,9 +6,14 @@ FUZZ_TARGET(vocabulary) {
   using namespace bp::trainer;
   bp::test::read_anything([&] {
     const std::string text = bp::test::text_of(data, size);
-    Tokenizer tokenizer(Vocabulary::parse(text, text.starts_with('{') ? "input.json" : "input"));
+    const Vocabulary vocabulary =
+        Vocabulary::parse(text, text.starts_with('{') ? "input.json" : "input");
+    Tokenizer tokenizer(vocabulary);
     std::vector<std::int32_t> ids;
     tokenizer.encode("Anything at all, [SEP] 42 \xc3\xa9t\xc3\xa9 \xe4\xb8\xad", ids);
+    for (const std::int32_t id : ids) {
+      if (id < 0 || id >= static_cast<std::int32_t>(vocabulary.tokens.size())) std::abort();
+    }
   });
   return 0;
 }

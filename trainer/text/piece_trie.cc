@@ -13,7 +13,9 @@ PieceTrie::PieceTrie(std::vector<std::pair<std::string_view, std::int32_t>> piec
   };
   std::vector<Range> ranges = {{0, pieces.size(), 0}};
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
-    auto [begin, end, depth] = ranges[node];
+    std::size_t begin = ranges[node].begin;
+    const std::size_t end = ranges[node].end;
+    const std::size_t depth = ranges[node].depth;
     if (begin < end && pieces[begin].first.size() == depth)
       nodes_[node].id = pieces[begin++].second;
     nodes_[node].first_child = static_cast<std::uint32_t>(nodes_.size());

@@ -39,7 +39,8 @@ Precompiled::Precompiled(const std::string& table) {
   std::memcpy(&size, table.data(), sizeof(size));
   if (size > table.size() - sizeof(size)) refuse("the table of replacements is cut off");
   trie_.resize(size / sizeof(std::uint32_t));
-  std::memcpy(trie_.data(), table.data() + sizeof(size), trie_.size() * sizeof(std::uint32_t));
+  std::copy_n(table.data() + sizeof(size), trie_.size() * sizeof(std::uint32_t),
+              reinterpret_cast<char*>(trie_.data()));
   replacements_ = table.substr(sizeof(size) + size);
   if (find_invalid_utf8(replacements_) != std::string_view::npos) {
     refuse("the table of replacements is not UTF-8");

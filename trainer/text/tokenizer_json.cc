@@ -16,6 +16,7 @@
 #include "base/quoted.h"
 #include "base/refuse.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "bp/error.h"
 #include "trainer/text/byte_pairs.h"
 #include "trainer/text/form_json.h"
@@ -286,6 +287,9 @@ std::string roberta_json(const std::string& vocabulary,
                      {"rstrip", false},
                      {"normalized", false},
                      {"special", true}});
+  }
+  if (find_invalid_utf8(merges) != std::string_view::npos) {
+    refuse(concat("the merges of ", path, " are not UTF-8"));
   }
   Json pairs = Json::array();
   std::istringstream lines(merges);

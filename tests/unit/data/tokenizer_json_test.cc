@@ -272,6 +272,9 @@ TEST(TokenizerJson, AVocabJsonBesideItsMergesIsRobertas) {
   EXPECT_EQ(ids_of(vocabulary, text), ids_of(read(json), text));
   EXPECT_EQ(Tokenizer(vocabulary).form(), Tokenizer(read(json)).form());
   EXPECT_EQ(Vocabulary::parse(vocabulary.json(), "t.json").tokens, vocabulary.tokens);
+  (void)folder.write("merges.txt", "\xC4 a\n");
+  EXPECT_THAT(test::error_of([&] { (void)Vocabulary::read(path); }),
+              HasSubstr("vocab.json are not UTF-8"));
   (void)folder.write("vocab.json", R"({"<s>": 0})");
   EXPECT_THAT(test::error_of([&] { (void)Vocabulary::read(path); }), HasSubstr("has no <pad>"));
 }
