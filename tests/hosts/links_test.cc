@@ -59,7 +59,7 @@ class LinkOf20Mbit : public LinkTest {
 
 // The sender has given the kernel one message and waits to send the next, while the receiver still
 // waits for the first: each takes more than a stall, but no rank waits in vain.
-// docs/acceptance.md, Networks: A message that takes longer than a stall is no circle of waiting
+// docs/acceptance.md, Networks: A message that takes longer than a stall is not a circle of waiting
 // ranks.
 TEST_F(LinkOf20Mbit, AMessageOnItsWayIsNoCircle) {
   expect_success({"-H", "a:1,b:1", rank_program(), "last", "messages", "1000000"});

@@ -1,6 +1,6 @@
 // Every algorithm of all_reduce when a rank is in trouble. The errors must not depend on the
 // algorithm. Hosts have different sizes, with and without shared memory inside them.
-// docs/acceptance.md, Failures: A rank that is late is no failure, by any algorithm.
+// docs/acceptance.md, Failures: A rank that is late is not a failure, by any algorithm.
 #include <gmock/gmock.h>
 
 #include <cstdint>

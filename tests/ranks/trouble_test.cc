@@ -122,7 +122,7 @@ TEST_P(Trouble, ErrorNamesTheOperationThatDidNotBegin) {
             "data is bad");
 }
 
-// docs/acceptance.md, Failures: A rank that is late is no failure, by any algorithm.
+// docs/acceptance.md, Failures: A rank that is late is not a failure, by any algorithm.
 TEST_P(Trouble, LateRankIsNoFailure) {
   std::atomic<int> entered = 0;
   const auto texts = errors(3, [&](Communicator& comm) {

@@ -283,7 +283,7 @@ TEST(Failure, ASilentRankIsKilledOnRequest) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
-// docs/acceptance.md, Failures: A rank that is late is no failure, by any algorithm.
+// docs/acceptance.md, Failures: A rank that is late is not a failure, by any algorithm.
 TEST(Success, WithARankThatIsOnlySlow) {
   BprunProcess bprun({{"-n", "2", "--kill-silent=2s", rank_program(), "join", "slow"}});
   EXPECT_EQ(bprun.finish(), 0) << bprun.err();

@@ -140,7 +140,7 @@ TEST(StepAgreement, WhatAllRanksWriteAlikeIsFine) {
 }
 
 // Rank 0 evaluates a mean of its parameters, say, and then puts its own back.
-// docs/acceptance.md, Optimizer: A parameter that one rank writes and takes back is no error.
+// docs/acceptance.md, Optimizer: A parameter that one rank writes and takes back is not an error.
 TEST(StepAgreement, WhatOneRankWritesAndTakesBackIsFine) {
   test::run_ranks(3, [](Communicator& world) {
     Training run(world, "adamw");

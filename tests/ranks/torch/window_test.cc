@@ -62,7 +62,7 @@ struct Part {
 constexpr Part kUneven[] = {{1, 0, 3}, {2, 3, 8}, {2, 8, 16}};
 
 // docs/acceptance.md, Ranks without data: Micro-batches of unequal weight make the exact mean over
-// all rows. A rank without data has the weight 0, and its mean is no NaN.
+// all rows. A rank without data has the weight 0, and its mean is not NaN.
 // docs/features.md, Splits and batches: Ranks without rows | Their batches have the weight 0, so
 // means are exact.
 // docs/features.md, Gradients: The mean over samples of uneven batches | always

@@ -1,6 +1,6 @@
 // The reader of all sources refuses files that are not tables, and names their format.
 // docs/acceptance.md, Data: Separators are found or named, `sep=` lines are read, and a file that
-// is no table is refused with its kind.
+// is not a table is refused with its kind.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

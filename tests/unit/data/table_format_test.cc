@@ -1,6 +1,6 @@
 // find_table_format() alone decides whether a file is CSV or TSV and what separates its fields.
 // docs/acceptance.md, Data: Separators are found or named, `sep=` lines are read, and a file that
-// is no table is refused with its kind.
+// is not a table is refused with its kind.
 #include "trainer/input/table_format.h"
 
 #include <gtest/gtest.h>

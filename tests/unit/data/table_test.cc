@@ -1,5 +1,5 @@
 // docs/acceptance.md, Data: Separators are found or named, `sep=` lines are read, and a file that
-// is no table is refused with its kind.
+// is not a table is refused with its kind.
 #include "trainer/input/table.h"
 
 #include <gtest/gtest.h>
