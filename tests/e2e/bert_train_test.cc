@@ -261,8 +261,8 @@ TEST_F(BertTrain, MistakesHaveOneLineAHintAndTheirExitCode) {
 
 // The others wait until bprun stops them, so that it does not stop the rank that says why.
 TEST_F(BertTrain, AMistakeIsPrintedAlsoIfRank0BeginsLate) {
-  const Ended ended = shell(concat(kBinDir, "/bprun -n 2 sh -c '[ $RANK = 1 ] || sleep 1; exec ",
-                                   kBinDir, "/bert_train x.csv --no-such-option'"));
+  const Ended ended = shell(concat(kBinDir, "/bprun -n 2 sh -c \"[ \\$RANK = 1 ] || sleep 1; exec ",
+                                   kBinDir, "/bert_train x.csv --no-such-option\""));
   EXPECT_EQ(ended.code, 2);
   EXPECT_THAT(ended.output, HasSubstr("[0] bert_train: unknown option --no-such-option\n"));
   EXPECT_THAT(ended.output, Not(HasSubstr("run again")));

@@ -81,8 +81,10 @@ std::string data_report(const DataFindings& found, const Plan& plan) {
                                         with_commas(repeats.test_in_train), " of test")}});
   add_lines(table, found.task);
   add_lengths(table, found, plan.options);
+  for (const std::string& remark : found.remarks) {
+    table.add({concat("note: ", remark)}, Table::Row::Kind::heading);
+  }
   std::string text = terminal_text(table, {.gap = 1, .ragged = true});
-  for (const std::string& remark : found.remarks) text += concat("note: ", remark, '\n');
   text.pop_back();
   return text;
 }
