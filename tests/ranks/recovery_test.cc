@@ -67,7 +67,7 @@ RANK_BODY(no_recovery_under_slurm) {
   std::vector<int> data(1 + static_cast<std::size_t>(world.rank()));
   EXPECT_THROW(all_reduce(world, view(data)), Error);
   EXPECT_EQ(refusal_of([&] { return world.recover(); }),
-            "recover() under the engine slurm: only bprun --on-failure continue lets the other "
+            "recover() under the launcher slurm: only bprun --on-failure continue lets the other "
             "ranks continue");
   return 0;
 }

@@ -11,9 +11,9 @@ from check_layers import problems_of
 
 FILES = {
     "docs/layers": "# a comment\nbase:\ncomm/engine: base\ncomm/torch: base\n  comm/engine\n",
-    "base/system/fd.h": "",
-    "comm/engine/engine.h": '#include <vector>\n#include "base/system/fd.h"\n#include "made_by_cmake.h"\n',
-    "comm/torch/bucket.cc": '#include "base/system/fd.h"\n#include "comm/engine/engine.h"\n',
+    "base/fd.h": "",
+    "comm/engine/engine.h": '#include <vector>\n#include "base/fd.h"\n#include "made_by_cmake.h"\n',
+    "comm/torch/bucket.cc": '#include "base/fd.h"\n#include "comm/engine/engine.h"\n',
     "include/bp/log.h": "",
 }
 
@@ -34,15 +34,15 @@ def expect(changes, *problems):
 
 
 expect({})
-expect({"base/system/fd.h": '#include "comm/engine/engine.h"\n'},
-       "base/system/fd.h includes comm/engine/engine.h: docs/layers does not let base include comm/engine")
-expect({"base/system/fd.h": '#include "bp/log.h"\n'},
-       "base/system/fd.h includes bp/log.h: docs/layers does not let base include include/bp")
-expect({"comm/new/new.h": '#include "base/system/fd.h"\n'},
-       "comm/new/new.h includes base/system/fd.h: docs/layers does not let comm/new include base")
-expect({"comm/torch/bucket.cc": '#include "base/system/fd.h"\n'},
+expect({"base/fd.h": '#include "comm/engine/engine.h"\n'},
+       "base/fd.h includes comm/engine/engine.h: docs/layers does not let base include comm/engine")
+expect({"base/fd.h": '#include "bp/log.h"\n'},
+       "base/fd.h includes bp/log.h: docs/layers does not let base include include/bp")
+expect({"comm/new/new.h": '#include "base/fd.h"\n'},
+       "comm/new/new.h includes base/fd.h: docs/layers does not let comm/new include base")
+expect({"comm/torch/bucket.cc": '#include "base/fd.h"\n'},
        "docs/layers: comm/torch includes nothing of comm/engine")
 expect({"docs/layers": FILES["docs/layers"] + "comm/gone:\n"}, "docs/layers: there is no folder comm/gone")
 expect({"docs/layers": FILES["docs/layers"].replace("base:\n", "base: comm/torch\n"),
-        "base/system/fd.h": '#include "comm/torch/bucket.h"\n', "comm/torch/bucket.h": ""},
+        "base/fd.h": '#include "comm/torch/bucket.h"\n', "comm/torch/bucket.h": ""},
        "docs/layers has a circle: ")

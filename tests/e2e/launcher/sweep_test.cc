@@ -73,7 +73,8 @@ TEST_F(SweepTest, TrialsWithoutTheMetricAreNamedWhereOthersHaveIt) {
   EXPECT_EQ(sweep.finish(), 0);
   EXPECT_THAT(sweep.err(), HasSubstr("bprun sweep: 2 trials, the first of them 1, have ended well "
                                      "without the metric loss. A program reports it by lines"));
-  EXPECT_THAT(sweep.err(), HasSubstr("; trial 1 printed 'bp: metric nan 2', which is no report\n"));
+  EXPECT_THAT(sweep.err(),
+              HasSubstr("; trial 1 printed 'bp: metric nan 2', which is not a report\n"));
 }
 
 // docs/features.md, Searches: A failed trial tried again | `bprun sweep --max-restarts`, `bprun
