@@ -1,6 +1,5 @@
 // Any text as bp writes it for other programs: a field of a CSV file, which must be readable
 // unchanged; an HTML page; a message with quotes.
-#include <cstdlib>
 
 #include "base/report/escape.h"
 #include "base/report/report_table.h"
@@ -12,11 +11,8 @@
 
 namespace {
 
+using bp::test::require;
 using namespace bp::trainer;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 // A text with NUL never comes from a table, because the table reader refuses it.
 void check_csv(const std::string& text) {

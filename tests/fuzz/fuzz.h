@@ -31,6 +31,11 @@ inline std::string text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
+// What does not hold is a finding.
+inline void require(bool holds) {
+  if (!holds) std::abort();
+}
+
 // Runs a reader. It may refuse the input with a bp::Error; any other exception is a finding.
 template <class Body>
 void read_anything(const Body& body) {

@@ -3,7 +3,6 @@
 // them.
 #include "comm/peers/peer_handshake.h"
 
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -12,6 +11,7 @@
 namespace {
 
 using bp::PeerHandshake;
+using bp::test::require;
 
 // Changes frames by three bytes of the input each, until the input ends.
 class Changes {
@@ -42,10 +42,6 @@ class Changes {
   const std::string bytes_;
   std::size_t next_ = 0;
 };
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 }  // namespace
 

@@ -26,7 +26,7 @@ FUZZ_TARGET(pmi) {
   const Variables variables({{"PMI_RANK", "1"}, {"PMI_FD", std::to_string(rank.get())}});
   bp::test::read_anything([&] {
     const auto rendezvous = rendezvous_by_pmi(
-        {.engine = "pmi", .found_by = "PMI_RANK=1", .rank = 1, .size = 2}, variables);
+        {.launcher = "pmi", .found_by = "PMI_RANK=1", .rank = 1, .size = 2}, variables);
     const StoreEndpoint endpoint = rendezvous->look_up(Deadline(std::chrono::seconds(1)));
     if (endpoint.store.host.empty() || endpoint.store.port < 1) std::abort();
   });

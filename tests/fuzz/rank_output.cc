@@ -1,7 +1,6 @@
 // The output of a rank on its way to bprun's terminal and report. The first byte selects the mode
 // and the position at which the output is cut in two.
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/quoted.h"
 #include "base/utf8.h"
@@ -12,11 +11,8 @@
 
 namespace {
 
+using bp::test::require;
 using namespace bp::launcher;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 // The text must be valid UTF-8 without control characters of a terminal.
 void require_harmless(std::string_view text) {
