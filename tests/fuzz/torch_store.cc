@@ -69,7 +69,7 @@ class AnswerServer {
 FUZZ_TARGET(torch_store) {
   static AnswerServer& server = *new AnswerServer;  // lives as long as its thread
   server.set_answer(bp::test::text_of(data, std::min<std::size_t>(size, 16384)));
-  const LaunchedRank rank = {.engine = "torchrun",
+  const LaunchedRank rank = {.launcher = "torchrun",
                              .found_by = "TORCHELASTIC_RUN_ID=a",
                              .rank = 1,
                              .size = 2,
