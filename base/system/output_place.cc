@@ -67,6 +67,12 @@ Fd open_directly(const std::string& path, const OutputPlace& place) {
   return Fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC));
 }
 
+OutputFolder::OutputFolder(const std::string& path) { fs::create_directories(path, problem_); }
+
+std::string OutputFolder::why_not() const {
+  return problem_ ? problem_.message() : error_text(errno);
+}
+
 std::string output_problem(const std::string& path) {
   const OutputPlace place = output_place(path);
   struct stat about = {};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <system_error>
 
 #include "base/system/fd.h"
 
@@ -22,6 +23,18 @@ struct OutputPlace {
 // Opens an output without a file of its own. Blocks for a named pipe until a process reads it.
 // Returns an empty Fd if it cannot be opened; errno then says why.
 [[nodiscard]] Fd open_directly(const std::string& path, const OutputPlace& place);
+
+// Creates a folder, and those above it, for a file that is opened next.
+class OutputFolder {
+ public:
+  explicit OutputFolder(const std::string& path);
+  // Returns why the file cannot be opened: why the folder could not be created, or else what errno
+  // says.
+  [[nodiscard]] std::string why_not() const;
+
+ private:
+  std::error_code problem_;
+};
 
 // Returns why nothing can be written there ("it is a folder", "its folder does not exist"), or "".
 [[nodiscard]] std::string output_problem(const std::string& path);

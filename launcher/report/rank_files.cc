@@ -6,21 +6,19 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 
+#include "base/system/output_place.h"
 #include "base/text.h"
 #include "bp/error.h"
 
 namespace bp::launcher {
 
 RankFiles::File RankFiles::open_file(const std::string& path) {
-  std::error_code no_folder;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), no_folder);
+  const OutputFolder made(std::filesystem::path(path).parent_path().string());
   File file{.fd = Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666))};
   if (!file.fd) {
-    throw Error(ErrorCode::io, concat("--output: cannot write ", path, ": ",
-                                      no_folder ? no_folder.message() : error_text(errno)));
+    throw Error(ErrorCode::io, concat("--output: cannot write ", path, ": ", made.why_not()));
   }
   struct stat status = {};
   if (::fstat(file.fd.get(), &status) == 0) {

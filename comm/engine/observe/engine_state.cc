@@ -1,17 +1,15 @@
 #include "comm/engine/observe/engine_state.h"
 
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 
+#include "base/system/output_place.h"
 #include "base/text.h"
 #include "bp/activity.h"
 #include "bp/log.h"
@@ -80,16 +78,13 @@ std::string format_record(const RecordOwner& owner, std::span<const RecordedOper
 void write_record(const std::string& folder,
                   const RecordOwner& owner,
                   std::span<const RecordedOperation> operations) {
-  namespace fs = std::filesystem;
   const std::string own = concat(folder, "/rank.", owner.world_rank);
   const std::string path = concat(own, "/collectives.", owner.group, ".txt");
-  std::error_code no_folder;
-  fs::create_directories(own, no_folder);
+  const OutputFolder made(own);
   std::ofstream file(path, std::ios::binary);
   file << format_record(owner, operations) << std::flush;
   if (!file) {
-    log(LogLevel::warn,
-        concat("cannot write ", path, ": ", no_folder ? no_folder.message() : error_text(errno)));
+    log(LogLevel::warn, concat("cannot write ", path, ": ", made.why_not()));
   }
 }
 

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/system/output_place.h"
 #include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
@@ -58,12 +59,10 @@ std::string path_of(const std::string& folder, int rank) {
 }
 
 Fd create(const std::string& folder, const std::string& path) {
-  std::error_code no_folder;
-  std::filesystem::create_directories(folder, no_folder);
+  const OutputFolder made(folder);
   Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file) {
-    throw Error(ErrorCode::io, concat("cannot create the trace ", path, ": ",
-                                      no_folder ? no_folder.message() : error_text(errno)));
+    throw Error(ErrorCode::io, concat("cannot create the trace ", path, ": ", made.why_not()));
   }
   return file;
 }

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/system/output_place.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/common/hash.h"
@@ -52,8 +53,7 @@ void cut(const std::string& path, std::int64_t last_step) {
 
 StepTrace::StepTrace(const std::string& folder, const Rank& rank, std::int64_t resumed_step) {
   if (folder.empty()) return;
-  std::error_code no_folder;
-  fs::create_directories(folder, no_folder);
+  const OutputFolder made(folder);
   path_ = path_of(folder, rank.rank);
   cut(path_, resumed_step);
   for (int other = rank.size; rank.rank == 0 && path_exists(path_of(folder, other)); ++other) {
@@ -61,8 +61,7 @@ StepTrace::StepTrace(const std::string& folder, const Rank& rank, std::int64_t r
   }
   out_.open(path_, std::ios::app);
   if (!out_) {
-    throw Error(ErrorCode::io, concat("cannot create the trace ", path_, ": ",
-                                      no_folder ? no_folder.message() : error_text(errno)));
+    throw Error(ErrorCode::io, concat("cannot create the trace ", path_, ": ", made.why_not()));
   }
 }
 
