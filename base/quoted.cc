@@ -9,8 +9,6 @@
 namespace bp {
 namespace {
 
-bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
-
 void add_escaped(std::string& out, char c) {
   const auto byte = static_cast<unsigned char>(c);
   out += "\\x" + to_hex({&byte, 1});
@@ -18,7 +16,7 @@ void add_escaped(std::string& out, char c) {
 
 // Returns at most `most` bytes from the start, cut between characters.
 std::string_view head(std::string_view text, std::size_t most) {
-  while (most > 0 && most < text.size() && continues(text[most])) {
+  while (most > 0 && most < text.size() && continues_character(text[most])) {
     --most;
   }
   return text.substr(0, most);
@@ -26,7 +24,7 @@ std::string_view head(std::string_view text, std::size_t most) {
 
 std::string_view tail(std::string_view text, std::size_t most) {
   std::size_t begin = text.size() - std::min(most, text.size());
-  while (begin < text.size() && continues(text[begin])) {
+  while (begin < text.size() && continues_character(text[begin])) {
     ++begin;
   }
   return text.substr(begin);

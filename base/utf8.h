@@ -9,6 +9,11 @@ namespace bp {
 
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
+// Returns whether a byte of valid UTF-8 is of a character that began before it.
+[[nodiscard]] constexpr bool continues_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
+
 // Returns the length in bytes of the character at the start of `text`, or 0 if it is not valid
 // (Unicode, table 3-7).
 [[nodiscard]] std::size_t character_length(std::string_view text);

@@ -14,8 +14,6 @@ namespace {
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr std::string_view kEllipsis = "\xE2\x80\xA6";
 
-bool is_continuation(char c) { return (static_cast<std::uint8_t>(c) & 0xC0U) == 0x80U; }
-
 bool is_forbidden_control(char c) {
   const auto byte = static_cast<std::uint8_t>(c);
   return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F;
@@ -24,7 +22,7 @@ bool is_forbidden_control(char c) {
 }  // namespace
 
 std::size_t code_points(std::string_view text) {
-  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, is_continuation));
+  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues_character));
 }
 
 std::string shortened(std::string_view text, std::size_t limit) {
@@ -33,7 +31,7 @@ std::string shortened(std::string_view text, std::size_t limit) {
   for (std::size_t kept = 1; kept < limit; ++kept) {
     do {
       ++end;
-    } while (is_continuation(text[end]));
+    } while (continues_character(text[end]));
   }
   return std::string(text.substr(0, end)).append(limit == 0 ? "" : kEllipsis);
 }

@@ -7,12 +7,12 @@
 #include <array>
 #include <cstdlib>
 
+#include "base/utf8.h"
+
 namespace bp::launcher {
 namespace {
 
 constexpr int kUsualColumns = 80;
-
-bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }
 
 // Returns the length of the control sequence at the start of `text`: ESC [ ... letter, or ESC
 // letter.
@@ -66,7 +66,7 @@ std::string fit_line(std::string_view text, std::size_t columns) {
       text.remove_prefix(sequence_length(text));
       continue;
     }
-    if (begins_character(text.front()) && used++ == columns) {
+    if (!continues_character(text.front()) && used++ == columns) {
       break;
     }
     line += static_cast<unsigned char>(text.front()) < ' ' ? ' ' : text.front();

@@ -111,7 +111,7 @@ std::size_t white_space_at_end(std::string_view text) {
   std::size_t begin = text.size();
   for (std::size_t at = begin; at > 0;) {
     do --at;
-    while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80);
+    while (at > 0 && continues_character(text[at]));
     std::size_t after = at;
     if (!is_white_space(next_code_point(text, after))) break;
     begin = at;

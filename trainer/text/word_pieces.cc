@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace bp::trainer {
 namespace {
 
-bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80; }
+bool begins_character(char byte) { return !continues_character(byte); }
 
 bool too_long(std::string_view word) {
   constexpr std::int64_t kLongestWord = 100;  // characters

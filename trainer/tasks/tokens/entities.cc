@@ -6,6 +6,7 @@
 
 #include "base/refuse.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace bp::trainer {
 namespace {
@@ -15,7 +16,7 @@ constexpr std::size_t kCounts = 3;  // of a type; the words' two come last
 // `tag` is not empty.
 std::string type_of(std::string_view tag) {
   std::size_t letter = 1;  // bytes of the first character
-  while (letter < tag.size() && (static_cast<unsigned char>(tag[letter]) & 0xC0U) == 0x80U) {
+  while (letter < tag.size() && continues_character(tag[letter])) {
     ++letter;
   }
   std::string_view type = tag.substr(letter);
