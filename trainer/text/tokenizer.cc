@@ -1,7 +1,6 @@
 #include "trainer/text/tokenizer.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "trainer/text/added_tokens.h"
@@ -17,30 +16,28 @@ std::int32_t find_token(const std::vector<std::string>& tokens, std::string_view
   return found == tokens.end() ? -1 : static_cast<std::int32_t>(found - tokens.begin());
 }
 
-SampleForm bert_form(const std::vector<std::string>& tokens) {
-  return {.pad = find_token(tokens, "[PAD]"),
-          .unknown = find_token(tokens, "[UNK]"),
-          .cls = find_token(tokens, "[CLS]"),
-          .sep = find_token(tokens, "[SEP]"),
-          .mask = find_token(tokens, "[MASK]")};
-}
-
 AddedTokens bert_special(const std::vector<std::string>& tokens) {
   std::vector<AddedToken> special;
-  for (const char* name : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}) {
-    if (const std::int32_t id = find_token(tokens, name); id >= 0) special.push_back({name, id});
+  for (const std::string_view name : kBertTokens) {
+    const std::int32_t id = find_token(tokens, name);
+    if (id >= 0) special.push_back({std::string(name), id});
   }
   return AddedTokens(std::move(special));
 }
 
 }  // namespace
 
+SampleForm form_of(const Vocabulary& vocabulary) {
+  if (vocabulary.pipeline) return vocabulary.pipeline->form;
+  return bert_form([&](const std::string& token) { return find_token(vocabulary.tokens, token); });
+}
+
 Tokenizer::Tokenizer(const Vocabulary& vocabulary, bool lower_case)
     : encoder_(vocabulary.pipeline ? make_pipeline_encoder(vocabulary.pipeline)
                                    : make_bert_encoder(vocabulary.tokens,
                                                        bert_special(vocabulary.tokens),
                                                        {lower_case, lower_case})),
-      form_(vocabulary.pipeline ? vocabulary.pipeline->form : bert_form(vocabulary.tokens)) {}
+      form_(form_of(vocabulary)) {}
 Tokenizer::Tokenizer(std::unique_ptr<TextEncoder> encoder, const SampleForm& form)
     : encoder_(std::move(encoder)), form_(form) {}
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;

@@ -54,6 +54,9 @@ struct Vocabulary {
 // Returns the path of the merges.txt that belongs to a vocab.json; "" for another vocabulary.
 [[nodiscard]] std::string merges_beside(const std::string& vocabulary);
 
+// Returns the form of the samples of its tokenizer.
+[[nodiscard]] SampleForm form_of(const Vocabulary& vocabulary);
+
 // Encoding fills a cache of words, so each thread needs its own Tokenizer.
 class Tokenizer {
  public:

@@ -1,7 +1,6 @@
 #include "trainer/text/tokenizer_json.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
 #include <cstddef>
@@ -18,6 +17,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "bp/error.h"
+#include "trainer/text/bert_encoder.h"
 #include "trainer/text/byte_pairs.h"
 #include "trainer/text/form_json.h"
 #include "trainer/text/json_place.h"
@@ -30,9 +30,6 @@ namespace {
 
 using Json = JsonPlace::Json;
 using Ids = std::unordered_map<std::string, std::int32_t>;
-
-constexpr std::array<std::string_view, 5> kBertTokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
-                                                         "[MASK]"};
 
 std::string in_quotes(const std::string& token) { return concat("'", quoted_line(token), "'"); }
 
@@ -77,11 +74,7 @@ class TokenizerReader {
 
   // A vocab.txt of the same tokens describes the same tokenizer.
   [[nodiscard]] bool is_bert() const {
-    const SampleForm bert = {.pad = id_of("[PAD]"),
-                             .unknown = id_of("[UNK]"),
-                             .cls = id_of("[CLS]"),
-                             .sep = id_of("[SEP]"),
-                             .mask = id_of("[MASK]")};
+    const SampleForm bert = bert_form([&](const std::string& token) { return id_of(token); });
     return bert == pipeline_->form && !has_others_ &&
            pipeline_->bert->strip_accents == pipeline_->bert->lower_case;
   }

@@ -1,7 +1,6 @@
 #include <unistd.h>
 
-#include <fstream>
-#include <sstream>
+#include <cstddef>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -36,13 +35,12 @@ std::vector<std::string> lines_of(const std::string& text) {
 constexpr std::string_view kRobertaVocabulary = "vocab.json";
 
 std::string text_of_file(const std::string& path) {
-  if (const OpenedFile opened = open_regular_file(path); !opened.fd) {
-    refuse(concat("cannot read the vocabulary ", path, ": ", opened.problem));
+  constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+  FileContent content = read_whole(open_regular_file(path), kMostBytes);
+  if (!content.problem.empty()) {
+    refuse(concat("cannot read the vocabulary ", path, ": ", content.problem));
   }
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
+  return std::move(content.text);
 }
 
 }  // namespace
