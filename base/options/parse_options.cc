@@ -205,13 +205,9 @@ std::string OptionSet::nearest_to(const std::string& word) const {
 std::string OptionSet::hint_for(const std::string& word) const {
   const std::string wanted = option_name(word);
   for (const Option& option : options_) {
-    for (const std::string& other : option.others) {
-      const std::size_t equals = std::min(other.find('='), other.size());
-      if (wanted != other.substr(0, equals)) continue;
-      std::string value = other.substr(equals);
-      if (!value.empty()) value.front() = ' ';
-      return concat("here it is called ", option.spelled(), value);
-    }
+    const auto value = value_of_other_name(option.others, wanted);
+    if (!value) continue;
+    return concat("here it is called ", option.spelled(), value->empty() ? "" : " ", *value);
   }
   const std::string nearest = nearest_to(word);
   return nearest.empty() ? "" : concat("did you mean '", nearest, "'?");

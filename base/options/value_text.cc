@@ -93,6 +93,16 @@ std::string option_name(std::string_view word) {
   return name;
 }
 
+std::optional<std::string> value_of_other_name(const std::vector<std::string>& others,
+                                               std::string_view wanted) {
+  for (const std::string_view other : others) {
+    const std::size_t equals = std::min(other.find('='), other.size());
+    if (other.substr(0, equals) != wanted) continue;
+    return std::string(other.substr(std::min(equals + 1, other.size())));
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> split_at_commas(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n\v\f";
   std::vector<std::string> parts;

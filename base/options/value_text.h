@@ -29,6 +29,11 @@ template <class Number>
 // Returns the name of an option as it is spelled here: "batch-size" for "--Batch_size=3".
 [[nodiscard]] std::string option_name(std::string_view word);
 
+// Finds `wanted`, an option_name(), among the names that other systems give an option. Returns the
+// value that it stands for: "bf16" of "bf16=bf16", "" of "fp16-opt"; nothing if it is not there.
+[[nodiscard]] std::optional<std::string> value_of_other_name(const std::vector<std::string>& others,
+                                                             std::string_view wanted);
+
 // Returns what is between the commas, without blanks around it.
 [[nodiscard]] std::vector<std::string> split_at_commas(std::string_view text);
 

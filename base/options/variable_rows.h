@@ -7,7 +7,7 @@
 
 namespace bp {
 
-// A row of the table.
+// One variable.
 struct VariableRow {
   std::string_view name;
   std::string_view value;  // what it takes: "FILE"
@@ -15,10 +15,11 @@ struct VariableRow {
   std::string_view usual = {};  // what holds without it
 };
 
-// Those that a user may set.
+// Returns the variables that a user may set.
 [[nodiscard]] std::span<const VariableRow> variables_of_users();
 
-// Those that bprun sets for each rank; a user cannot. docs/environment.md says what they hold.
+// Returns the names of the variables that bprun sets for each rank and that a user cannot set.
+// docs/environment.md describes them.
 [[nodiscard]] std::span<const std::string_view> variables_of_ranks();
 
 }  // namespace bp

@@ -59,20 +59,17 @@ std::string problem_with(const Value& value, const Json& option) {
   return problem_with_number(value, option, type == "integer");
 }
 
-// What to say of a parameter that the program does not have.
+// Returns a hint for a parameter that the program does not have, or "".
 std::string hint_for(const std::string& name, const Json& options) {
   std::vector<std::string> names;
   for (const Json& option : options) {
     if (option.value("positional", false)) continue;
     names.push_back(option.value("name", ""));
-    for (const Json& other : option.value("others", Json::array())) {
-      const std::string word = other;
-      const std::size_t equals = std::min(word.find('='), word.size());
-      if (word.substr(0, equals) != option_name(name)) continue;
-      return concat(
-          "; here it is called ", names.back(),
-          equals < word.size() ? concat(", with the value ", word.substr(equals + 1)) : "");
-    }
+    const auto value =
+        value_of_other_name(option.value("others", std::vector<std::string>()), option_name(name));
+    if (!value) continue;
+    return concat("; here it is called ", names.back(), value->empty() ? "" : ", with the value ",
+                  *value);
   }
   const std::string nearest = nearest_name(name, names);
   return nearest.empty() ? "" : concat("; did you mean ", nearest, "?");
