@@ -11,6 +11,7 @@
 #include "trainer/commands/parse_commands.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
+#include "trainer/prepare/fingerprint.h"
 #include "trainer/prepare/plan.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/train/loop/sweep_metric.h"
@@ -94,7 +95,7 @@ void check_max_tokens(const RunSettings& settings, const std::vector<std::int32_
 }
 
 void decide_settings(RunSettings& settings, const RunFacts& run) {
-  const BertConfig& config = run.config;
+  const EncoderSpec& config = run.config;
   const auto decide = [&](const std::string& key, const std::string& value) {
     set(settings.settings, {key, value, "default"});
   };

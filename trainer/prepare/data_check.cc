@@ -103,12 +103,8 @@ DataFindings check(const Plan& plan, TextRows texts, const Say& progress) {
   progress(reading_text(plan));
   Survey known = survey(plan, std::move(texts), true);
   DataFindings found{.task = known.of_all, .obstacle = known.obstacle};
-  for (std::string remark : known.remarks) {
-    constexpr std::string_view kRebuild = " --rebuild";  // there is no store yet
-    if (const std::size_t at = remark.find(kRebuild); at != std::string::npos) {
-      remark.erase(at, kRebuild.size());
-    }
-    found.remarks.push_back(std::move(remark));
+  for (const std::string& remark : known.remarks) {
+    found.remarks.push_back(with_rebuild(remark, ""));  // there is no store yet
   }
   for (std::size_t i = 0; i < plan.sources.size(); ++i) {
     found.files.push_back({.path = plan.sources[i].name,

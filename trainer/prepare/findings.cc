@@ -21,6 +21,13 @@ std::string counted_rows(const Findings::Found& found) {
 
 }  // namespace
 
+std::string with_rebuild(std::string remark, const std::string& words) {
+  constexpr std::string_view kRebuild = " --rebuild";
+  const std::size_t at = remark.find(kRebuild);
+  if (at == std::string::npos) return remark;
+  return remark.replace(at, kRebuild.size(), words.empty() ? "" : " " + words);
+}
+
 std::string RowsFound::text() const {
   return count == 0 ? "0" : concat(with_commas(count), ", the first: ", first);
 }

@@ -35,6 +35,10 @@ struct Obstacle {
   std::string hint = {};
 };
 
+// A remark says "--rebuild" where a store that exists must be made again. Returns it with `words`
+// in their place, or without them.
+[[nodiscard]] std::string with_rebuild(std::string remark, const std::string& words);
+
 class Findings {
  public:
   // A line of what `check` prints: what it counts, and the result.

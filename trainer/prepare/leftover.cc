@@ -10,6 +10,7 @@
 #include "bp/error.h"
 #include "trainer/common/look_up.h"
 #include "trainer/common/numbers.h"
+#include "trainer/prepare/fingerprint.h"
 #include "trainer/store/sample_store.h"
 
 namespace bp::trainer {

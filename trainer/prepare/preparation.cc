@@ -62,11 +62,8 @@ std::size_t encoding_threads(const PrepareOptions& options) {
 
 // Puts what the user can do now where the remark offers --rebuild, which is refused once a run
 // needs the store.
-std::string remark_for(const Plan& plan, std::string remark) {
-  constexpr std::string_view kRebuild = "--rebuild";
-  const std::size_t at = remark.find(kRebuild);
-  if (at == std::string::npos || plan.options.run.empty()) return remark;
-  return remark.replace(at, kRebuild.size(), another_place(plan));
+std::string remark_for(const Plan& plan, const std::string& remark) {
+  return plan.options.run.empty() ? remark : with_rebuild(remark, another_place(plan));
 }
 
 Survey survey_all(const Plan& plan) {
@@ -181,7 +178,7 @@ class Preparation {
                                                        .names = found.names,
                                                        .vocabulary = vocabulary.tokens,
                                                        .tokenizer = vocabulary.json(),
-                                                       .pad_id = Tokenizer(vocabulary).pad_id(),
+                                                       .pad_id = form_of(vocabulary).pad,
                                                        .lower_case = plan_.options.lower_case,
                                                        .max_length = plan_.options.max_length,
                                                        .fingerprint = plan_.fingerprint,

@@ -11,6 +11,7 @@
 #include "trainer/common/hash.h"
 #include "trainer/common/look_up.h"
 #include "trainer/common/stop_signals.h"
+#include "trainer/prepare/fingerprint.h"
 #include "trainer/prepare/plan.h"
 #include "trainer/prepare/preparation.h"
 #include "trainer/store/sample_store.h"

@@ -8,6 +8,7 @@
 #include "tests/support/token_database.h"
 #include "tests/unit/data/prepare_fixture.h"
 #include "trainer/prepare/data_check.h"
+#include "trainer/prepare/fingerprint.h"
 #include "trainer/prepare/plan.h"
 #include "trainer/prepare/survey.h"
 #include "trainer/store/sample_store.h"
