@@ -1,0 +1,89 @@
+// Model folders and vocabularies with a tokenizer.json, from training to scoring.
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "tests/e2e/trained_run.h"
+#include "tests/support/places.h"
+
+namespace bp::trainer {
+namespace {
+
+using test::Ended;
+using test::read;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class TokenizerFiles : public test::TrainedRun {};
+
+// transformers 5 saves a tokenizer.json and no vocab.txt.
+TEST_F(TokenizerFiles, AFolderWithATokenizerJsonTrainsAndScoresLikeOneWithAVocabulary) {
+  const std::string make = R"(
+import json, shutil, sys
+shutil.copytree("r/model", "five")
+ids = {line: id for id, line in enumerate(open("five/vocab.txt").read().splitlines())}
+token = lambda name, type: {"SpecialToken": {"id": name, "type_id": type}}
+text = lambda name, type: {"Sequence": {"id": name, "type_id": type}}
+single = [token("[CLS]", 0), text("A", 0), token("[SEP]", 0)]
+json.dump({
+    "version": "1.0", "truncation": {"max_length": 9}, "padding": None,
+    "added_tokens": [{"id": ids[name], "content": name, "lstrip": False, "special": True}
+                     for name in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")],
+    "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True,
+                   "strip_accents": None, "lowercase": True},
+    "pre_tokenizer": {"type": "BertPreTokenizer"},
+    "post_processor": {"type": "TemplateProcessing", "single": single,
+                       "pair": single + [text("B", 1), token("[SEP]", 1)]},
+    "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+              "max_input_chars_per_word": 100, "vocab": ids}}, open("five/tokenizer.json", "w"))
+shutil.move("five/vocab.txt", "vocab.txt")
+)";
+  std::ofstream(path("make.py")) << make;
+  ASSERT_EQ(in_folder("python3 make.py").code, 0);
+  const std::string train = " --steps 2 --batch 8 --max-length 32 --model ";
+  const Ended five = bert_train("other.csv --run by-json --store j.sqlite" + train + "five");
+  ASSERT_EQ(five.code, 0) << five.output;
+  const Ended four = bert_train("other.csv --run by-lines --store l.sqlite" + train + "r/model");
+  ASSERT_EQ(four.code, 0) << four.output;
+  EXPECT_EQ(read(path("by-json/predictions.csv")), read(path("by-lines/predictions.csv")));
+  EXPECT_EQ(read(path("by-json/model/vocab.txt")), read(path("r/model/vocab.txt")));
+  const Ended scored = bert_train("eval five other.csv --out five.csv");
+  EXPECT_EQ(scored.code, 0) << scored.output;
+  EXPECT_EQ(bert_train("eval r/model other.csv --out four.csv").code, 0);
+  EXPECT_EQ(read(path("five.csv")), read(path("four.csv")));
+
+  const Ended cased = bert_train("other.csv --vocab five/tokenizer.json --cased --run c");
+  EXPECT_EQ(cased.code, 2);
+  EXPECT_THAT(cased.output, HasSubstr("five/tokenizer.json is for texts in lower case\nhint: leave "
+                                      "out --cased\n"));
+  const Ended level = in_folder("sed -i s/WordPiece/WordLevel/ five/tokenizer.json; " + kBinDir +
+                                "/bert_train other.csv --run b --model five");
+  EXPECT_EQ(level.code, 65);
+  EXPECT_THAT(level.output,
+              HasSubstr("five/tokenizer.json: model.type is \"WordLevel\"; bp's tokenizer has only "
+                        "\"WordPiece\", \"BPE\" and \"Unigram\""));
+}
+
+TEST_F(TokenizerFiles, AByteLevelTokenizerTrainsSavesAndPredicts) {
+  const std::string golden = kSourceDir + "/tests/golden/tokenizers/roberta.json";
+  const std::string with = " --steps 2 --batch 8 --max-length 32 --store bytes.sqlite";
+  const Ended trained =
+      bert_train("other.csv --vocab " + golden + " --model tiny --run bytes" + with);
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  EXPECT_EQ(read(path("bytes/model/tokenizer.json")), read(golden));
+  EXPECT_THAT(in_folder("ls bytes/model").output, Not(HasSubstr("vocab.txt")));
+  EXPECT_THAT(read(path("bytes/model/config.json")), HasSubstr("\"pad_token_id\": 1"));
+  EXPECT_THAT(read(path("bytes/model/tokenizer_config.json")), HasSubstr("\"cls_token\": \"<s>\""));
+  EXPECT_EQ(bert_train("eval bytes/model bytes.sqlite --on train --out store.csv").code, 0);
+  EXPECT_EQ(bert_train("eval bytes/model other.csv --out file.csv").code, 0);
+  const Ended again = bert_train("other.csv --model bytes/model --run again" + with);
+  EXPECT_EQ(again.code, 0) << again.output;
+  EXPECT_THAT(again.output, HasSubstr("bytes.sqlite"));
+  const Ended other = bert_train("bytes.sqlite --model r/model --steps 1 --run wrong");
+  EXPECT_EQ(other.code, 65);
+  EXPECT_THAT(other.output,
+              HasSubstr("the data was prepared with another vocabulary than r/model"));
+}
+
+}  // namespace
+}  // namespace bp::trainer
