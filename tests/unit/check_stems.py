@@ -13,29 +13,25 @@ import sys
 
 TOPS = ("include", "base", "comm", "launcher", "trainer")
 SUFFIXES = (".h", ".cc", ".cu", ".cuh")
-# Stems that still stand in two folders. An entry that is not needed is a problem.
-KNOWN = {"attention", "sampler"}
 
 
-def problems_of(root, known=frozenset()):
+def problems_of(root):
     files_of = collections.defaultdict(set)
     for top in TOPS:
         for file in (root / top).rglob("*"):
             if file.suffix in SUFFIXES:
                 files_of[file.stem].add(file.relative_to(root))
-    found, needed = [], set()
+    found = []
     for stem, files in sorted(files_of.items()):
         own = {file for file in files if file.parts[0] != "include"}
         public = files - own
         same = public and any(file.suffix != ".cc" for file in own)
         if stem != "main" and (same or len({file.parent for file in own}) > 1):
-            needed.add(stem)
-            if stem not in known:
-                found.append(f"'{stem}' stands for several things: {', '.join(sorted(map(str, files)))}")
-    return found + [f"KNOWN: '{stem}' stands in one folder" for stem in sorted(set(known) - needed)]
+            found.append(f"'{stem}' stands for several things: {', '.join(sorted(map(str, files)))}")
+    return found
 
 
 if __name__ == "__main__":
-    problems = problems_of(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "."), KNOWN)
+    problems = problems_of(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "."))
     print("\n".join(problems) or "each stem stands in one folder")
     sys.exit(1 if problems else 0)

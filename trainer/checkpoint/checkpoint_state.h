@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/options/setting.h"
-#include "trainer/batches/sampler.h"
+#include "trainer/batches/row_sampler.h"
 #include "trainer/report/evaluation_summary.h"
 #include "trainer/report/figures.h"
 

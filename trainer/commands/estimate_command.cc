@@ -106,7 +106,7 @@ std::uint64_t numbers_of_sparse_gradients(const Bert& model) {
 
 // What follows from the model and the options alone.
 Estimate planned(const EstimateOptions& options, const ModelSource& source, const Bert& model) {
-  const BertConfig& config = model.config();
+  const EncoderSpec& config = model.config();
   Estimate estimate{.model = concat(source.name, " (", config.layers, " layers, hidden ",
                                     config.hidden, ", ", config.vocabulary, " words)"),
                     .parts = parts_of(model, options)};
@@ -163,7 +163,7 @@ int run_command(Communicator& world, const EstimateOptions& options) {
     say("stopped on request; nothing was written");
     return stop_exit_code();
   }
-  const Sampler sampler(sampling(options, job.rows, world.size(), job.lengths));
+  const RowSampler sampler(sampling(options, job.rows, world.size(), job.lengths));
   estimate.epoch_steps = sampler.steps_per_epoch();
   estimate.steps = total_steps(settings, sampler, 0, {});
   if (!writes) return 0;

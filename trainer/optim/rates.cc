@@ -6,7 +6,7 @@
 namespace bp::trainer {
 
 Rates::Rates(const RunSettings& settings,
-             const Sampler& sampler,
+             const RowSampler& sampler,
              const PerEpoch<double>& peak,
              const RunPlace& from)
     : sampler_(sampler),

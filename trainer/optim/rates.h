@@ -15,7 +15,7 @@ class Rates {
   // of the run, or the place at which --reset-schedule began it again. `sampler` must outlive the
   // object.
   Rates(const RunSettings& settings,
-        const Sampler& sampler,
+        const RowSampler& sampler,
         const PerEpoch<double>& peak,
         const RunPlace& from = {});
 
@@ -27,7 +27,7 @@ class Rates {
  private:
   [[nodiscard]] double steps_at(const RunPlace& place) const;
 
-  const Sampler& sampler_;
+  const RowSampler& sampler_;
   bool by_steps_;  // the run ends after a number of steps, not of epochs
   std::int64_t hold_epoch_;
   RunPlace from_;

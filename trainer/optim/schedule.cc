@@ -55,7 +55,7 @@ Share in_steps(const TrainOptions& options) {
 // (--accumulate 4,2), so each end is counted from the beginning of the schedule.
 class EpochSteps {
  public:
-  EpochSteps(const Sampler& sampler, const EpochPosition& from)
+  EpochSteps(const RowSampler& sampler, const EpochPosition& from)
       : sampler_(sampler),
         from_(from),
         begin_(static_cast<double>(from.epoch) +
@@ -78,7 +78,7 @@ class EpochSteps {
   }
 
  private:
-  const Sampler& sampler_;
+  const RowSampler& sampler_;
   EpochPosition from_;
   double begin_;
 };
@@ -128,10 +128,10 @@ Share share_of(const TrainOptions& options) {
 
 }  // namespace
 
-SamplerOptions sampling(const TrainOptions& options,
-                        std::int64_t rows,
-                        int ranks,
-                        Lengths lengths) {
+RowSamplerOptions sampling(const TrainOptions& options,
+                           std::int64_t rows,
+                           int ranks,
+                           Lengths lengths) {
   return {.rows = rows,
           .seed = options.seed,
           .ranks = ranks,
@@ -166,7 +166,7 @@ void check_schedule_options(const TrainOptions& options) {
 }
 
 Schedule make_schedule(const RunSettings& settings,
-                       const Sampler& sampler,
+                       const RowSampler& sampler,
                        const PerEpoch<double>& peak,
                        const RunPlace& from) {
   const std::int64_t steps = settings.steps > 0
@@ -185,7 +185,7 @@ Schedule make_schedule(const RunSettings& settings,
 }
 
 std::int64_t total_steps(const RunSettings& settings,
-                         const Sampler& sampler,
+                         const RowSampler& sampler,
                          std::int64_t step,
                          const EpochPosition& position) {
   return settings.steps > 0 ? settings.steps

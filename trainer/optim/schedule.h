@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "trainer/batches/per_epoch.h"
-#include "trainer/batches/sampler.h"
+#include "trainer/batches/row_sampler.h"
 #include "trainer/options/options.h"
 
 namespace bp::trainer {
@@ -20,10 +20,10 @@ namespace bp::trainer {
 
 // Returns how a run cuts its rows into steps. `lengths` of the rows may be null unless
 // needs_lengths().
-[[nodiscard]] SamplerOptions sampling(const TrainOptions& options,
-                                      std::int64_t rows,
-                                      int ranks,
-                                      Lengths lengths);
+[[nodiscard]] RowSamplerOptions sampling(const TrainOptions& options,
+                                         std::int64_t rows,
+                                         int ranks,
+                                         Lengths lengths);
 
 // Of bert_train, and of the program that extends it. The first is the default of --schedule.
 [[nodiscard]] std::vector<std::string> schedule_names(const Extensions& extensions);
@@ -59,14 +59,14 @@ struct RunPlace {
 // a
 // --decay-every in epochs are counted from there, and end with the step that uses their last row.
 [[nodiscard]] Schedule make_schedule(const RunSettings& settings,
-                                     const Sampler& sampler,
+                                     const RowSampler& sampler,
                                      const PerEpoch<double>& peak,
                                      const RunPlace& from = {});
 
 // Returns the optimizer steps of the whole run: settings.steps, or those up to the end of the last
 // epoch when `step` of them are done and the next one begins at `position`.
 [[nodiscard]] std::int64_t total_steps(const RunSettings& settings,
-                                       const Sampler& sampler,
+                                       const RowSampler& sampler,
                                        std::int64_t step,
                                        const EpochPosition& position);
 

@@ -200,7 +200,7 @@ void check_resume_point(Communicator& world,
                         const CurrentRun& current,
                         const Say& say) {
   const std::vector<std::string> changed = differences(start, current);
-  const Sampler sampler(sampling(settings, current.rows, world.size(), current.lengths));
+  const RowSampler sampler(sampling(settings, current.rows, world.size(), current.lengths));
   const CheckpointState& state = start.state;
   require_steps_left(start, folder,
                      total_steps(settings, sampler, state.step, state.position) - state.step);

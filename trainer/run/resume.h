@@ -40,7 +40,7 @@ struct CurrentRun {
   std::string store;  // its identity
   std::int64_t rows = 0;
   Lengths lengths = {};  // of the rows; see needs_lengths()
-  BertConfig config;
+  EncoderSpec config;
   std::string base_hash = {};  // of the weights beside which adapters are trained; empty: none
   Summation summation;
   Resets reset = {};  // what begins again here, so that it may differ

@@ -20,7 +20,7 @@ Lengths lengths_in(const SampleStore& store) {
   return std::make_shared<const std::vector<std::int32_t>>(store.lengths(Split::train));
 }
 
-SamplerOptions balanced(SamplerOptions options, const Lengths& lengths) {
+RowSamplerOptions balanced(RowSamplerOptions options, const Lengths& lengths) {
   options.balanced = true;
   options.lengths = lengths;
   return options;
@@ -92,7 +92,7 @@ class Batches::Impl {
   SampleStore store_;
   CompleteBatch complete_;
   Lengths lengths_;
-  Sampler sampler_;
+  RowSampler sampler_;
 
   std::mutex mutex_;
   std::condition_variable_any changed_;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "trainer/batches/batch.h"
-#include "trainer/batches/sampler.h"
+#include "trainer/batches/row_sampler.h"
 #include "trainer/prepare/task_data.h"
 
 namespace bp::trainer {
@@ -22,7 +22,7 @@ struct StepBatches {
 
 struct BatchesOptions {
   std::string store;  // its path; the thread opens its own connection
-  SamplerOptions sampler;
+  RowSamplerOptions sampler;
   int rank = 0;
   std::int64_t first_step = 0;  // of the run, from 0
   EpochPosition position = {};  // where that step begins

@@ -19,7 +19,7 @@
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "tests/support/run_ranks.h"
-#include "trainer/batches/sampler.h"
+#include "trainer/batches/row_sampler.h"
 
 namespace bp {
 namespace {
@@ -102,7 +102,7 @@ TEST(DistributedSampler, EveryRowOnceAnEpochInTheSameBatchesOnAnyNumberOfRanks) 
 
 TEST(DistributedSampler, HasTheOrderOfTheTrainersSampler) {
   run_ranks(3, [](Communicator& world) {
-    const trainer::Sampler trained({.rows = 21, .seed = 9, .ranks = 3, .batch = 2});
+    const trainer::RowSampler trained({.rows = 21, .seed = 9, .ranks = 3, .batch = 2});
     DistributedSampler sampler(world, 21, {.seed = 9});
     sampler.reset();
     for (trainer::EpochPosition at; at.epoch == 0; at = trained.after(at)) {

@@ -175,7 +175,7 @@ TEST_F(LabelOptions, OtherLabelsOfATestFileAreSkipped) {
 TEST_F(LabelOptions, RowsAreSkippedThatTheModelCannotAnswer) {
   PrepareOptions with = of("a,odd\nb,good\nc,\n", {});
   auto task = classify({"--unknown-labels", "skip"});
-  BertConfig model;
+  EncoderSpec model;
   model.head = head_of({.labels = {"good", "fair", "bad"}});
   (void)task->score_by(model);
   with.task = task;

@@ -169,7 +169,7 @@ TEST_F(MultiLabel, CheckCountsLabelsAndNotRows) {
 }
 
 TEST_F(MultiLabel, TheModelDecidesWhenItScores) {
-  BertConfig config;
+  EncoderSpec config;
   config.head = head_of({.labels = {"a", "b"}, .multi_label = true});
   const auto input = classify();
   EXPECT_THAT(input->score_by(config), ElementsAre("a", "b"));

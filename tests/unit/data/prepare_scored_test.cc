@@ -17,7 +17,7 @@ class PrepareScored : public PrepareTest {
   PrepareOptions scored(const std::string& rows) {
     PrepareOptions with = options(scratch_.write("r.csv", "text,label\n" + rows));
     const auto task = classify();
-    BertConfig model;
+    EncoderSpec model;
     model.head = head_of({.labels = {"good", "fair", "bad"}});
     EXPECT_EQ(task->score_by(model).size(), 3U);
     with.task = task;

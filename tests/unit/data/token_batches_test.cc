@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "bp/error.h"
-#include "trainer/batches/sampler.h"
+#include "trainer/batches/row_sampler.h"
 
 namespace bp::trainer {
 namespace {
@@ -64,7 +64,7 @@ Lengths lengths_of(std::int64_t rows) {
   return lengths;
 }
 
-SamplerOptions by_tokens(std::int64_t rows, int ranks, int micro_batches) {
+RowSamplerOptions by_tokens(std::int64_t rows, int ranks, int micro_batches) {
   return {.rows = rows,
           .seed = 5,
           .ranks = ranks,
@@ -80,8 +80,8 @@ std::int64_t tokens_of(const Rows& rows, const Lengths& lengths) {
 }
 
 // Returns the rows of an epoch, step by step.
-std::vector<Rows> steps_of(const SamplerOptions& options) {
-  const Sampler sampler(options);
+std::vector<Rows> steps_of(const RowSamplerOptions& options) {
+  const RowSampler sampler(options);
   std::vector<Rows> steps;
   for (EpochPosition at{2, 0}; at.epoch == 2; at = sampler.after(at)) {
     Rows& of_step = steps.emplace_back();
@@ -92,8 +92,8 @@ std::vector<Rows> steps_of(const SamplerOptions& options) {
       most = std::max(most, tokens_of(parts[part], options.lengths));
       of_step.insert(of_step.end(), parts[part].begin(), parts[part].end());
       const int micro_batches = options.micro_batches.first();
-      const Sampler::Place place{at, static_cast<int>(part) / micro_batches,
-                                 static_cast<int>(part) % micro_batches};
+      const RowSampler::Place place{at, static_cast<int>(part) / micro_batches,
+                                    static_cast<int>(part) % micro_batches};
       EXPECT_EQ(sampler.rows(place), parts[part]);
     }
     EXPECT_LE(most, options.max_tokens);
@@ -127,7 +127,7 @@ TEST(SamplerByTokens, TheRowsOfAStepDependOnlyOnTheNumberOfMicroBatchesOfAllRank
 }
 
 TEST(SamplerByTokens, CountsTheStepsThatAreLeftFromAnyRow) {
-  const Sampler sampler(by_tokens(300, 2, 1));
+  const RowSampler sampler(by_tokens(300, 2, 1));
   for (EpochPosition at : {EpochPosition{}, EpochPosition{1, 17}}) {
     for (std::int64_t left = sampler.steps_until(2.5, at); left > 0; --left) {
       EXPECT_LT(at, (EpochPosition{2, 150}));
@@ -144,12 +144,12 @@ TEST(SamplerByTokens, CountsTheStepsThatAreLeftFromAnyRow) {
 }
 
 TEST(SamplerByTokens, RefusesARowThatFitsNowhereAndMissingLengths) {
-  SamplerOptions options = by_tokens(60, 1, 1);
+  RowSamplerOptions options = by_tokens(60, 1, 1);
   options.max_tokens = 50;
-  EXPECT_THAT([&] { (void)Sampler(options); },
+  EXPECT_THAT([&] { (void)RowSampler(options); },
               ThrowsMessage<Error>(::testing::HasSubstr("tokens, and a micro-batch at most 50")));
   options.lengths = nullptr;
-  EXPECT_THAT([&] { (void)Sampler(options); },
+  EXPECT_THAT([&] { (void)RowSampler(options); },
               ThrowsMessage<Error>(::testing::HasSubstr("need the length of each row")));
 }
 

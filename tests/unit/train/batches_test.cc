@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 constexpr int kRows = 40;
-const SamplerOptions kSampling{
+const RowSamplerOptions kSampling{
     .rows = kRows, .seed = 7, .ranks = 2, .batch = 3, .micro_batches = 2};  // 12 rows per step
 
 // Row r has r % 5 + 2 tokens, of which the second is r.
@@ -66,10 +66,10 @@ TEST_F(BatchesTest, AreABalancedSamplersRowsStepByStepOverSeveralEpochs) {
   for (std::int64_t row = 0; row < kRows; ++row) {
     lengths->push_back(static_cast<std::int32_t>(tokens_of(row)));
   }
-  SamplerOptions balanced = kSampling;
+  RowSamplerOptions balanced = kSampling;
   balanced.balanced = true;
   balanced.lengths = lengths;
-  const Sampler sampler(balanced);
+  const RowSampler sampler(balanced);
   for (int rank = 0; rank < kSampling.ranks; ++rank) {
     BatchesOptions with = options(kSteps, rank);
     with.first_step = 100;
@@ -114,7 +114,7 @@ TEST_F(BatchesTest, CanBeDestroyedAtAnyMoment) {
 }
 
 TEST_F(BatchesTest, AnErrorArrivesAfterTheStepsBeforeIt) {
-  const Sampler sampler(kSampling);
+  const RowSampler sampler(kSampling);
   const EpochPosition third = sampler.after(sampler.after({}));
   const std::int64_t row = sampler.rows({third, 0, 1}).front();
   {

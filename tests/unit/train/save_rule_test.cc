@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 
 // The steps of two epochs of 100 rows, 16 rows a step, after which a checkpoint is due.
 std::vector<int> due_steps(const std::string& text, EpochPosition at = {}, int step = 0) {
-  const Sampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 16});
+  const RowSampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 16});
   SaveRule rule(parse_save_every(text), 100, at);
   std::vector<int> steps;
   while (at.epoch < 2) {

@@ -47,7 +47,7 @@ TEST(Schedule, InterpolatesBetweenTwoSteps) {
 // docs/features.md, Optimization: A constant or a cyclic rate | `--schedule constant`, `--schedule
 // cyclic` with `--cycle`
 TEST(Schedule, HasOneOfSeveralShapes) {
-  const Sampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 10});
+  const RowSampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 10});
   RunSettings options;
   options.steps = 8;
   options.warmup = 0.5;
@@ -79,7 +79,7 @@ class ScheduleOptions : public ::testing::Test {
   }
   // The rates at these steps of 20, of which 4 are the warm-up, for a highest rate of 8.
   [[nodiscard]] std::vector<double> rates(const std::vector<double>& steps) const {
-    const Sampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 10});
+    const RowSampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 10});
     const Schedule schedule = make_schedule(options_, sampler, 8.0);
     std::vector<double> all;
     for (const double step : steps) all.push_back(learning_rate(schedule, step));
@@ -128,11 +128,11 @@ TEST_F(ScheduleOptions, WarmupAndFallsMayBeEpochs) {
 // The first epoch has 5 steps, the second and third 10. The run resumes in the middle of the first
 // one with a schedule of its own.
 TEST_F(ScheduleOptions, EpochsMayHaveDifferentLengths) {
-  const Sampler sampler({.rows = 100,
-                         .seed = 1,
-                         .ranks = 1,
-                         .batch = 10,
-                         .micro_batches = PerEpoch<int>(std::vector{2, 1})});
+  const RowSampler sampler({.rows = 100,
+                            .seed = 1,
+                            .ranks = 1,
+                            .batch = 10,
+                            .micro_batches = PerEpoch<int>(std::vector{2, 1})});
   options_.steps = 0;
   options_.epochs = 3;
   options_.schedule = "step";
@@ -170,7 +170,7 @@ TEST_F(ScheduleOptions, ACycleFallsAndRises) {
 
 // Two epochs of 10 steps and one that is shorter.
 TEST_F(ScheduleOptions, AListHasTheHighestRateOfEachEpoch) {
-  const Sampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 10});
+  const RowSampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 10});
   options_.steps = 0;
   options_.epochs = 2.5;
   options_.warmup = 0;
@@ -188,7 +188,7 @@ TEST_F(ScheduleOptions, AListHasTheHighestRateOfEachEpoch) {
 }
 
 TEST_F(ScheduleOptions, FromAnEpochOnTheRateStays) {
-  const Sampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 10});
+  const RowSampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 10});
   options_.steps = 0;
   options_.epochs = 4;
   options_.warmup = 0;
@@ -200,7 +200,7 @@ TEST_F(ScheduleOptions, FromAnEpochOnTheRateStays) {
 }
 
 TEST_F(ScheduleOptions, ASecondBeginningCoversTheRestOfTheRun) {
-  const Sampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 10});
+  const RowSampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 10});
   options_.warmup = 0;
   const Rates by_steps(options_, sampler, 8.0, {.step = 12, .position = {1, 20}});
   EXPECT_EQ(by_steps.at({12, {1, 20}}), 8);
@@ -275,7 +275,7 @@ TEST(Schedule, DefaultsDependOnTheModel) {
 }
 
 TEST(TotalSteps, AreStepsOrEpochs) {
-  const Sampler sampler({.rows = 100, .seed = 1, .ranks = 2, .batch = 5});
+  const RowSampler sampler({.rows = 100, .seed = 1, .ranks = 2, .batch = 5});
   RunSettings options;
   options.epochs = 3;
   EXPECT_EQ(total_steps(options, sampler, 0, {}), 30);

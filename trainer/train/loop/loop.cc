@@ -344,7 +344,7 @@ class Loop {
   const RunSettings& settings_;
   const TrainJob& job_;
   Bert& model_;
-  const Sampler sampler_;
+  const RowSampler sampler_;
   const std::int64_t steps_;
   const Rates rates_;
   CheckpointState now_;

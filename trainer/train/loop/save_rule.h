@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include "trainer/batches/sampler.h"
+#include "trainer/batches/row_sampler.h"
 #include "trainer/options/save_every.h"
 
 namespace bp::trainer {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/batches/sampler.h"
+#include "trainer/batches/row_sampler.h"
 #include "trainer/model/bert.h"
 #include "trainer/options/options.h"
 #include "trainer/report/parameter_table.h"

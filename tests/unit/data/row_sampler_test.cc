@@ -1,4 +1,4 @@
-#include "trainer/batches/sampler.h"
+#include "trainer/batches/row_sampler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ Rows epoch_order(std::int64_t rows, std::uint64_t seed, std::int64_t epoch) {
 }
 
 // The rows of one step, rank by rank and micro-batch by micro-batch.
-Rows step_rows(const Sampler& sampler, const SamplerOptions& options, std::int64_t step) {
+Rows step_rows(const RowSampler& sampler, const RowSamplerOptions& options, std::int64_t step) {
   Rows used;
   for (int rank = 0; rank < options.ranks; ++rank) {
     for (int micro_batch = 0; micro_batch < sampler.micro_batches(2); ++micro_batch) {
@@ -44,13 +44,13 @@ Rows step_rows(const Sampler& sampler, const SamplerOptions& options, std::int64
 }
 
 // docs/features.md, Splits and batches: Each sample once an epoch, on any number of ranks | always
-TEST(Sampler, UsesEveryRowOncePerEpochWithEqualStepsOnAnyNumberOfRanks) {
+TEST(RowSampler, UsesEveryRowOncePerEpochWithEqualStepsOnAnyNumberOfRanks) {
   for (const std::int64_t rows : {0, 1, 2, 7, 64, 65, 100, 257}) {
     for (int ranks = 1; ranks <= 9; ++ranks) {
       for (const int batch : {1, 3, 8}) {
         for (const int micro_batches : {1, 2, 3}) {
-          const SamplerOptions options{rows, 5, ranks, batch, micro_batches};
-          const Sampler sampler(options);
+          const RowSamplerOptions options{rows, 5, ranks, batch, micro_batches};
+          const RowSampler sampler(options);
           Rows used;
           for (std::int64_t step = 0; step < sampler.steps_per_epoch(); ++step) {
             const Rows of_step = step_rows(sampler, options, step);
@@ -65,10 +65,10 @@ TEST(Sampler, UsesEveryRowOncePerEpochWithEqualStepsOnAnyNumberOfRanks) {
   }
 }
 
-TEST(Sampler, TheRowsOfAStepDoNotDependOnTheirDivision) {
+TEST(RowSampler, TheRowsOfAStepDoNotDependOnTheirDivision) {
   const auto rows_of = [](int ranks, int batch, int micro_batches, std::int64_t step) {
-    const SamplerOptions options{1000, 9, ranks, batch, micro_batches};
-    return step_rows(Sampler(options), options, step);
+    const RowSamplerOptions options{1000, 9, ranks, batch, micro_batches};
+    return step_rows(RowSampler(options), options, step);
   };
   for (std::int64_t step = 0; step < 42; ++step) {  // the last step is short
     const Rows alone = rows_of(1, 24, 1, step);
@@ -78,17 +78,17 @@ TEST(Sampler, TheRowsOfAStepDoNotDependOnTheirDivision) {
   }
 }
 
-TEST(Sampler, ABalancedStepHasTheSameRowsInMicroBatchesOfSimilarTokens) {
+TEST(RowSampler, ABalancedStepHasTheSameRowsInMicroBatchesOfSimilarTokens) {
   constexpr std::int64_t kRows = 130;
   auto lengths = std::make_shared<std::vector<std::int32_t>>();
   for (std::int64_t row = 0; row < kRows; ++row) {
     lengths->push_back(static_cast<std::int32_t>(3 + row * row % 61));
   }
-  SamplerOptions options{.rows = kRows, .seed = 7, .ranks = 4, .batch = 8, .micro_batches = 2};
-  const Sampler plain(options);
+  RowSamplerOptions options{.rows = kRows, .seed = 7, .ranks = 4, .batch = 8, .micro_batches = 2};
+  const RowSampler plain(options);
   options.balanced = true;
   options.lengths = lengths;
-  const Sampler balanced(options);
+  const RowSampler balanced(options);
   for (EpochPosition at{3, 0}; at.epoch == 3; at = plain.after(at)) {
     EXPECT_EQ(balanced.after(at), plain.after(at));
     const auto parts = balanced.step(at);
@@ -119,8 +119,8 @@ TEST(Sampler, ABalancedStepHasTheSameRowsInMicroBatchesOfSimilarTokens) {
 
 // docs/features.md, Splits and batches: Ranks without rows | Their batches have the weight 0, so
 // means are exact.
-TEST(Sampler, AShortLastStepIsDividedEvenly) {
-  const Sampler sampler({.rows = 10, .seed = 1, .ranks = 4, .batch = 2});
+TEST(RowSampler, AShortLastStepIsDividedEvenly) {
+  const RowSampler sampler({.rows = 10, .seed = 1, .ranks = 4, .batch = 2});
   EXPECT_EQ(sampler.step_rows(), 8);
   EXPECT_EQ(sampler.steps_per_epoch(), 2);
   std::map<int, std::size_t> sizes;
@@ -132,13 +132,13 @@ TEST(Sampler, AShortLastStepIsDividedEvenly) {
 }
 
 // Four ranks begin an epoch, two continue it and one ends it. No row may be missing or used twice.
-TEST(Sampler, AnotherWorldContinuesAtTheSameRow) {
+TEST(RowSampler, AnotherWorldContinuesAtTheSameRow) {
   for (const std::int64_t rows : {1, 30, 100, 257}) {
     EpochPosition position{3, 0};
     Rows used;
     for (const int ranks : {4, 2, 1}) {
-      const SamplerOptions options{rows, 5, ranks, 3, 2};
-      const Sampler sampler(options);
+      const RowSamplerOptions options{rows, 5, ranks, 3, 2};
+      const RowSampler sampler(options);
       for (int step = 0; position.epoch == 3 && (step < 3 || ranks == 1); ++step) {
         for (int rank = 0; rank < ranks; ++rank) {
           for (const int micro_batch : {0, 1}) {
@@ -158,8 +158,8 @@ TEST(Sampler, AnotherWorldContinuesAtTheSameRow) {
 // docs/acceptance.md, Training: A part of an epoch ends with the step that uses its last row.
 // docs/features.md, Loop and checkpoints: An end by epochs or parts of them, steps, time or score |
 // `--epochs 2.5`, `--steps`, `--max-time`, `--target-score`
-TEST(Sampler, PartsOfAnEpochEndWithTheStepThatUsesTheirLastRow) {
-  const Sampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 16});  // 7 steps
+TEST(RowSampler, PartsOfAnEpochEndWithTheStepThatUsesTheirLastRow) {
+  const RowSampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 16});  // 7 steps
   EXPECT_EQ(sampler.steps_until(0.5, {}), 4);
   EXPECT_EQ(sampler.steps_until(0.16, {}), 1) << "exactly one step";
   EXPECT_EQ(sampler.steps_until(0.17, {}), 2);
@@ -171,23 +171,23 @@ TEST(Sampler, PartsOfAnEpochEndWithTheStepThatUsesTheirLastRow) {
   EXPECT_EQ(sampler.steps_until(2.5, {3, 0}), -3);
   EXPECT_EQ(sampler.steps_until(0.99, {}), 7);
   EXPECT_EQ(sampler.steps_until(0.99, {1, 0}), 0) << "its last step ends the epoch";
-  const Sampler thirty({.rows = 30, .seed = 1, .ranks = 1, .batch = 1});
+  const RowSampler thirty({.rows = 30, .seed = 1, .ranks = 1, .batch = 1});
   EXPECT_EQ(thirty.steps_until(0.1, {}), 3) << "0.1 * 30 is a little more than 3";
 }
 
 // If the number of rows is a multiple of the rows per step, no empty step may follow the last one.
-TEST(Sampler, AnEpochOfWholeStepsEndsWithTheLast) {
-  const Sampler sampler({.rows = 24, .seed = 1, .ranks = 2, .batch = 4});
+TEST(RowSampler, AnEpochOfWholeStepsEndsWithTheLast) {
+  const RowSampler sampler({.rows = 24, .seed = 1, .ranks = 2, .batch = 4});
   ASSERT_EQ(sampler.steps_per_epoch(), 3);
   EXPECT_EQ(sampler.after({5, 0}), (EpochPosition{5, 8}));
   EXPECT_EQ(sampler.after({5, 8}), (EpochPosition{5, 16}));
   EXPECT_EQ(sampler.after({5, 16}), (EpochPosition{6, 0}));
-  const Sampler one_step({.rows = 8, .seed = 1, .ranks = 2, .batch = 4});
+  const RowSampler one_step({.rows = 8, .seed = 1, .ranks = 2, .batch = 4});
   EXPECT_EQ(one_step.after({0, 0}), (EpochPosition{1, 0}));
 }
 
-TEST(Sampler, CountsTheStepsThatAreLeft) {
-  const Sampler sampler({.rows = 100, .seed = 1, .ranks = 2, .batch = 8});
+TEST(RowSampler, CountsTheStepsThatAreLeft) {
+  const RowSampler sampler({.rows = 100, .seed = 1, .ranks = 2, .batch = 8});
   EXPECT_EQ(sampler.steps_until(3, {}), 3 * 7);
   EXPECT_EQ(sampler.steps_until(3, {1, 16}), 6 + 7);
   EXPECT_EQ(sampler.steps_until(3, {1, 10}), 6 + 7);  // a world of another size stopped there
@@ -202,12 +202,12 @@ TEST(Sampler, CountsTheStepsThatAreLeft) {
 }
 
 // fairseq's list of update frequencies came into force an epoch too late.
-TEST(Sampler, AListPerEpochIsNotShiftedByOne) {
-  const Sampler sampler({.rows = 100,
-                         .seed = 1,
-                         .ranks = 2,
-                         .batch = 5,
-                         .micro_batches = PerEpoch(std::vector{1, 2, 4})});
+TEST(RowSampler, AListPerEpochIsNotShiftedByOne) {
+  const RowSampler sampler({.rows = 100,
+                            .seed = 1,
+                            .ranks = 2,
+                            .batch = 5,
+                            .micro_batches = PerEpoch(std::vector{1, 2, 4})});
   EXPECT_EQ(sampler.after({0, 0}).used, 10);
   EXPECT_EQ(sampler.after({1, 0}).used, 20);
   EXPECT_EQ(sampler.after({2, 0}).used, 40);
@@ -219,9 +219,9 @@ TEST(Sampler, AListPerEpochIsNotShiftedByOne) {
   EXPECT_EQ(sampler.step({1, 80}).size(), 4U);
 }
 
-TEST(Sampler, SaysWhatIsWrongWithItsOptions) {
+TEST(RowSampler, SaysWhatIsWrongWithItsOptions) {
   try {
-    const Sampler sampler({.rows = 5, .seed = 1, .ranks = 0});
+    const RowSampler sampler({.rows = 5, .seed = 1, .ranks = 0});
     FAIL() << "the sampler took invalid options";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
@@ -231,12 +231,12 @@ TEST(Sampler, SaysWhatIsWrongWithItsOptions) {
   }
 }
 
-TEST(Sampler, RefusesEachOptionThatIsTooSmall) {
-  EXPECT_THROW(Sampler({.rows = -1}), Error);
-  EXPECT_THROW(Sampler({.rows = 1, .ranks = 0}), Error);
-  EXPECT_THROW(Sampler({.rows = 1, .batch = 0}), Error);
-  EXPECT_THROW(Sampler({.rows = 1, .micro_batches = 0}), Error);
-  EXPECT_EQ(Sampler({.rows = 0}).steps_per_epoch(), 0);
+TEST(RowSampler, RefusesEachOptionThatIsTooSmall) {
+  EXPECT_THROW(RowSampler({.rows = -1}), Error);
+  EXPECT_THROW(RowSampler({.rows = 1, .ranks = 0}), Error);
+  EXPECT_THROW(RowSampler({.rows = 1, .batch = 0}), Error);
+  EXPECT_THROW(RowSampler({.rows = 1, .micro_batches = 0}), Error);
+  EXPECT_EQ(RowSampler({.rows = 0}).steps_per_epoch(), 0);
 }
 
 TEST(Permutation, IsABijectionForEverySize) {

@@ -1,4 +1,4 @@
-#include "trainer/batches/sampler.h"
+#include "trainer/batches/row_sampler.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 namespace bp::trainer {
 namespace {
 
-void check_options(const SamplerOptions& options) {
+void check_options(const RowSamplerOptions& options) {
   if (options.rows < 0 || options.ranks < 1 || options.batch < 1 ||
       options.micro_batches.least() < 1) {
     throw Error(ErrorCode::invalid_argument,
@@ -43,47 +43,47 @@ void check_options(const SamplerOptions& options) {
 
 }  // namespace
 
-Sampler::Sampler(const SamplerOptions& options)
+RowSampler::RowSampler(const RowSamplerOptions& options)
     : options_(options),
       order_({options.rows, options.seed, options.curriculum, options.group, options.lengths}) {
   check_options(options);
 }
 
-std::int64_t Sampler::parts(std::int64_t epoch) const {
+std::int64_t RowSampler::parts(std::int64_t epoch) const {
   return std::int64_t{options_.ranks} * micro_batches(epoch);
 }
 
-std::int64_t Sampler::step_rows(std::int64_t epoch) const {
+std::int64_t RowSampler::step_rows(std::int64_t epoch) const {
   BP_CHECK(options_.max_tokens == 0, "the rows of a step vary");
   return parts(epoch) * options_.batch;
 }
 
-std::int64_t Sampler::steps_per_epoch(std::int64_t epoch) const {
+std::int64_t RowSampler::steps_per_epoch(std::int64_t epoch) const {
   if (options_.max_tokens == 0) return steps_in({epoch, 0}, options_.rows);
   const auto known = counted_.find(epoch);
   if (known != counted_.end()) return known->second;
   return counted_[epoch] = steps_in({epoch, 0}, options_.rows);
 }
 
-std::int64_t Sampler::length(std::int64_t epoch, std::int64_t position) const {
+std::int64_t RowSampler::length(std::int64_t epoch, std::int64_t position) const {
   return (*options_.lengths)[static_cast<std::size_t>(order_.row(epoch, position))];
 }
 
-std::int64_t Sampler::rows_of_step(const EpochPosition& position) const {
+std::int64_t RowSampler::rows_of_step(const EpochPosition& position) const {
   const std::int64_t left = options_.rows - position.used;
   if (options_.max_tokens == 0) return std::min(step_rows(position.epoch), left);
   return samples_of_step({options_.max_tokens, parts(position.epoch)}, left,
                          [&](std::int64_t i) { return length(position.epoch, position.used + i); });
 }
 
-EpochPosition Sampler::after(const EpochPosition& position) const {
+EpochPosition RowSampler::after(const EpochPosition& position) const {
   const std::int64_t used = position.used + rows_of_step(position);
   return used < options_.rows ? EpochPosition{position.epoch, used}
                               : EpochPosition{position.epoch + 1, 0};
 }
 
 // Returns the number of steps, one of which uses the last row before `to`.
-std::int64_t Sampler::steps_in(const EpochPosition& from, std::int64_t to) const {
+std::int64_t RowSampler::steps_in(const EpochPosition& from, std::int64_t to) const {
   if (options_.max_tokens == 0) {
     const std::int64_t rows = step_rows(from.epoch);
     return (std::max<std::int64_t>(to - from.used, 0) + rows - 1) / rows;
@@ -94,12 +94,12 @@ std::int64_t Sampler::steps_in(const EpochPosition& from, std::int64_t to) const
 }
 
 // Returns the number of steps that surely lie between the two.
-std::int64_t Sampler::whole_steps_in(const EpochPosition& from, std::int64_t to) const {
+std::int64_t RowSampler::whole_steps_in(const EpochPosition& from, std::int64_t to) const {
   if (options_.max_tokens == 0) return (to - from.used) / step_rows(from.epoch);
   return std::max<std::int64_t>(steps_in(from, to) - 1, 0);
 }
 
-std::int64_t Sampler::steps_until(double epochs, const EpochPosition& position) const {
+std::int64_t RowSampler::steps_until(double epochs, const EpochPosition& position) const {
   constexpr double kRounding = 1e-6;  // of a row: 0.1 * 30 is above 3
   const auto whole = static_cast<std::int64_t>(epochs);
   const auto part = static_cast<std::int64_t>(std::ceil(
@@ -121,7 +121,7 @@ std::int64_t Sampler::steps_until(double epochs, const EpochPosition& position) 
   return beyond ? -steps : steps;
 }
 
-double Sampler::steps_before(const EpochPosition& position) const {
+double RowSampler::steps_before(const EpochPosition& position) const {
   std::int64_t steps = 0;
   for (std::int64_t epoch = 0; epoch < position.epoch; ++epoch) steps += steps_per_epoch(epoch);
   const auto used = static_cast<double>(position.used);
@@ -132,7 +132,7 @@ double Sampler::steps_before(const EpochPosition& position) const {
   return static_cast<double>(steps) + of_epoch;
 }
 
-std::vector<Positions> Sampler::divided(const EpochPosition& position) const {
+std::vector<Positions> RowSampler::divided(const EpochPosition& position) const {
   BP_CHECK(position.used >= 0 && position.used < options_.rows, "a step outside the epoch");
   const Positions all{.first = position.used, .count = rows_of_step(position)};
   const std::int64_t count = parts(position.epoch);
@@ -153,7 +153,7 @@ std::vector<Positions> Sampler::divided(const EpochPosition& position) const {
   return divided;
 }
 
-std::vector<std::vector<std::int64_t>> Sampler::step(const EpochPosition& position) const {
+std::vector<std::vector<std::int64_t>> RowSampler::step(const EpochPosition& position) const {
   std::vector<std::vector<std::int64_t>> all;
   for (const Positions& part : divided(position)) {
     std::vector<std::int64_t>& rows = all.emplace_back();
@@ -165,7 +165,7 @@ std::vector<std::vector<std::int64_t>> Sampler::step(const EpochPosition& positi
 }
 
 // Exchanges rows between the micro-batches of a step.
-std::vector<std::vector<std::int64_t>> Sampler::balanced(
+std::vector<std::vector<std::int64_t>> RowSampler::balanced(
     const std::vector<std::vector<std::int64_t>>& parts) const {
   std::vector<std::int64_t> rows;
   std::vector<std::int64_t> lengths;
@@ -184,7 +184,7 @@ std::vector<std::vector<std::int64_t>> Sampler::balanced(
   return dealt;
 }
 
-std::vector<std::int64_t> Sampler::rows(const Place& place) const {
+std::vector<std::int64_t> RowSampler::rows(const Place& place) const {
   const int micro_batches = this->micro_batches(place.position.epoch);
   BP_CHECK(place.rank >= 0 && place.rank < options_.ranks, "a rank outside the world");
   BP_CHECK(place.micro_batch >= 0 && place.micro_batch < micro_batches,

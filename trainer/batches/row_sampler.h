@@ -24,7 +24,7 @@
 
 namespace bp::trainer {
 
-struct SamplerOptions {
+struct RowSamplerOptions {
   std::int64_t rows = 0;
   std::uint64_t seed = 0;
   int ranks = 1;
@@ -47,10 +47,10 @@ struct EpochPosition {
 };
 
 // Threads: only one thread may use an object, which remembers what it has counted.
-class Sampler {
+class RowSampler {
  public:
   // Throws invalid_argument, also for a row that is longer than max_tokens.
-  explicit Sampler(const SamplerOptions& options);
+  explicit RowSampler(const RowSamplerOptions& options);
 
   [[nodiscard]] std::int64_t rows() const { return options_.rows; }  // of an epoch
   // Micro-batches of each rank in a step.
@@ -93,7 +93,7 @@ class Sampler {
   [[nodiscard]] std::int64_t steps_in(const EpochPosition& from, std::int64_t to) const;
   [[nodiscard]] std::int64_t whole_steps_in(const EpochPosition& from, std::int64_t to) const;
 
-  SamplerOptions options_;
+  RowSamplerOptions options_;
   EpochOrder order_;
   mutable std::map<std::int64_t, std::int64_t> counted_;  // steps of whole epochs, by max_tokens
 };
