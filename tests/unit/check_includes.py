@@ -3,12 +3,13 @@
 
 A header includes the standard header of each std:: name that it uses. A source may leave that to headers of ours that it
 includes itself. --fix adds what is missing. Names that several headers declare are given with all of them; the first is
-the one that --fix takes."""
+the one that --fix takes. Finds headers that nobody includes, too."""
 
 import pathlib
 import re
 import sys
 
+PRODUCT = ("base", "comm", "launcher", "trainer")
 FOLDERS = ("base", "bench", "comm", "examples", "include", "launcher", "tests", "trainer")
 HEADERS = {
     "algorithm": "all_of any_of binary_search clamp copy copy_n count count_if equal equal_range fill fill_n find find_if "
@@ -161,6 +162,17 @@ def problems_of(root, files, fix=False):
     return found
 
 
+def dead_headers(root):
+    """Yields the headers of the product, except public ones, that no source of the tree includes."""
+    texts = [file.read_text(encoding="utf-8", errors="replace") for top in FOLDERS
+             for file in (root / top).rglob("*") if file.suffix in (".h", ".cc", ".cu", ".in")]
+    included = {name for text in texts for name in re.findall(r'^#include "([^"]+)"', text, re.MULTILINE)}
+    for file in sources(root):
+        is_ours = file.parts[0] in PRODUCT and "missing" not in file.parts  # Gloo includes what is missing in it
+        if file.suffix == ".h" and is_ours and file.as_posix() not in included:
+            yield f"{file} is included by no file"
+
+
 def sources(root):
     return [file.relative_to(root) for top in FOLDERS for file in sorted((root / top).rglob("*")) if file.suffix in (".h", ".cc")]
 
@@ -169,5 +181,6 @@ if __name__ == "__main__":
     words = [word for word in sys.argv[1:] if word != "--fix"]
     tree = pathlib.Path(words[0] if words else ".")
     problems = problems_of(tree, sources(tree), fix="--fix" in sys.argv)
+    problems += dead_headers(tree)
     print("\n".join(problems) or "every file includes what it uses of the standard library")
     sys.exit(1 if problems else 0)

@@ -7,7 +7,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 
-from check_includes import problems_of
+from check_includes import dead_headers, problems_of
 
 
 def check(files, fix=False):
@@ -43,3 +43,10 @@ FIXED = {
 }
 for before, after in FIXED.items():
     assert check({"base/a.h": before}, fix=True)[1]["base/a.h"] == after, check({"base/a.h": before}, fix=True)
+
+with tempfile.TemporaryDirectory() as folder:
+    tree = pathlib.Path(folder)
+    for name, text in {"base/a.h": "", "base/dead.h": "", "include/bp/a.h": "", "bench/b.cc": '#include "base/a.h"\n'}.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text, encoding="utf-8")
+    assert list(dead_headers(tree)) == ["base/dead.h is included by no file"]
