@@ -5,7 +5,7 @@
 
 namespace bp {
 
-// What limits the number of processes and threads, for errors that a full limit causes (EAGAIN).
+// Names the limits on processes and threads, for errors that a full limit causes (EAGAIN).
 inline constexpr const char* kProcessLimits =
     " (limits are ulimit -u, ulimit -v, and pids.max of the control group: docker --pids-limit)";
 

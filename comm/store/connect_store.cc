@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstPause{10};
 constexpr milliseconds kLongestPause{500};
 
-// What a connection is made with.
+// The arguments of a connection.
 struct Attempt {
   const StoreClientOptions& options;
   const StoreCaller& caller;

@@ -9,11 +9,11 @@
 
 namespace bp {
 
-// Who connects, and what named the store. The texts of errors say it.
+// Names the process that connects, and the sources from which it knows the store, for error texts.
 struct StoreCaller {
   std::string name = {};                  // "rank 3"
-  std::string_view server = "bprun";      // what serves the store
-  std::string_view address = "BP_STORE";  // what named each
+  std::string_view server = "bprun";      // serves the store
+  std::string_view address = "BP_STORE";  // the source of the address, and so on
   std::string_view job = "BP_JOB";
   std::string_view key = "BP_KEY_FD";
 };

@@ -37,8 +37,8 @@ struct HostFacts {
   double clock = 0;    // seconds since 1970 when the agent received the question
   double seconds = 0;  // the time that the answer took
   int cores = 0;       // hardware threads of the machine
-  // What the agent may use of them (base/system/usable_cores.h). Hello::cores is how many threads
-  // that is.
+  // The number of them that the agent may use (base/system/usable_cores.h). Hello::cores is the
+  // number of threads for which that is enough.
   int usable_threads = 0;
   int usable_cores = 0;
   double cpu_quota = 0;          // 0: none

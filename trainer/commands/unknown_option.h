@@ -1,4 +1,4 @@
-// What to say of an option that a command of bert_train lacks.
+// Answers an option that a command of bert_train lacks.
 #pragma once
 
 #include <span>
@@ -17,9 +17,9 @@ struct ForeignOption {
 };
 [[nodiscard]] std::span<const ForeignOption> foreign_options();
 
-// Both return a hint for `word`, "--Report_to" or a key of a file, or "" if they do not know it.
+// Returns a hint for `word`, "--Report_to" or a key of a file, or "" if they do not know it.
 [[nodiscard]] std::string answer_for_foreign(const std::string& word);
-// Of an option that another task has.
+// Returns a hint for an option that another task has, or "".
 [[nodiscard]] std::string answer_of_tasks(const std::string& word, const TaskOptions& options);
 
 }  // namespace bp::trainer

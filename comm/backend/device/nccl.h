@@ -10,7 +10,7 @@
 
 namespace bp {
 
-// What serves the memory of CUDA devices.
+// The choice of a backend for the memory of CUDA devices.
 enum class DeviceBackend : std::uint8_t {
   staged,
   nccl_or_staged,  // NCCL where each rank uses a device of its own

@@ -58,7 +58,8 @@ class MessageSupervisor {
  private:
   // Says which connections carry nothing. Otherwise warns once of a receive that takes long.
   void warn_of_long_wait(MessageWork& work);
-  // What the peer does (WaitNotes::activity_text), if there is one peer and the store answers.
+  // Returns WaitNotes::activity_text() of the peer, or "" if any rank may send or the store does
+  // not answer.
   [[nodiscard]] std::string activity_of_peer(const MessageWork& work) const;
   [[nodiscard]] std::string circle_text(const WaitCircle& circle) const;
 

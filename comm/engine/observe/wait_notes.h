@@ -31,8 +31,8 @@ class WaitNotes {
   // Returns the note of a rank that has finished; none also if the store does not answer.
   [[nodiscard]] std::optional<WaitNote> find_finished(int rank) const;
 
-  // What this rank does now, in whichever communicator: for the launcher's report, and for ranks
-  // that wait for this one.
+  // Shows what this rank does now, in whichever communicator, to the launcher and to ranks that
+  // wait for this one.
   void show_activity(const std::string& what);
   void forget_activity();
   // Returns "; rank 1 is in collective 0 of world.1.0: barrier", or that the rank has finished.

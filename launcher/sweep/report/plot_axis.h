@@ -15,8 +15,8 @@ class PlotAxis {
   // Of numbers that are finite. They lie on a logarithmic axis if all are above 0 and the largest
   // is at least 100 times the smallest.
   [[nodiscard]] static PlotAxis of_numbers(const std::vector<double>& numbers, bool may_be_log);
-  // Of the values of one parameter: a position for each if one is not a number or there are at most
-  // six, otherwise numbers.
+  // Returns the axis of the values of one parameter: a position for each if one is not a number or
+  // there are at most six, otherwise numbers.
   [[nodiscard]] static PlotAxis of_parameter(const std::vector<TrialRecord>& trials,
                                              const std::string& name);
 

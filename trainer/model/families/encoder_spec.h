@@ -1,4 +1,4 @@
-// What an encoder computes: its sizes, and in what its family differs from others. Does not use
+// Describes an encoder: its sizes, and how its family differs from others. Does not use
 // LibTorch.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace bp::trainer {
 
-// What follows the pooler's matrix.
+// The function behind the pooler's matrix.
 enum class Pooling : std::uint8_t { tanh, relu, gelu };
 
 // The defaults are those of a BERT.

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kMean = "bp_target_mean";
 constexpr const char* kDeviation = "bp_target_deviation";
 
-double head_number(const BertConfig& config, const char* key, double otherwise) {
+double head_number(const EncoderSpec& config, const char* key, double otherwise) {
   const auto found = config.head.find(key);
   if (found == config.head.end()) return otherwise;
   const Json value = Json::parse(found->second);
@@ -52,7 +52,7 @@ TargetScale scale_of(const std::vector<std::string>& names) {
   const std::optional<double> mean = number_of(names.front());
   const std::optional<double> deviation = number_of(names.back());
   if (names.size() != 2 || !mean || !deviation || !(*deviation > 0)) {
-    throw InputError(65, "the store has names that are no mean and deviation of targets",
+    throw InputError(65, "the store has names that are not a mean and a deviation of targets",
                      "prepare it again with --rebuild");
   }
   return {.mean = *mean, .deviation = *deviation};
@@ -63,7 +63,7 @@ std::map<std::string, std::string> keys_of(const TargetScale& scale) {
   return {{kMean, number_text(scale.mean)}, {kDeviation, number_text(scale.deviation)}};
 }
 
-TargetScale scale_of(const BertConfig& config) {
+TargetScale scale_of(const EncoderSpec& config) {
   const TargetScale scale{.mean = head_number(config, kMean, 0),
                           .deviation = head_number(config, kDeviation, 1)};
   if (!(scale.deviation > 0)) refuse(concat("'", kDeviation, "' must be above 0"));

@@ -42,10 +42,10 @@ class TargetMoments {
 [[nodiscard]] std::vector<std::string> names_of(const TargetScale& scale);
 [[nodiscard]] TargetScale scale_of(const std::vector<std::string>& names);
 
-// The same in config.json, in keys of bp's. Throws invalid_argument for values that are no numbers,
-// and for a deviation that is not above 0.
+// The same in config.json, in keys of bp's. Throws invalid_argument for values that are not
+// numbers, and for a deviation that is not above 0.
 [[nodiscard]] std::map<std::string, std::string> keys_of(const TargetScale& scale);
-[[nodiscard]] TargetScale scale_of(const BertConfig& config);
+[[nodiscard]] TargetScale scale_of(const EncoderSpec& config);
 
 // Returns "standardised: mean 2500, deviation 1443", or "".
 [[nodiscard]] std::string text_of(const TargetScale& scale);
