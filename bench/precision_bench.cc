@@ -48,12 +48,12 @@ double processor_time() {
 
 struct Shape {
   const char* name;
-  BertConfig config;
+  EncoderSpec config;
 };
 
 class Trained {
  public:
-  Trained(const BertConfig& config, Precision precision)
+  Trained(const EncoderSpec& config, Precision precision)
       : model_(config, make_classifier_head, precision, 1), optimizer_(adamw_of(model_)) {}
 
   // Returns the loss, and adds the time of the step to `times`.
@@ -124,7 +124,7 @@ void compare(const Shape& shape, int threads, int steps, int tokens) {
 
 void run(int steps, int tokens) {
   std::printf("bf16: %s\n", std::string(description_of(bf16_products())).c_str());
-  BertConfig tiny = preset("tiny").value();
+  EncoderSpec tiny = preset("tiny").value();
   tiny.head = minilm().head;
   for (const Shape& shape : {Shape{"tiny", tiny}, Shape{"MiniLM-L6", minilm()}}) {
     for (const int threads : {1, 2}) compare(shape, threads, steps, tokens);

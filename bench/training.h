@@ -15,8 +15,8 @@
 
 namespace bp::trainer {
 
-inline BertConfig minilm() {
-  BertConfig config;
+inline EncoderSpec minilm() {
+  EncoderSpec config;
   config.hidden = 384;
   config.layers = 6;
   config.heads = 12;

@@ -9,11 +9,11 @@
 FUZZ_TARGET(config_json) {
   using namespace bp::trainer;
   bp::test::read_anything([&] {
-    const BertConfig config = parse_config(bp::test::text_of(data, size));
+    const EncoderSpec config = parse_config(bp::test::text_of(data, size));
     const auto again = bp::test::read_own([&] { return parse_config(config_json(config)); });
     if (again != config) std::abort();
     ClassConfig own = class_config_of(config);
-    BertConfig written = config;
+    EncoderSpec written = config;
     written.head = head_of(own);
     if (bp::test::read_own([&] { return class_config_of(written); }) != own) std::abort();
   });

@@ -43,13 +43,13 @@ class ModelFiles : public ::testing::Test {
 };
 
 TEST(Config, PresetsAreThePublishedShapes) {
-  const BertConfig tiny = preset("tiny").value();
+  const EncoderSpec tiny = preset("tiny").value();
   EXPECT_EQ(tiny.layers, 2);
   EXPECT_EQ(tiny.hidden, 128);
   EXPECT_EQ(tiny.heads, 2);
   EXPECT_EQ(tiny.intermediate, 512);
   EXPECT_NEAR(tiny.initializer_range, 0.049, 1e-4);
-  const BertConfig large = preset("large").value();
+  const EncoderSpec large = preset("large").value();
   EXPECT_EQ(large.layers, 24);
   EXPECT_EQ(large.heads, 16);
   EXPECT_EQ(large.initializer_range, 0.02);
@@ -58,11 +58,11 @@ TEST(Config, PresetsAreThePublishedShapes) {
 }
 
 TEST_F(ModelFiles, ConfigSurvivesItsFile) {
-  BertConfig config = preset("mini").value();
+  EncoderSpec config = preset("mini").value();
   config.vocabulary = 777;
   config.head = {{"num_labels", "1"}, {"words", R"(["so","said \"no\""])"}};
   config.norm_epsilon = 1e-6;
-  const BertConfig again = read_config(write("config.json", config_json(config)));
+  const EncoderSpec again = read_config(write("config.json", config_json(config)));
   EXPECT_EQ(again.vocabulary, 777);
   EXPECT_EQ(again.hidden, 256);
   EXPECT_EQ(again.norm_epsilon, 1e-6);
@@ -71,7 +71,7 @@ TEST_F(ModelFiles, ConfigSurvivesItsFile) {
 
 // docs/features.md, Models and losses: BERT of any size, by a JSON configuration | `--model`
 TEST_F(ModelFiles, ConfigOfTransformersIsRead) {
-  const BertConfig config = read_config(kSourceDir + "/tests/golden/bert/config.json");
+  const EncoderSpec config = read_config(kSourceDir + "/tests/golden/bert/config.json");
   EXPECT_EQ(config.heads, 3);
   EXPECT_EQ(config.head.at("id2label"), R"({"0":"no","1":"perhaps","2":"yes"})");
 }
@@ -104,7 +104,7 @@ std::string sizes_and(const std::string& more) {
 }
 
 TEST(Config, OtherKeysAreTheHeads) {
-  const BertConfig config =
+  const EncoderSpec config =
       parse_config(sizes_and(R"("transformers_version": "9", "is_decoder": false,
                                 "pruned_heads": {}, "torch_dtype": null, "x": [1, {}])"));
   EXPECT_EQ(config.hidden, 10);

@@ -182,7 +182,7 @@ TEST_F(Golden, ResultsDoNotDependOnThreads) {
 }
 
 TEST(Model, InitialWeightsAreNormalAsConfigured) {
-  BertConfig config = preset("tiny").value();
+  EncoderSpec config = preset("tiny").value();
   config.vocabulary = 1000;
   config.head = head_of({.labels = {"a", "b"}});
   const Bert model(config, make_classifier_head, Precision::fp32, 3);
@@ -210,7 +210,7 @@ TEST(Model, InitialWeightsAreNormalAsConfigured) {
 }
 
 TEST(Model, RefusesUnsupportedConfigs) {
-  BertConfig config = preset("tiny").value();
+  EncoderSpec config = preset("tiny").value();
   EXPECT_THROW(Bert(config, make_classifier_head, Precision::fp32, 1),
                Error);  // the config has no labels
   config.head = head_of({.labels = {"a", "b"}});

@@ -248,7 +248,7 @@ ModelSource find_model(const std::string& model,
 TokenizerFiles files_of(const Vocabulary& vocabulary, bool lower_case, int max_length) {
   TokenizerFiles files{vocabulary.tokens, lower_case, max_length, vocabulary.json()};
   if (!vocabulary.pipeline) return files;
-  const SampleForm form = Tokenizer(vocabulary).form();
+  const SampleForm form = form_of(vocabulary);
   const auto name_of = [&](std::int32_t id, std::string& name) {
     if (id >= 0) name = vocabulary.tokens.at(static_cast<std::size_t>(id));
   };
@@ -335,7 +335,7 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
   if (const Obstacle none = settings.task->nothing_to_learn(store.names()); !none.what.empty()) {
     throw InputError(65, none.what, none.hint);
   }
-  BertConfig config = source.config;
+  EncoderSpec config = source.config;
   if (settings.dropout >= 0) {
     config.hidden_dropout = settings.dropout;
     config.attention_dropout = settings.dropout;

@@ -43,7 +43,7 @@ auto as_input_error(const Body& body) {
 // Folders of adapters are those of PEFT (trainer/model/lora.h), beside a base model.
 struct ModelSource {
   std::string name;  // as typed
-  BertConfig config;
+  EncoderSpec config;
   std::string weights;  // model.safetensors, pytorch_model.bin or an index; empty: from scratch
   // Of a folder of adapters: theirs, the file with them, and the base's folder; `weights` is then
   // the base's.

@@ -26,7 +26,7 @@ std::unique_ptr<Bert> model_of(const Task& task, const ReplayOptions& options) {
     std::optional<LoraConfig> lora;
     const std::string adapters = concat(folder, "/", kAdapterConfigFile);
     if (path_exists(adapters)) lora = read_adapter_config(adapters);
-    const BertConfig config = read_config(folder + "/config.json");
+    const EncoderSpec config = read_config(folder + "/config.json");
     task.check(config);
     return std::make_unique<Bert>(config, task.head(), training.precision, training.seed, lora);
   });

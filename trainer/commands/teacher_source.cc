@@ -30,7 +30,7 @@ ModelSource find_teacher(const TrainOptions& options) {
 std::unique_ptr<const Bert> load_teacher(const ModelSource& teacher,
                                          const RunSettings& settings,
                                          const SampleStore& store,
-                                         const BertConfig& student) {
+                                         const EncoderSpec& student) {
   try {
     check_samples(store, teacher, *settings.task);
   } catch (const InputError& error) {

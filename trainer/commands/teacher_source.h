@@ -16,6 +16,6 @@ namespace bp::trainer {
 [[nodiscard]] std::unique_ptr<const Bert> load_teacher(const ModelSource& teacher,
                                                        const RunSettings& settings,
                                                        const SampleStore& store,
-                                                       const BertConfig& student);
+                                                       const EncoderSpec& student);
 
 }  // namespace bp::trainer

@@ -213,7 +213,7 @@ class Run {
                      .optimizer_state = settings_.optimizer_state,
                      .averaged = averages()});
     }
-    const BertConfig& config = model_->config();
+    const EncoderSpec& config = model_->config();
     write_run_settings(folder_->path(), settings_.settings);
     if (!settings_.fast_dev_run) list_store_user(store_path_, folder_->path());
     begin_session();

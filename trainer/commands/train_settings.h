@@ -26,7 +26,7 @@ void check_max_tokens(const RunSettings& settings, const std::vector<std::int32_
 
 // What a run knows before it decides. All must outlive the call.
 struct RunFacts {
-  const BertConfig& config;
+  const EncoderSpec& config;
   bool pretrained = false;  // training begins with weights of a file
   const SampleStore& store;
   Split evaluated = Split::dev;

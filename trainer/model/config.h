@@ -10,12 +10,10 @@
 
 namespace bp::trainer {
 
-using BertConfig = EncoderSpec;
-
 // Returns the preset of this name; nothing if there is none. The presets have the layers and hidden
 // sizes of the published BERT models, with 64 numbers per head: "tiny" 2/128, "mini" 4/256, "small"
 // 4/512, "medium" 8/512, "base" 12/768 and "large" 24/1024.
-[[nodiscard]] std::optional<BertConfig> preset(std::string_view name);
+[[nodiscard]] std::optional<EncoderSpec> preset(std::string_view name);
 [[nodiscard]] const std::vector<std::string>& preset_names();
 
 // Returns the standard deviation of the initial weights of a model that is trained from scratch.
@@ -24,17 +22,17 @@ using BertConfig = EncoderSpec;
 // Throws invalid_argument naming the value that is wrong: a size below 1, a number of heads that
 // does not divide hidden, rows wider than the kernels support, a share outside 0..1, or more than
 // 2^33 parameters.
-void check(const BertConfig& config);
+void check(const EncoderSpec& config);
 
 // Reads a config.json of any family (families/family.h); without 'model_type' it is a BERT's. Other
 // keys go into `head`. Throws invalid_argument, naming `path`, for broken JSON, invalid values, and
 // models that bp does not have (another model_type, an activation other than "gelu", relative
 // positions, decoders, quantised or pruned models); throws io if the file cannot be read.
-[[nodiscard]] BertConfig read_config(const std::string& path);
+[[nodiscard]] EncoderSpec read_config(const std::string& path);
 // Parses the file's text; errors do not name the file.
-[[nodiscard]] BertConfig parse_config(const std::string& text);
+[[nodiscard]] EncoderSpec parse_config(const std::string& text);
 
 // Returns the text of config.json.
-[[nodiscard]] std::string config_json(const BertConfig& config);
+[[nodiscard]] std::string config_json(const EncoderSpec& config);
 
 }  // namespace bp::trainer

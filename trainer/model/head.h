@@ -75,6 +75,6 @@ class Head {
 
 // Makes a head and adds its parameters, under Hugging Face's names.
 using HeadMaker =
-    std::function<std::unique_ptr<Head>(const BertConfig& config, Parameters& parameters)>;
+    std::function<std::unique_ptr<Head>(const EncoderSpec& config, Parameters& parameters)>;
 
 }  // namespace bp::trainer

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMaxLabels = 100'000;
 
 // Returns null if the key is absent.
-Json value_of(const BertConfig& config, const char* key) {
+Json value_of(const EncoderSpec& config, const char* key) {
   const auto found = config.head.find(key);
   return found == config.head.end() ? Json() : Json::parse(found->second);
 }
@@ -51,21 +51,21 @@ std::vector<std::string> labels_by_name(const Json& ids) {
 }
 
 // Returns the name of the model's class in transformers, or "".
-std::string architecture_of(const BertConfig& config) {
+std::string architecture_of(const EncoderSpec& config) {
   const Json names = value_of(config, "architectures");
   const bool named = names.is_array() && !names.empty() && names.front().is_string();
   return named ? names.front().get<std::string>() : "";
 }
 
 // transformers does not write the labels of a model that has two, LABEL_0 and LABEL_1.
-std::vector<std::string> unwritten_labels(const BertConfig& config) {
+std::vector<std::string> unwritten_labels(const EncoderSpec& config) {
   const std::string name = architecture_of(config);
   const bool labels =
       name.ends_with("ForSequenceClassification") || name.ends_with("ForTokenClassification");
   return labels ? std::vector<std::string>{"LABEL_0", "LABEL_1"} : std::vector<std::string>{};
 }
 
-std::vector<std::string> labels_of(const BertConfig& config) {
+std::vector<std::string> labels_of(const EncoderSpec& config) {
   const Json by_id = value_of(config, "id2label");
   const Json by_name = value_of(config, "label2id");
   for (const Json* map : {&by_id, &by_name}) {
@@ -84,7 +84,7 @@ std::vector<std::string> labels_of(const BertConfig& config) {
   return labels;
 }
 
-std::optional<double> dropout_of(const BertConfig& config) {
+std::optional<double> dropout_of(const EncoderSpec& config) {
   const Json value = value_of(config, "classifier_dropout");
   if (value.is_null()) return std::nullopt;
   if (!value.is_number()) {
@@ -99,11 +99,11 @@ std::optional<double> dropout_of(const BertConfig& config) {
 
 }  // namespace
 
-LabelConfig label_config_of(const BertConfig& config) {
+LabelConfig label_config_of(const EncoderSpec& config) {
   return {labels_of(config), dropout_of(config)};
 }
 
-bool predicts_number(const BertConfig& config) {
+bool predicts_number(const EncoderSpec& config) {
   const Json problem = value_of(config, "problem_type");
   if (!problem.is_null()) return problem == "regression";
   return architecture_of(config).ends_with("ForSequenceClassification") &&

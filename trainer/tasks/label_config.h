@@ -20,11 +20,11 @@ struct LabelConfig {
 // Labels come from id2label, else from label2id; a Hugging Face model for classification that has
 // neither has two, LABEL_0 and LABEL_1. Throws invalid_argument, without a file's name,
 // for invalid values.
-[[nodiscard]] LabelConfig label_config_of(const BertConfig& config);
+[[nodiscard]] LabelConfig label_config_of(const EncoderSpec& config);
 
 // Returns whether the only output of a class for sequence classification is a number: problem_type
 // says so, or it says nothing and there is one label, as transformers reads it.
-[[nodiscard]] bool predicts_number(const BertConfig& config);
+[[nodiscard]] bool predicts_number(const EncoderSpec& config);
 
 // Returns the keys, for EncoderSpec::head, of the Hugging Face model class `architecture`.
 [[nodiscard]] std::map<std::string, std::string> label_keys(const LabelConfig& config,

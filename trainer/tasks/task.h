@@ -44,12 +44,12 @@ class Task {
 
   // Throws invalid_argument, without a file's name, if the head's part of a configuration is
   // invalid.
-  virtual void check(const BertConfig& /*config*/) const {}
+  virtual void check(const EncoderSpec& /*config*/) const {}
   // Completes the configuration of a model that is to be trained on the store. Throws InputError
   // (65) if the store was not made for such a model.
-  virtual void configure(BertConfig& config, const SampleStore& store) const = 0;
+  virtual void configure(EncoderSpec& config, const SampleStore& store) const = 0;
   // Returns what a model with this configuration predicts: "2 labels".
-  [[nodiscard]] virtual std::string describe(const BertConfig& config) const = 0;
+  [[nodiscard]] virtual std::string describe(const EncoderSpec& config) const = 0;
   // How a model with the configuration `wanted` takes over weights of one with `stored`.
   struct TakenWeights {
     // Prefixes of the names of weights that may be missing in a file, and then are newly drawn.
@@ -58,21 +58,21 @@ class Task {
     std::vector<std::string> replaced = {};
     std::string reason = {};  // "the model's labels are not the data's"; empty: nothing to say
   };
-  [[nodiscard]] virtual TakenWeights taken_weights(const BertConfig& stored,
-                                                   const BertConfig& wanted) const = 0;
+  [[nodiscard]] virtual TakenWeights taken_weights(const EncoderSpec& stored,
+                                                   const EncoderSpec& wanted) const = 0;
   // Called after weights of a model with the configuration `stored` were loaded from the file
   // `path`. Sets weights that depend on the file's in another way.
   virtual void complete_weights(Bert& /*model*/,
-                                const BertConfig& /*stored*/,
+                                const EncoderSpec& /*stored*/,
                                 const std::string& /*path*/) const {}
   // Throws InputError (65), naming the model, if a model with this configuration cannot be scored.
-  virtual void require_trained(const BertConfig& config, const std::string& model) const = 0;
+  virtual void require_trained(const EncoderSpec& config, const std::string& model) const = 0;
 
   // Returns a Scorer without samples for a model with this configuration. `names`: those of the
   // store, or of the samples that it makes rows of. Throws InputError (65) if the model cannot
   // score them.
   [[nodiscard]] virtual std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& names,
-                                                            const BertConfig& config,
+                                                            const EncoderSpec& config,
                                                             const StoredSplit& scored) const = 0;
 };
 

@@ -32,7 +32,7 @@ class TaskInput : public TaskData {
 
   // Says that rows are to be scored by a model with this configuration: the finder then refuses an
   // answer that the model cannot give. Returns the names that a store of such rows has.
-  virtual std::vector<std::string> score_by(const BertConfig& /*config*/) { return {}; }
+  virtual std::vector<std::string> score_by(const EncoderSpec& /*config*/) { return {}; }
 
   // Scores the predictions behind the header, which is the current row. Returns nullopt if the
   // header is not that of this task's predictions, or if they do not suffice for its scores. Throws

@@ -14,8 +14,8 @@ namespace bp::trainer {
 inline constexpr std::size_t kGoldenParameters = 41;
 inline const std::string kGolden = kSourceDir + "/tests/golden/bert";
 
-inline BertConfig golden_config(double dropout) {
-  BertConfig config = read_config(kGolden + "/config.json");
+inline EncoderSpec golden_config(double dropout) {
+  EncoderSpec config = read_config(kGolden + "/config.json");
   config.hidden_dropout = dropout;
   config.attention_dropout = dropout;
   return config;

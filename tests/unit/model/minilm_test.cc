@@ -32,7 +32,7 @@ TEST(MiniLm, ComputesTheNumbersOfTransformers) {
   if (!std::filesystem::exists(folder() + "/model.safetensors")) {
     GTEST_SKIP() << "MiniLM-L6 is missing; run tests/oracle/setup or set BP_TEST_MINILM";
   }
-  BertConfig config = read_config(folder() + "/config.json");
+  EncoderSpec config = read_config(folder() + "/config.json");
   config.head = head_of({.labels = {"one"}});
   Bert model(config, make_classifier_head, Precision::fp32, 1);
   const LoadReport report = load_weights(model, folder() + "/model.safetensors");

@@ -22,8 +22,8 @@ using ::testing::IsEmpty;
 
 const std::string kWordEmbeddings = "bert.embeddings.word_embeddings.weight";
 
-BertConfig config_with_labels() {
-  BertConfig config = small_config();
+EncoderSpec config_with_labels() {
+  EncoderSpec config = small_config();
   config.head = head_of({.labels = {"a", "b"}});
   return config;
 }
@@ -72,7 +72,7 @@ TEST(SparseGradients, AreNotUsedForFrozenOrTiedEmbeddings) {
   frozen.use_sparse_gradients();
   EXPECT_THAT(frozen.sparse_gradients(), IsEmpty());
 
-  const auto masked = [](const BertConfig& config, Parameters& parameters) {
+  const auto masked = [](const EncoderSpec& config, Parameters& parameters) {
     return make_masked_head(config, parameters, {});
   };
   Bert tied(small_config(), masked, Precision::fp32, 1);

@@ -18,8 +18,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-BertConfig with(std::map<std::string, std::string> head) {
-  BertConfig config;
+EncoderSpec with(std::map<std::string, std::string> head) {
+  EncoderSpec config;
   config.head = std::move(head);
   return config;
 }
@@ -27,7 +27,7 @@ BertConfig with(std::map<std::string, std::string> head) {
 TEST(ClassConfig, SurvivesItsFile) {
   ClassConfig own{.labels = {"bad", "good \"quoted\""}, .dropout = 0.25};
   for (int i = 2; i < 12; ++i) own.labels.push_back(concat("label ", i));
-  BertConfig config;
+  EncoderSpec config;
   config.head = head_of(own);
   const std::string text = config_json(config);
   EXPECT_EQ(class_config_of(parse_config(text)), own);
@@ -37,7 +37,7 @@ TEST(ClassConfig, SurvivesItsFile) {
 TEST(ClassConfig, SeveralLabelsSurviveTheirFile) {
   const ClassConfig own{
       .labels = {"a", "b"}, .multi_label = true, .weights = {2, 0.5}, .threshold = 0.3};
-  BertConfig config;
+  EncoderSpec config;
   config.head = head_of(own);
   const std::string text = config_json(config);
   EXPECT_EQ(class_config_of(parse_config(text)), own);
@@ -89,7 +89,7 @@ TEST(ClassConfig, InvalidValuesAreRefused) {
 
 TEST(ClassConfig, KeepsTheWeightsOfLabels) {
   const ClassConfig own{.labels = {"a", "b"}, .weights = {0.625, 2.5}};
-  BertConfig config;
+  EncoderSpec config;
   config.head = head_of(own);
   EXPECT_EQ(class_config_of(config), own);
   config.head["bp_class_weights"] = "[1]";

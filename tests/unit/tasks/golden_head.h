@@ -28,7 +28,7 @@ class GoldenHead {
       : folder_(kSourceDir + "/tests/golden/heads/" + name),
         expected_(read_tensors(folder_ + "/expected.safetensors")) {}
 
-  [[nodiscard]] BertConfig config() const { return read_config(folder_ + "/config.json"); }
+  [[nodiscard]] EncoderSpec config() const { return read_config(folder_ + "/config.json"); }
   [[nodiscard]] const at::Tensor& expected(const std::string& name) const {
     return expected_.at(name);
   }

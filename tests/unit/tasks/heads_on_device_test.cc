@@ -46,7 +46,7 @@ TEST(OnDeviceOf, CopiesWhatLiesElsewhere) {
 // A head, with its own copy of the parameters on each side.
 class OnBoth {
  public:
-  OnBoth(const BertConfig& config, const HeadMaker& head)
+  OnBoth(const EncoderSpec& config, const HeadMaker& head)
       : here_(config, head, at::kCPU), there_(config, head, bp::test::torch_device()) {}
 
   // Compares the outputs of a pass over `states`, [tokens, hidden], the gradient of the head's own
@@ -111,7 +111,7 @@ class OnBoth {
   }
 
   struct Side {
-    Side(const BertConfig& config, const HeadMaker& make, at::Device device)
+    Side(const EncoderSpec& config, const HeadMaker& make, at::Device device)
         : parameters(0.1, 1, device),
           encoder(config, Precision::fp32, nullptr, parameters),
           head(make(config, parameters)) {
@@ -140,7 +140,7 @@ auto returns(const std::vector<Number>& values) {
 
 TEST(HeadsOnDevice, Classify) {
   for (const std::vector<double>& weights : {std::vector<double>{}, {0.5, 2, 1.25}}) {
-    BertConfig config = small_config();
+    EncoderSpec config = small_config();
     config.head = head_of({.labels = {"a", "b", "c"}, .weights = weights});
     const OnBoth head(config, classifier_head({.label_smoothing = 0.1, .focal_gamma = 2}));
     Batch batch = small_batch();
@@ -151,7 +151,7 @@ TEST(HeadsOnDevice, Classify) {
 }
 
 TEST(HeadsOnDevice, ClassifyWithAnyNumberOfLabels) {
-  BertConfig config = small_config();
+  EncoderSpec config = small_config();
   config.head = head_of({.labels = {"a", "b", "c"}, .multi_label = true, .weights = {1, 2, 3}});
   const OnBoth head(config, classifier_head({.label_smoothing = 0.1, .focal_gamma = 2}));
   Batch batch = small_batch();
@@ -191,7 +191,7 @@ PretrainTargets targets() {
 }
 
 TEST(HeadsOnDevice, MaskedTokens) {
-  const OnBoth head(small_config(), [](const BertConfig& config, Parameters& parameters) {
+  const OnBoth head(small_config(), [](const EncoderSpec& config, Parameters& parameters) {
     return make_masked_head(config, parameters, [](const Batch&) { return targets(); });
   });
   head.expect_same_outputs(small_batch());
@@ -202,7 +202,7 @@ TEST(HeadsOnDevice, MaskedTokens) {
 // docs/acceptance.md, Devices: Every head computes on a device what it computes on the CPU, and
 // none waits for the device in its loss.
 TEST(HeadsOnDevice, MaskedTokensAndNextSentences) {
-  const OnBoth head(small_config(), [](const BertConfig& config, Parameters& parameters) {
+  const OnBoth head(small_config(), [](const EncoderSpec& config, Parameters& parameters) {
     return make_pretrain_head(config, parameters, [](const Batch&) { return targets(); });
   });
   const Tensor outputs =

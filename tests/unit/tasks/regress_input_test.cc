@@ -135,7 +135,7 @@ TEST(TargetScaleTest, IsKeptInStoresAndConfigurations) {
   const TargetScale scale = moments.scale();
   EXPECT_EQ(scale.mean, 1e6);
   EXPECT_EQ(scale_of(names_of(scale)), scale);
-  BertConfig config;
+  EncoderSpec config;
   EXPECT_FALSE(scale_of(config).standardises());
   config.head = keys_of(scale);
   EXPECT_EQ(scale_of(parse_config(config_json(config))), scale);

@@ -6,8 +6,8 @@
 
 namespace bp::trainer {
 
-inline BertConfig small_config() {
-  BertConfig config;
+inline EncoderSpec small_config() {
+  EncoderSpec config;
   config.vocabulary = 9;
   config.hidden = 8;
   config.positions = 4;

@@ -22,8 +22,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-BertConfig failing_config() {
-  BertConfig config = small_config();
+EncoderSpec failing_config() {
+  EncoderSpec config = small_config();
   config.hidden_dropout = 0.2;
   config.head = head_of({.labels = {"a", "b", "c"}});
   return config;

@@ -31,7 +31,7 @@ const DistillOptions kBoth{.teacher = "teacher", .temperature = 3, .weight = 0.7
 
 std::unique_ptr<Bert> golden(const std::string& name, const std::vector<double>& weights = {}) {
   const std::string folder = concat(kDistillFolder, "/", name);
-  BertConfig config = read_config(folder + "/config.json");
+  EncoderSpec config = read_config(folder + "/config.json");
   if (!weights.empty()) config.head = head_of({.labels = {"a", "b", "c"}, .weights = weights});
   auto model = std::make_unique<Bert>(config, make_classifier_head, Precision::fp32, 1);
   EXPECT_TRUE(load_weights(*model, folder + "/model.safetensors").complete());

@@ -40,7 +40,7 @@ class Evaluate : public test::SmallData {
     bp::test::run_ranks(ranks, [&](Communicator& world) {
       SampleStore store = SampleStore::open(store_path());
       store.limit(Split::train, samples);
-      BertConfig shape = config(store, 0.1);
+      EncoderSpec shape = config(store, 0.1);
       shape.initializer_range = 0.5;
       Bert model(shape, make_classifier_head, Precision::bf16, 1);
       model.evaluate_as_trained(as_trained);
@@ -91,7 +91,7 @@ TEST(ClassScorer, WritesTheMostProbableLabels) {
 
 TEST_F(Evaluate, IsInFp32UnlessItIsToldOtherwise) {
   const SampleStore store = SampleStore::open(store_path());
-  BertConfig shape = config(store, 0.1);
+  EncoderSpec shape = config(store, 0.1);
   shape.initializer_range = 0.5;
   const std::vector<Batch> blocks = first_blocks(*classify(), store, Split::train, 2);
   ASSERT_EQ(blocks.size(), 2U);

@@ -84,7 +84,7 @@ class LossScalingInTraining : public test::SmallData {
     const auto errors = bp::test::try_ranks(2, [&](Communicator& world) {
       const auto rank = static_cast<std::size_t>(world.rank());
       const SampleStore store = SampleStore::open(store_path());
-      const HeadMaker head = [&](const BertConfig& config, Parameters& parameters) {
+      const HeadMaker head = [&](const EncoderSpec& config, Parameters& parameters) {
         return std::make_unique<LoudHead>(make_classifier_head(config, parameters),
                                           rank == 1 ? part.loud_on_rank_1 : std::set<int>{},
                                           part.factor);

@@ -44,7 +44,7 @@ class ModelSourceTest : public test::SmallData {
     ADD_FAILURE() << "the body threw no InputError";
     return "";
   }
-  std::string saved(const BertConfig& shape) const {
+  std::string saved(const EncoderSpec& shape) const {
     const SampleStore store = SampleStore::open(store_path());
     save_model(Bert(shape, make_classifier_head, Precision::fp32, 3),
                {store.vocabulary(), true, 16}, path("model"));
@@ -95,7 +95,7 @@ TEST_F(ModelSourceTest, WeightsAreLoadedAndANewHeadIsReported) {
   EXPECT_THAT(messages_, IsEmpty());
   EXPECT_NO_THROW((void)load_model(whole));
 
-  BertConfig other = config(store, 0.1);
+  EncoderSpec other = config(store, 0.1);
   other.head = head_of({{"a", "b", "c"}});
   (void)make_model(find_model(saved(other), *classify()), classify_options(), store, log_);
   EXPECT_THAT(messages_,
@@ -106,7 +106,7 @@ TEST_F(ModelSourceTest, WeightsAreLoadedAndANewHeadIsReported) {
 // A head is of use only for the same labels.
 TEST_F(ModelSourceTest, AHeadForOtherLabelsIsInitialized) {
   const SampleStore store = SampleStore::open(store_path());
-  BertConfig other = config(store, 0.1);
+  EncoderSpec other = config(store, 0.1);
   other.head = head_of({{"yes", "maybe"}});
   const auto model =
       make_model(find_model(saved(other), *classify()), classify_options(), store, log_);
@@ -117,7 +117,7 @@ TEST_F(ModelSourceTest, AHeadForOtherLabelsIsInitialized) {
 // Of the same labels in another order, each keeps its row of the weights.
 TEST_F(ModelSourceTest, AHeadForLabelsInAnotherOrderIsMappedByName) {
   const SampleStore store = SampleStore::open(store_path());
-  BertConfig other = config(store, 0.1);
+  EncoderSpec other = config(store, 0.1);
   other.head = head_of({{"yes", "no"}});
   const std::string folder = saved(other);
   const auto model = make_model(find_model(folder, *classify()), classify_options(), store, log_);
@@ -139,7 +139,7 @@ TEST_F(ModelSourceTest, AHeadForLabelsInAnotherOrderIsMappedByName) {
 
 TEST_F(ModelSourceTest, AnEncoderAloneIsLoadedAndUnusedWeightsAreReported) {
   const SampleStore store = SampleStore::open(store_path());
-  const BertConfig shape = config(store, 0.1);
+  const EncoderSpec shape = config(store, 0.1);
   saved(shape);
   {
     const Bert model(shape, make_classifier_head, Precision::fp32, 3);
@@ -167,14 +167,14 @@ TEST_F(ModelSourceTest, AnEncoderAloneIsLoadedAndUnusedWeightsAreReported) {
 TEST_F(ModelSourceTest, TheFilesOfAFolderMustBelongTogether) {
   const SampleStore store = SampleStore::open(store_path());
   const std::string folder = saved(config(store, 0.1));
-  BertConfig larger = config(store, 0.1);
+  EncoderSpec larger = config(store, 0.1);
   larger.vocabulary += 2000;
   std::ofstream(path("model/config.json")) << config_json(larger);
   EXPECT_THAT(
       refusal(65, [&] { (void)find_model(folder, *classify()); }),
       HasSubstr(concat("vocab.txt has ", store.vocabulary().size(), " tokens, but vocab_size in ",
                        folder, "/config.json is ", larger.vocabulary)));
-  BertConfig wider = config(store, 0.1);
+  EncoderSpec wider = config(store, 0.1);
   wider.intermediate = 48;
   std::ofstream(path("model/config.json")) << config_json(wider);
   EXPECT_THAT(
@@ -243,18 +243,18 @@ TEST_F(ModelSourceTest, UnreadableWeightsAreRefusedAndNotInitialized) {
 
 TEST_F(ModelSourceTest, AModelThatDoesNotFitIsRefused) {
   const SampleStore store = SampleStore::open(store_path());
-  BertConfig narrow = config(store, 0.1);
+  EncoderSpec narrow = config(store, 0.1);
   narrow.vocabulary = 20;
   const std::string few_words = saved(narrow);
   EXPECT_THAT(refusal(65, [&] { (void)find_model(few_words, *classify()); }),
               HasSubstr("config.json is 20"));
-  BertConfig brief = config(store, 0.1);
+  EncoderSpec brief = config(store, 0.1);
   brief.positions = 8;
   const ModelSource few_positions = find_model(saved(brief), *classify());
   EXPECT_THAT(refusal(2, [&] { (void)make_model(few_positions, classify_options(), store, log_); }),
               HasSubstr("--max-length 8"));
 
-  BertConfig counting = roberta().usual;
+  EncoderSpec counting = roberta().usual;
   counting.vocabulary = static_cast<int>(store.vocabulary().size());
   counting.pad_id = store.pad_id() + 1;
   counting.head = head_of({store.names()}, counting);
@@ -263,7 +263,7 @@ TEST_F(ModelSourceTest, AModelThatDoesNotFitIsRefused) {
       refusal(65, [&] { (void)make_model(other_padding, classify_options(), store, log_); }),
       HasSubstr("says pad_token_id 1, from which the model counts positions"));
 
-  BertConfig deeper = config(store, 0.1);
+  EncoderSpec deeper = config(store, 0.1);
   saved(deeper);
   deeper.layers = 3;
   std::ofstream(path("model/config.json")) << config_json(deeper);
@@ -272,7 +272,7 @@ TEST_F(ModelSourceTest, AModelThatDoesNotFitIsRefused) {
               HasSubstr("lacks 16 weights: bert.encoder.layer.2."));
   EXPECT_THAT(refusal(65, [&] { (void)load_model(lacking); }), HasSubstr("lacks 16 weights"));
 
-  BertConfig nameless = config(store, 0.1);
+  EncoderSpec nameless = config(store, 0.1);
   saved(nameless);
   nameless.head.clear();
   std::ofstream(path("model/config.json")) << config_json(nameless);

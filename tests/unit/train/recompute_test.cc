@@ -47,8 +47,8 @@ class RecomputeTest : public test::SmallData {
     at::set_num_threads(threads_);
     SmallData::TearDown();
   }
-  static BertConfig deep(const SampleStore& store) {
-    BertConfig deep = config(store, 0.2);
+  static EncoderSpec deep(const SampleStore& store) {
+    EncoderSpec deep = config(store, 0.2);
     deep.layers = 7;
     return deep;
   }

@@ -28,7 +28,7 @@ class SnapshotTest : public test::SmallData {
     std::filesystem::create_directories(path("saved"));
   }
   Bert make(std::uint64_t seed, int hidden = 16) {
-    BertConfig shape = config(SampleStore::open(store_path()), 0);
+    EncoderSpec shape = config(SampleStore::open(store_path()), 0);
     shape.hidden = hidden;
     return {shape, make_classifier_head, Precision::fp32, seed};
   }

@@ -24,8 +24,8 @@ const std::vector<double> kWeights = {0.5, 2, 1.25};
 const TrainingStep kStep{3, 11};
 
 // Three labels, and weights as large as those of a trained model.
-BertConfig config_with(double dropout) {
-  BertConfig config = small_config();
+EncoderSpec config_with(double dropout) {
+  EncoderSpec config = small_config();
   config.hidden_dropout = dropout;
   config.attention_dropout = dropout;
   config.initializer_range = 0.4;

@@ -33,7 +33,7 @@ using at::Tensor;
 const TrainingStep kDeviceStep{3, 11};
 
 std::unique_ptr<Bert> model_on(at::Device device, int hidden = 8, std::uint64_t seed = 5) {
-  BertConfig config = small_config();
+  EncoderSpec config = small_config();
   config.hidden = hidden;
   config.hidden_dropout = 0.2;
   config.attention_dropout = 0.1;

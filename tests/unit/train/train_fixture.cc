@@ -35,8 +35,8 @@ void SmallData::SetUp() {
 
 void SmallData::TearDown() { std::filesystem::remove_all(folder_); }
 
-BertConfig SmallData::config(const SampleStore& store, double dropout) {
-  BertConfig config;
+EncoderSpec SmallData::config(const SampleStore& store, double dropout) {
+  EncoderSpec config;
   config.vocabulary = static_cast<int>(store.vocabulary().size());
   config.hidden = 16;
   config.heads = 2;

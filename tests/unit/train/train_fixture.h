@@ -23,7 +23,7 @@ class SmallData : public ::testing::Test {
   [[nodiscard]] const std::string& store_path() const { return store_; }
 
   // A model with two layers and a hidden size of 16.
-  [[nodiscard]] static BertConfig config(const SampleStore& store, double dropout);
+  [[nodiscard]] static EncoderSpec config(const SampleStore& store, double dropout);
   [[nodiscard]] static RunSettings options();
 
  private:

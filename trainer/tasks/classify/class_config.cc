@@ -14,7 +14,7 @@ constexpr const char* kProblem = "problem_type";
 constexpr const char* kOneLabel = R"("single_label_classification")";
 constexpr const char* kSeveralLabels = R"("multi_label_classification")";
 
-std::vector<double> weights_of(const BertConfig& config) {
+std::vector<double> weights_of(const EncoderSpec& config) {
   const auto found = config.head.find(kWeights);
   if (found == config.head.end()) return {};
   const Json values = Json::parse(found->second);
@@ -30,7 +30,7 @@ std::vector<double> weights_of(const BertConfig& config) {
   return weights;
 }
 
-double threshold_of(const BertConfig& config) {
+double threshold_of(const EncoderSpec& config) {
   const auto found = config.head.find(kThreshold);
   if (found == config.head.end()) return kUsualThreshold;
   const Json value = Json::parse(found->second);
@@ -39,14 +39,14 @@ double threshold_of(const BertConfig& config) {
   return value.get<double>();
 }
 
-bool has_several_labels(const BertConfig& config) {
+bool has_several_labels(const EncoderSpec& config) {
   const auto found = config.head.find(kProblem);
   return found != config.head.end() && found->second == kSeveralLabels;
 }
 
 }  // namespace
 
-ClassConfig class_config_of(const BertConfig& config) {
+ClassConfig class_config_of(const EncoderSpec& config) {
   const LabelConfig own = label_config_of(config);
   const std::vector<double> weights = weights_of(config);
   if (!weights.empty() && weights.size() != own.labels.size()) {

@@ -25,7 +25,7 @@ struct ClassConfig {
 };
 
 // Throws what label_config_of() throws, and invalid_argument for weights that do not fit.
-[[nodiscard]] ClassConfig class_config_of(const BertConfig& config);
+[[nodiscard]] ClassConfig class_config_of(const EncoderSpec& config);
 
 // Returns the keys of a class for sequence classification, for EncoderSpec::head of such an
 // encoder.

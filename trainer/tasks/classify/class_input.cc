@@ -118,7 +118,7 @@ class ClassInput : public TaskInput {
                      options_.loss.balanced, {{"none", false}, {"balanced", true}});
     options_.regularization.add_options(set);
   }
-  std::vector<std::string> score_by(const BertConfig& config) override {
+  std::vector<std::string> score_by(const EncoderSpec& config) override {
     const ClassConfig model = class_config_of(config);
     if (options_.multi_label && !model.multi_label) {
       throw InputError(2, "--multi-label, but the model gives each text one label",

@@ -27,7 +27,7 @@ class ClassifierHead : public LinearHead {
  public:
   ClassifierHead(const ClassConfig& own,
                  const ClassLossOptions& loss,
-                 const BertConfig& config,
+                 const EncoderSpec& config,
                  Parameters& parameters)
       : LinearHead({std::ssize(own.labels), own.dropout}, config, parameters),
         loss_(loss),
@@ -76,7 +76,7 @@ class ClassifierHead : public LinearHead {
 }  // namespace
 
 HeadMaker classifier_head(const ClassLossOptions& loss) {
-  return [loss](const BertConfig& config, Parameters& parameters) {
+  return [loss](const EncoderSpec& config, Parameters& parameters) {
     const ClassConfig own = class_config_of(config);
     if (own.labels.empty()) {
       throw Error(ErrorCode::invalid_argument, "a classification head needs at least one label");
@@ -85,7 +85,7 @@ HeadMaker classifier_head(const ClassLossOptions& loss) {
   };
 }
 
-std::unique_ptr<Head> make_classifier_head(const BertConfig& config, Parameters& parameters) {
+std::unique_ptr<Head> make_classifier_head(const EncoderSpec& config, Parameters& parameters) {
   return classifier_head({})(config, parameters);
 }
 

@@ -16,7 +16,7 @@ class Bert;
 // no labels.
 [[nodiscard]] HeadMaker classifier_head(const ClassLossOptions& loss);
 // The same with the mean cross entropy as its loss.
-[[nodiscard]] std::unique_ptr<Head> make_classifier_head(const BertConfig& config,
+[[nodiscard]] std::unique_ptr<Head> make_classifier_head(const EncoderSpec& config,
                                                          Parameters& parameters);
 
 // Reorders the classifier's outputs in place: output i becomes the one that was from[i].

@@ -77,8 +77,8 @@ class ClassifyTask : public Task {
             {"Log loss", fixed(summary.at("log_loss"), kDigits)}};
   }
 
-  void check(const BertConfig& config) const override { (void)class_config_of(config); }
-  void configure(BertConfig& config, const SampleStore& store) const override {
+  void check(const EncoderSpec& config) const override { (void)class_config_of(config); }
+  void configure(EncoderSpec& config, const SampleStore& store) const override {
     const bool several = options_.multi_label;
     const ClassConfig old = class_config_of(config);
     ClassConfig own{.labels = store.names(),
@@ -90,13 +90,13 @@ class ClassifyTask : public Task {
     config.head = head_of(own, config);
   }
 
-  [[nodiscard]] std::string describe(const BertConfig& config) const override {
+  [[nodiscard]] std::string describe(const EncoderSpec& config) const override {
     const ClassConfig own = class_config_of(config);
     return concat(own.multi_label ? "any number of " : "", own.labels.size(), " labels");
   }
 
-  [[nodiscard]] TakenWeights taken_weights(const BertConfig& stored,
-                                           const BertConfig& wanted) const override {
+  [[nodiscard]] TakenWeights taken_weights(const EncoderSpec& stored,
+                                           const EncoderSpec& wanted) const override {
     TakenWeights taken{.optional = linear_head_weights(wanted)};
     const std::vector<std::string> labels = class_config_of(stored).labels;
     if (!std::ranges::is_permutation(labels, class_config_of(wanted).labels)) {
@@ -107,7 +107,7 @@ class ClassifyTask : public Task {
   }
 
   void complete_weights(Bert& model,
-                        const BertConfig& stored,
+                        const EncoderSpec& stored,
                         const std::string& /*path*/) const override {
     const std::vector<std::string> labels = class_config_of(stored).labels;
     const std::vector<std::string> wanted = class_config_of(model.config()).labels;
@@ -115,7 +115,7 @@ class ClassifyTask : public Task {
     order_outputs(model, map_labels(wanted, labels, "label"));
   }
 
-  void require_trained(const BertConfig& config, const std::string& model) const override {
+  void require_trained(const EncoderSpec& config, const std::string& model) const override {
     if (predicts_number(config)) {
       throw InputError(65, concat("the only output of ", model, " is a number"),
                        "--task regress scores it");
@@ -126,7 +126,7 @@ class ClassifyTask : public Task {
   }
 
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& names,
-                                                    const BertConfig& config,
+                                                    const EncoderSpec& config,
                                                     const StoredSplit& scored) const override {
     const ClassConfig own = class_config_of(config);
     const double threshold = options_.threshold >= 0 ? options_.threshold : own.threshold;

@@ -26,7 +26,7 @@ using at::Tensor;
 class CustomHead : public Head {
  public:
   CustomHead(std::shared_ptr<const CustomTask> task,
-             const BertConfig& config,
+             const EncoderSpec& config,
              Parameters& parameters)
       : task_(std::move(task)),
         dropout_(config.hidden_dropout),
@@ -119,7 +119,7 @@ class CustomHead : public Head {
 }  // namespace
 
 HeadMaker custom_head(std::shared_ptr<const CustomTask> task) {
-  return [task = std::move(task)](const BertConfig& config, Parameters& parameters) {
+  return [task = std::move(task)](const EncoderSpec& config, Parameters& parameters) {
     return std::make_unique<CustomHead>(task, config, parameters);
   };
 }

@@ -174,15 +174,15 @@ class CustomTaskAdapter : public Task {
     return tiles;
   }
 
-  void configure(BertConfig& config, const SampleStore& /*store*/) const override {
+  void configure(EncoderSpec& config, const SampleStore& /*store*/) const override {
     config.head = {{kKey, nlohmann::json(task_->name()).dump()}};
   }
-  [[nodiscard]] std::string describe(const BertConfig& /*config*/) const override {
+  [[nodiscard]] std::string describe(const EncoderSpec& /*config*/) const override {
     return "task " + task_->name();
   }
 
-  [[nodiscard]] TakenWeights taken_weights(const BertConfig& stored,
-                                           const BertConfig& wanted) const override {
+  [[nodiscard]] TakenWeights taken_weights(const EncoderSpec& stored,
+                                           const EncoderSpec& wanted) const override {
     if (is_trained(stored)) return {};
     std::vector<std::string> own;
     for (const HeadParameter& one : task_->parameters(wanted.hidden)) own.push_back(one.name);
@@ -190,7 +190,7 @@ class CustomTaskAdapter : public Task {
     taken.optional.push_back(names_of(wanted).pooler + ".");
     return taken;
   }
-  void require_trained(const BertConfig& config, const std::string& model) const override {
+  void require_trained(const EncoderSpec& config, const std::string& model) const override {
     if (is_trained(config)) return;
     throw InputError(65, concat(kKey, " in ", model, "/config.json is not \"", task_->name(), '"'),
                      concat("only a model that was trained with --task ", task_->name(),
@@ -198,13 +198,13 @@ class CustomTaskAdapter : public Task {
   }
 
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& /*names*/,
-                                                    const BertConfig& /*config*/,
+                                                    const EncoderSpec& /*config*/,
                                                     const StoredSplit& scored) const override {
     return std::make_unique<CustomScorer>(task_, scored);
   }
 
  private:
-  [[nodiscard]] bool is_trained(const BertConfig& config) const {
+  [[nodiscard]] bool is_trained(const EncoderSpec& config) const {
     const auto found = config.head.find(kKey);
     return found != config.head.end() && found->second == nlohmann::json(task_->name()).dump();
   }

@@ -33,7 +33,7 @@ const std::vector<std::string>& gap_answers() {
   return kAnswers;
 }
 
-std::optional<GapHeadKind> gap_head_of(const BertConfig& config) {
+std::optional<GapHeadKind> gap_head_of(const EncoderSpec& config) {
   const auto key = config.head.find(kHeadKey);
   if (key == config.head.end()) return std::nullopt;
   const Json value = Json::parse(key->second);

@@ -35,7 +35,7 @@ inline constexpr int kSegmentTypes = 4;
 
 // Returns nothing if the configuration belongs to no model for GAP. Throws invalid_argument,
 // without a file's name, for an unknown head.
-[[nodiscard]] std::optional<GapHeadKind> gap_head_of(const BertConfig& config);
+[[nodiscard]] std::optional<GapHeadKind> gap_head_of(const EncoderSpec& config);
 
 // Returns the keys for EncoderSpec::head. transformers reads the encoder alone, as a BertModel.
 [[nodiscard]] std::map<std::string, std::string> gap_keys(GapHeadKind kind,

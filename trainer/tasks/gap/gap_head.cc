@@ -77,7 +77,7 @@ class GapHead : public Head {
 
 class ConcatHead : public GapHead {
  public:
-  ConcatHead(const GapHeadOptions& options, const BertConfig& config, Parameters& parameters)
+  ConcatHead(const GapHeadOptions& options, const EncoderSpec& config, Parameters& parameters)
       : GapHead(options),
         classifier_(parameters.linear("classifier", kAnswers, kAnswers * config.hidden)) {}
 
@@ -95,7 +95,7 @@ class ConcatHead : public GapHead {
 
 class MulHead : public GapHead {
  public:
-  MulHead(const GapHeadOptions& options, const BertConfig& config, Parameters& parameters)
+  MulHead(const GapHeadOptions& options, const EncoderSpec& config, Parameters& parameters)
       : GapHead(options), neither_(parameters.matrix("neither", {config.hidden}, 1)) {}
 
   [[nodiscard]] Tensor forward(const Encoder& /*encoder*/,
@@ -116,7 +116,7 @@ class MulHead : public GapHead {
 
 class SegmentHead : public GapHead {
  public:
-  SegmentHead(const GapHeadOptions& options, const BertConfig& config, Parameters& parameters)
+  SegmentHead(const GapHeadOptions& options, const EncoderSpec& config, Parameters& parameters)
       : GapHead(options), classifier_(parameters.linear("classifier", kAnswers, config.hidden)) {
     if (config.token_types < kSegmentTypes) {
       refuse(concat("the head segment needs ", kSegmentTypes,
@@ -160,7 +160,7 @@ at::ScalarType number_of(const StoredTensor& tensor, const std::string& path) {
 }  // namespace
 
 HeadMaker make_gap_head(const GapHeadOptions& options) {
-  return [options](const BertConfig& config, Parameters& parameters) -> std::unique_ptr<Head> {
+  return [options](const EncoderSpec& config, Parameters& parameters) -> std::unique_ptr<Head> {
     if (options.kind == GapHeadKind::concat) {
       return std::make_unique<ConcatHead>(options, config, parameters);
     }

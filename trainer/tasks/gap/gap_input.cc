@@ -125,7 +125,7 @@ class GapInput : public TaskInput {
                              "products, or a linear layer over [CLS] with marked mentions"},
                             head_, gap_head_names());
   }
-  std::vector<std::string> score_by(const BertConfig& config) override {
+  std::vector<std::string> score_by(const EncoderSpec& config) override {
     head_ = gap_head_of(config).value_or(head_);
     return gap_answers();
   }

@@ -24,13 +24,13 @@ BatchIntegers array_of(GapArray array) {
 }
 
 // Returns the head of a configuration that configure() has completed, or of a trained model.
-GapHeadKind kind_in(const BertConfig& config) {
+GapHeadKind kind_in(const EncoderSpec& config) {
   const auto kind = gap_head_of(config);
   BP_CHECK(kind.has_value(), "a configuration for GAP");
   return *kind;
 }
 
-std::unique_ptr<Head> make_configured_head(const BertConfig& config, Parameters& parameters) {
+std::unique_ptr<Head> make_configured_head(const EncoderSpec& config, Parameters& parameters) {
   return make_gap_head({.kind = kind_in(config),
                         .positions = array_of(kGapPositions),
                         .labels = array_of(kGapLabel)})(config, parameters);
@@ -58,9 +58,9 @@ class GapTask : public Task {
             {"Bias, F1 feminine / masculine", std::isnan(bias) ? "-" : fixed(bias, 2)}};
   }
 
-  void check(const BertConfig& config) const override { (void)gap_head_of(config); }
+  void check(const EncoderSpec& config) const override { (void)gap_head_of(config); }
 
-  void configure(BertConfig& config, const SampleStore& store) const override {
+  void configure(EncoderSpec& config, const SampleStore& store) const override {
     const bool segment = kind_ == GapHeadKind::segment;
     if (segment && names_of(config).types.empty()) {
       throw InputError(2,
@@ -78,12 +78,12 @@ class GapTask : public Task {
     if (segment) config.token_types = kSegmentTypes;
   }
 
-  [[nodiscard]] std::string describe(const BertConfig& config) const override {
+  [[nodiscard]] std::string describe(const EncoderSpec& config) const override {
     return concat("head ", name_of(kind_in(config)));
   }
 
-  [[nodiscard]] TakenWeights taken_weights(const BertConfig& stored,
-                                           const BertConfig& wanted) const override {
+  [[nodiscard]] TakenWeights taken_weights(const EncoderSpec& stored,
+                                           const EncoderSpec& wanted) const override {
     const WeightNames& names = names_of(wanted);
     TakenWeights taken{.optional = {"classifier.", "neither", names.pooler + "."}};
     const std::optional<GapHeadKind> before = gap_head_of(stored);
@@ -101,20 +101,20 @@ class GapTask : public Task {
   }
 
   void complete_weights(Bert& model,
-                        const BertConfig& stored,
+                        const EncoderSpec& stored,
                         const std::string& path) const override {
     if (kind_in(model.config()) != GapHeadKind::segment) return;
     if (gap_head_of(stored) != GapHeadKind::segment) (void)take_first_token_type(model, path);
   }
 
-  void require_trained(const BertConfig& config, const std::string& model) const override {
+  void require_trained(const EncoderSpec& config, const std::string& model) const override {
     if (gap_head_of(config)) return;
     throw InputError(65, concat(model, "/config.json names no head for GAP (gap_head)"),
                      "only a model that was trained with --task gap can be scored");
   }
 
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& /*names*/,
-                                                    const BertConfig& /*config*/,
+                                                    const EncoderSpec& /*config*/,
                                                     const StoredSplit& scored) const override {
     return make_gap_scorer(scored);
   }

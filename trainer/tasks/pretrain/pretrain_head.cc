@@ -193,13 +193,13 @@ class PretrainHead : public Head {
 
 }  // namespace
 
-std::unique_ptr<Head> make_masked_head(const BertConfig& config,
+std::unique_ptr<Head> make_masked_head(const EncoderSpec& config,
                                        Parameters& parameters,
                                        const ReadTargets& read_targets) {
   return std::make_unique<PretrainHead>(config, parameters, read_targets, false);
 }
 
-std::unique_ptr<Head> make_pretrain_head(const BertConfig& config,
+std::unique_ptr<Head> make_pretrain_head(const EncoderSpec& config,
                                          Parameters& parameters,
                                          const ReadTargets& read_targets) {
   return std::make_unique<PretrainHead>(config, parameters, read_targets, true);

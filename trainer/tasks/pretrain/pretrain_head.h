@@ -46,10 +46,10 @@ using ReadTargets = std::function<PretrainTargets(const Batch& batch)>;
 
 // The heads' forward() throws invalid_argument if a target is outside its sample or the vocabulary,
 // or if a sample is neither 0 nor 1 in `next_sentence`.
-[[nodiscard]] std::unique_ptr<Head> make_masked_head(const BertConfig& config,
+[[nodiscard]] std::unique_ptr<Head> make_masked_head(const EncoderSpec& config,
                                                      Parameters& parameters,
                                                      const ReadTargets& read_targets);
-[[nodiscard]] std::unique_ptr<Head> make_pretrain_head(const BertConfig& config,
+[[nodiscard]] std::unique_ptr<Head> make_pretrain_head(const EncoderSpec& config,
                                                        Parameters& parameters,
                                                        const ReadTargets& read_targets);
 

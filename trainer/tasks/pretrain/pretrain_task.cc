@@ -43,7 +43,7 @@ std::string architectures(const EncoderSpec& config, bool pairs) {
   return concat("[\"", class_name(config, pairs ? "ForPreTraining" : "ForMaskedLM"), "\"]");
 }
 
-double stated_masked_per_sample(const BertConfig& config) {
+double stated_masked_per_sample(const EncoderSpec& config) {
   const auto found = config.head.find(kMaskedPerSample);
   return found == config.head.end() ? 0 : std::strtod(found->second.c_str(), nullptr);
 }
@@ -79,11 +79,11 @@ class PretrainTask : public Task {
 
   [[nodiscard]] HeadMaker head() const override {
     if (!pairs_) {
-      return [](const BertConfig& config, Parameters& parameters) {
+      return [](const EncoderSpec& config, Parameters& parameters) {
         return make_masked_head(config, parameters, targets_of);
       };
     }
-    return [](const BertConfig& config, Parameters& parameters) {
+    return [](const EncoderSpec& config, Parameters& parameters) {
       const double stated = stated_masked_per_sample(config);
       return make_pretrain_head(config, parameters, [stated](const Batch& batch) {
         PretrainTargets targets = targets_of(batch);
@@ -114,7 +114,7 @@ class PretrainTask : public Task {
     return tiles;
   }
 
-  void configure(BertConfig& config, const SampleStore& store) const override {
+  void configure(EncoderSpec& config, const SampleStore& store) const override {
     config.head = {{kArchitectures, architectures(config, pairs_)}};
     if (!pairs_) return;
     if (names_of(config).next_sentence.empty()) {
@@ -127,12 +127,12 @@ class PretrainTask : public Task {
     config.head[kMaskedPerSample] = concat(masked_per_sample(store, masks_));
   }
 
-  [[nodiscard]] std::string describe(const BertConfig& /*config*/) const override {
+  [[nodiscard]] std::string describe(const EncoderSpec& /*config*/) const override {
     return pairs_ ? "masked tokens, next sentences" : "masked tokens";
   }
 
-  [[nodiscard]] TakenWeights taken_weights(const BertConfig& /*stored*/,
-                                           const BertConfig& wanted) const override {
+  [[nodiscard]] TakenWeights taken_weights(const EncoderSpec& /*stored*/,
+                                           const EncoderSpec& wanted) const override {
     const WeightNames& names = names_of(wanted);
     TakenWeights taken{
         .optional = {names.masked_dense + ".", names.masked_norm + ".", names.masked_bias}};
@@ -142,7 +142,7 @@ class PretrainTask : public Task {
     return taken;
   }
 
-  void require_trained(const BertConfig& config, const std::string& model) const override {
+  void require_trained(const EncoderSpec& config, const std::string& model) const override {
     const auto found = config.head.find(kArchitectures);
     if (found == config.head.end() || found->second == architectures(config, false) ||
         found->second == architectures(config, true)) {
@@ -155,7 +155,7 @@ class PretrainTask : public Task {
   }
 
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& /*names*/,
-                                                    const BertConfig& /*config*/,
+                                                    const EncoderSpec& /*config*/,
                                                     const StoredSplit& scored) const override {
     if (scored.store == nullptr) return std::make_unique<MaskedScorer>(0, pairs_);
     if (pairs_) require_pairs(scored.store->schema());

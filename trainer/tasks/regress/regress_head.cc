@@ -23,7 +23,7 @@ using at::Tensor;
 
 class RegressHead : public LinearHead {
  public:
-  RegressHead(const RegressHeadOptions& options, const BertConfig& config, Parameters& parameters)
+  RegressHead(const RegressHeadOptions& options, const EncoderSpec& config, Parameters& parameters)
       : LinearHead({1, options.dropout}, config, parameters),
         targets_(options.targets),
         scale_(options.scale) {}
@@ -61,7 +61,7 @@ class RegressHead : public LinearHead {
 }  // namespace
 
 HeadMaker regress_head(const RegressHeadOptions& options) {
-  return [options](const BertConfig& config, Parameters& parameters) {
+  return [options](const EncoderSpec& config, Parameters& parameters) {
     return std::make_unique<RegressHead>(options, config, parameters);
   };
 }

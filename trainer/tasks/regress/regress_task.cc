@@ -113,7 +113,7 @@ constexpr const char* kRegression = "\"regression\"";
 class RegressTask : public Task {
  public:
   [[nodiscard]] HeadMaker head() const override {
-    return [](const BertConfig& config, Parameters& parameters) {
+    return [](const EncoderSpec& config, Parameters& parameters) {
       const auto targets = [](const Batch& batch) -> std::span<const double> {
         return batch.arrays[kTargetArray].reals;
       };
@@ -135,14 +135,14 @@ class RegressTask : public Task {
             {"Mean absolute error", brief(summary.at("mae"))}};
   }
 
-  void check(const BertConfig& config) const override {
+  void check(const EncoderSpec& config) const override {
     (void)label_config_of(config);
     (void)scale_of(config);
   }
 
   // transformers gives the only output a name, too. A model that predicts numbers already keeps
   // their scale, for which its head was trained.
-  void configure(BertConfig& config, const SampleStore& store) const override {
+  void configure(EncoderSpec& config, const SampleStore& store) const override {
     const TargetScale scale = predicts_number(config) ? scale_of(config) : scale_of(store.names());
     config.head = label_keys({{"LABEL_0"}, label_config_of(config).dropout},
                              class_name(config, "ForSequenceClassification"));
@@ -150,13 +150,13 @@ class RegressTask : public Task {
     config.head.merge(keys_of(scale));
   }
 
-  [[nodiscard]] std::string describe(const BertConfig& config) const override {
+  [[nodiscard]] std::string describe(const EncoderSpec& config) const override {
     const std::string scale = text_of(scale_of(config));
     return scale.empty() ? "a number" : concat("a number, ", scale);
   }
 
-  [[nodiscard]] TakenWeights taken_weights(const BertConfig& stored,
-                                           const BertConfig& wanted) const override {
+  [[nodiscard]] TakenWeights taken_weights(const EncoderSpec& stored,
+                                           const EncoderSpec& wanted) const override {
     TakenWeights taken{.optional = linear_head_weights(wanted)};
     if (!predicts_number(stored)) {
       taken.replaced = {taken.optional.front()};
@@ -167,14 +167,14 @@ class RegressTask : public Task {
     return taken;
   }
 
-  void require_trained(const BertConfig& config, const std::string& model) const override {
+  void require_trained(const EncoderSpec& config, const std::string& model) const override {
     if (predicts_number(config)) return;
     throw InputError(65, concat("problem_type in ", model, "/config.json is not \"regression\""),
                      "only a model that predicts a number can be scored by --task regress");
   }
 
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& /*names*/,
-                                                    const BertConfig& config,
+                                                    const EncoderSpec& config,
                                                     const StoredSplit& scored) const override {
     return std::make_unique<RegressScorer>(scale_of(config), scored);
   }

@@ -28,7 +28,7 @@ using at::Tensor;
 
 class TokenHead : public Head {
  public:
-  TokenHead(const TokenHeadOptions& options, const BertConfig& config, Parameters& parameters)
+  TokenHead(const TokenHeadOptions& options, const EncoderSpec& config, Parameters& parameters)
       : dropout_(options.dropout.value_or(config.hidden_dropout)),
         targets_(options.targets),
         classifier_(parameters.linear("classifier", options.tags, config.hidden)) {}
@@ -95,7 +95,7 @@ class TokenHead : public Head {
 
 HeadMaker token_head(const TokenHeadOptions& options) {
   if (options.tags < 1) refuse("a head for token classification needs at least one tag");
-  return [options](const BertConfig& config, Parameters& parameters) {
+  return [options](const EncoderSpec& config, Parameters& parameters) {
     return std::make_unique<TokenHead>(options, config, parameters);
   };
 }

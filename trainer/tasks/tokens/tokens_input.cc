@@ -126,7 +126,7 @@ class TokensInput : public TaskInput {
     set.number({"tag-column", "Column of the tag there; 0: the last one"}, options_.conll.tag, 0,
                kMostColumns);
   }
-  std::vector<std::string> score_by(const BertConfig& config) override {
+  std::vector<std::string> score_by(const EncoderSpec& config) override {
     options_.known_tags = label_config_of(config).labels;
     return options_.known_tags;
   }

@@ -13,7 +13,7 @@
 namespace bp::trainer {
 namespace {
 
-std::unique_ptr<Head> make_head(const BertConfig& config, Parameters& parameters) {
+std::unique_ptr<Head> make_head(const EncoderSpec& config, Parameters& parameters) {
   const LabelConfig own = label_config_of(config);
   const HeadMaker maker =
       token_head({.tags = static_cast<int>(own.labels.size()),
@@ -43,18 +43,18 @@ class TokensTask : public Task {
             {"Accuracy of words", fixed(summary.at("accuracy"), kDigits)}};
   }
 
-  void check(const BertConfig& config) const override { (void)label_config_of(config); }
-  void configure(BertConfig& config, const SampleStore& store) const override {
+  void check(const EncoderSpec& config) const override { (void)label_config_of(config); }
+  void configure(EncoderSpec& config, const SampleStore& store) const override {
     config.head = label_keys({store.names(), label_config_of(config).dropout},
                              class_name(config, "ForTokenClassification"));
   }
 
-  [[nodiscard]] std::string describe(const BertConfig& config) const override {
+  [[nodiscard]] std::string describe(const EncoderSpec& config) const override {
     return concat(label_config_of(config).labels.size(), " tags");
   }
 
-  [[nodiscard]] TakenWeights taken_weights(const BertConfig& stored,
-                                           const BertConfig& wanted) const override {
+  [[nodiscard]] TakenWeights taken_weights(const EncoderSpec& stored,
+                                           const EncoderSpec& wanted) const override {
     TakenWeights taken{.optional = {"classifier."}};
     const std::vector<std::string> tags = label_config_of(stored).labels;
     if (tags != label_config_of(wanted).labels) {
@@ -64,14 +64,14 @@ class TokensTask : public Task {
     return taken;
   }
 
-  void require_trained(const BertConfig& config, const std::string& model) const override {
+  void require_trained(const EncoderSpec& config, const std::string& model) const override {
     if (!label_config_of(config).labels.empty()) return;
     throw InputError(65, concat(model, "/config.json names no tags (id2label)"),
                      "only a model for token classification can be scored");
   }
 
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& names,
-                                                    const BertConfig& config,
+                                                    const EncoderSpec& config,
                                                     const StoredSplit& scored) const override {
     const std::vector<std::string> tags = label_config_of(config).labels;
     return make_token_scorer(tags, map_labels(names, tags, "tag"), scored);

@@ -14,7 +14,7 @@ namespace {
 
 TEST(GapConfig, AHeadSurvivesItsFile) {
   for (const auto& [name, kind] : gap_head_names()) {
-    BertConfig config;
+    EncoderSpec config;
     config.head = gap_keys(kind);
     EXPECT_EQ(gap_head_of(parse_config(config_json(config))), kind);
     EXPECT_EQ(name_of(kind), name);
@@ -24,7 +24,7 @@ TEST(GapConfig, AHeadSurvivesItsFile) {
 
 TEST(GapConfig, AnUnknownHeadIsRefused) {
   for (const std::string value : {"'sum'", "3", "null"}) {
-    BertConfig config;
+    EncoderSpec config;
     config.head = {{"gap_head", value == "'sum'" ? "\"sum\"" : value}};
     EXPECT_EQ(test::refusal_of([&] { return gap_head_of(config); }),
               concat("'gap_head' is ", value, "; it must be concat, mul or segment"));

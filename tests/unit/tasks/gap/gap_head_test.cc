@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, GoldenGap, ::testing::Values("concat", "mul", "s
 
 // The vector is normal with deviation 1, whatever that of the other weights is.
 TEST(GapHead, TheVectorOfMulBeginsAsStandardNormal) {
-  BertConfig config = small_config();
+  EncoderSpec config = small_config();
   config.hidden = 4096;
   config.heads = 64;
   config.layers = 1;

@@ -94,7 +94,7 @@ TEST_F(GapInputs, OnlyTheHeadSegmentHasTokenTypes) {
 }
 
 TEST_F(GapInputs, AFileToScoreIsReadForTheModelsHead) {
-  BertConfig model;
+  EncoderSpec model;
   model.head = gap_keys(GapHeadKind::segment);
   const auto task = input_with("gap");
   EXPECT_THAT(task->score_by(model), ElementsAre("NEITHER", "A", "B"));

@@ -116,7 +116,7 @@ TEST_F(GapScoring, WritesKagglesFileAlsoWithoutAnswers) {
 
 TEST_F(GapScoring, AStoreMustBeMadeForTheHead) {
   const SampleStore rows = store(true);
-  BertConfig config;
+  EncoderSpec config;
   const auto task = make_task(*input_with("gap", {"--gap-head", "segment"}));
   expect_input_error(65, "the data was prepared without token types of the mentions", "--rebuild",
                      [&] { task->configure(config, rows); });
@@ -137,8 +137,8 @@ TEST_F(GapScoring, TheHeadSegmentNeedsAFamilyWithTokenTypes) {
 
 TEST_F(GapScoring, AnotherHeadIsNewlyDrawn) {
   const auto task = make_task(*input_with("gap"));
-  BertConfig stored;
-  BertConfig wanted;
+  EncoderSpec stored;
+  EncoderSpec wanted;
   wanted.head = gap_keys(GapHeadKind::concat);
   EXPECT_THAT(task->taken_weights(stored, wanted).replaced, ElementsAre("classifier.", "neither"));
   EXPECT_EQ(task->taken_weights(stored, wanted).reason, "");

@@ -18,8 +18,8 @@ namespace {
 
 class SegmentTypes : public ::testing::Test {
  protected:
-  static BertConfig four_types() {
-    BertConfig config = golden_config(0);
+  static EncoderSpec four_types() {
+    EncoderSpec config = golden_config(0);
     config.token_types = 4;
     return config;
   }

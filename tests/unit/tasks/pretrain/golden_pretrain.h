@@ -38,13 +38,13 @@ class GoldenPretrain : public ::testing::Test {
   }
 
   [[nodiscard]] HeadMaker both() {
-    return [this](const BertConfig& config, Parameters& parameters) {
+    return [this](const EncoderSpec& config, Parameters& parameters) {
       return make_pretrain_head(config, parameters,
                                 [this](const Batch& batch) { return targets_of(batch); });
     };
   }
   [[nodiscard]] HeadMaker masked() {
-    return [this](const BertConfig& config, Parameters& parameters) {
+    return [this](const EncoderSpec& config, Parameters& parameters) {
       return make_masked_head(config, parameters,
                               [this](const Batch& batch) { return targets_of(batch); });
     };

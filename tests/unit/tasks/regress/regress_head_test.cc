@@ -61,7 +61,7 @@ TEST(RegressHead, LearnsStandardisedTargets) {
 }
 
 TEST(RegressHead, ItsDropoutIsItsOwn) {
-  const BertConfig config = small_config();
+  const EncoderSpec config = small_config();
   const Batch batch = small_batch();
   const TrainingStep step{1, 1};
   const Bert half(config, regress_head({0.5, {}}), Precision::fp32, 1);

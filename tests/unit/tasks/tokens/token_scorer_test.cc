@@ -69,7 +69,7 @@ class TokenScores : public testing::Test {
   }
 
   Scratch scratch_;
-  BertConfig config_;
+  EncoderSpec config_;
 };
 
 constexpr const char* kThree = "c O\na B-X\nb I-X\nb I-X\n\na B-X\nc I-X\n\nc O\n";

@@ -163,7 +163,7 @@ TEST_F(TokensInput, AFileToScoreHasTheModelsTags) {
   PrepareOptions with = options("t.conll", "a B-Y\nb O\n");
   with.scored = true;
   const auto task = input_with("tokens");
-  BertConfig model;
+  EncoderSpec model;
   model.head = label_keys({.labels = {"B-Y", "O"}}, "BertForTokenClassification");
   EXPECT_THAT(task->score_by(model), ElementsAre("B-Y", "O"));
   with.task = task;
