@@ -30,7 +30,7 @@ namespace {
 
 using at::Tensor;
 
-constexpr int kHidden = 768;
+constexpr std::int64_t kHidden = 768;
 constexpr int kMixed = 0;  // instead of a length
 
 std::vector<std::int32_t> lengths_of(int length, int tokens) {
@@ -90,7 +90,7 @@ void compare(at::ScalarType type, int head_size, int length, int tokens) {
   const std::vector<std::int32_t> lengths = lengths_of(length, tokens);
   const std::vector<std::int64_t> samples(lengths.size());
   const auto layout = std::make_shared<const Layout>(make_layout(lengths, samples, 1));
-  const int heads = kHidden / head_size;
+  const int heads = static_cast<int>(kHidden / head_size);
   at::manual_seed(1);
   const Tensor qkv = at::randn({layout->tokens, 3 * kHidden}).to(type).requires_grad_(true);
   const Tensor dy = at::randn({layout->tokens, kHidden}).to(type);
@@ -100,8 +100,9 @@ void compare(at::ScalarType type, int head_size, int length, int tokens) {
   Tensor mask = at::zeros({layout->rows, 1, 1, longest}, at::kBool);
   for (int row = 0; row < layout->rows; ++row) {
     mask[row].slice(2, 0, layout->length(row)).fill_(true);
-    for (int place = 0; place < layout->length(row); ++place)
+    for (int place = 0; place < layout->length(row); ++place) {
       places.push_back(row * longest + place);
+    }
   }
   const Tensor index = at::tensor(places);
   const auto ours = [&](AttentionWay way) {
@@ -130,22 +131,22 @@ void compare(at::ScalarType type, int head_size, int length, int tokens) {
 }  // namespace bp::trainer
 
 int main(int argc, char** argv) {
-  using namespace bp::trainer;
   const int tokens = argc > 1 ? std::atoi(argv[1]) : 1024;
   if (argc > 2 || tokens < 1) {
     std::fprintf(stderr, "usage: attention_bench [TOKENS]\n");
     return 2;
   }
-  keep_large_blocks();
+  bp::trainer::keep_large_blocks();
   try {
-    std::printf("hidden %d, %d tokens, %d threads; microseconds of forward and backward\n", kHidden,
-                tokens, at::get_num_threads());
+    std::printf("hidden %d, %d tokens, %d threads; microseconds of forward and backward\n",
+                static_cast<int>(bp::trainer::kHidden), tokens, at::get_num_threads());
     std::printf(
         "type  head size  length      fused     padded   LibTorch     chosen  / LibTorch\n");
     for (const auto type : {at::kFloat, at::kBFloat16}) {
       for (const int head_size : {32, 64}) {
-        for (const int length : {kMixed, 16, 32, 64, 128, 256, 512})
-          compare(type, head_size, length, tokens);
+        for (const int length : {bp::trainer::kMixed, 16, 32, 64, 128, 256, 512}) {
+          bp::trainer::compare(type, head_size, length, tokens);
+        }
       }
     }
   } catch (const std::exception& error) {

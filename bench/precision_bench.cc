@@ -47,7 +47,7 @@ double processor_time() {
 }
 
 struct Shape {
-  const char* name;
+  const char* name = "";
   EncoderSpec config;
 };
 
@@ -97,7 +97,7 @@ void compare(const Shape& shape, int threads, int steps, int tokens) {
   Times narrow_times;
   Times ignored;
   for (int i = -kWarmUps; i < steps; ++i) {
-    const auto number = static_cast<std::uint64_t>(i + kWarmUps);
+    const auto number = static_cast<std::uint64_t>(std::int64_t{i} + kWarmUps);
     double wide_loss = 0;
     // The second of a pair finds other data in the caches, so the order alternates.
     if (i % 2 == 0) wide_loss = wide.step(batch, number, wide_times);

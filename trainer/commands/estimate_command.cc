@@ -130,7 +130,8 @@ Estimate planned(const EstimateOptions& options, const ModelSource& source, cons
 }  // namespace
 
 int run_command(Communicator& world, const EstimateOptions& options) {
-  RunSettings settings{options, choose_device(world, options.device)};
+  RunSettings settings{static_cast<const TrainOptions&>(options),
+                       choose_device(world, options.device)};
   const bool writes = world.rank() == 0;
   const Say say = say_on_rank_0(world);
   if (writes) require_writable(options.out);

@@ -46,7 +46,10 @@ inline constexpr std::uint32_t kFirstAdapterSite = kSitesOfDraw / 2;
 
 // Returns what determines the numbers of a site in a step.
 [[nodiscard]] inline Dropout draw_of(const TrainingStep& step, double share, std::uint32_t site) {
-  return {share, step.seed, step.number, step.draw * kSitesOfDraw + site};
+  return {.share = share,
+          .seed = step.seed,
+          .step = step.number,
+          .site = step.draw * kSitesOfDraw + site};
 }
 
 // What the parts of a model share in one forward pass.
@@ -64,7 +67,9 @@ struct Pass {
   }
   // Returns the weight to multiply with. Evaluation in fp32 uses the parameter itself.
   [[nodiscard]] Weight weight(const Weight& own) const {
-    return step == nullptr && number == at::kFloat ? Weight{own.master, own.master} : own;
+    return step == nullptr && number == at::kFloat
+               ? Weight{.master = own.master, .compute = own.master}
+               : own;
   }
   // Returns the product of `x` and the matrix, with its adapters. `x_layout`: of x's rows.
   [[nodiscard]] at::Tensor product(const LayoutPtr& x_layout,

@@ -32,9 +32,11 @@ class InstanceList {
     numbers_.insert(numbers_.end(), instance.tokens.begin(), instance.tokens.end());
     numbers_.insert(numbers_.end(), instance.positions.begin(), instance.positions.end());
     numbers_.insert(numbers_.end(), instance.ids.begin(), instance.ids.end());
-    entries_.push_back({numbers_.size(), static_cast<std::int32_t>(instance.tokens.size()),
-                        static_cast<std::int32_t>(instance.positions.size()), instance.first,
-                        instance.next});
+    entries_.push_back({.end = numbers_.size(),
+                        .tokens = static_cast<std::int32_t>(instance.tokens.size()),
+                        .masked = static_cast<std::int32_t>(instance.positions.size()),
+                        .first = instance.first,
+                        .next = instance.next});
   }
   void reserve(std::size_t instances, std::size_t numbers) {
     entries_.reserve(instances);
@@ -55,8 +57,11 @@ class InstanceList {
     const auto tokens = static_cast<std::size_t>(entry.tokens);
     const auto masked = static_cast<std::size_t>(entry.masked);
     const std::span all(numbers_.data() + entry.end - tokens - 2 * masked, tokens + 2 * masked);
-    return {all.first(tokens), entry.first, entry.next, all.subspan(tokens, masked),
-            all.last(masked)};
+    return {.tokens = all.first(tokens),
+            .first = entry.first,
+            .next = entry.next,
+            .positions = all.subspan(tokens, masked),
+            .ids = all.last(masked)};
   }
 
  private:
