@@ -12,12 +12,10 @@
 #include <utility>
 
 #include "base/deadline.h"
-#include "base/system/fd.h"
 #include "base/text.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/process/spawn.h"
-#include "launcher/protocol/hello.h"
 
 namespace bp::test {
 namespace {
@@ -26,13 +24,36 @@ using namespace std::chrono_literals;
 
 constexpr const char* kSshd = "/usr/sbin/sshd";
 
-bool accepts(int port) {
-  const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+sockaddr_in loopback(int port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return ::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  return address;
+}
+
+// Binds a socket that does not listen: the port is no other process's while it is open, connections
+// to it are refused, and sshd, which sets SO_REUSEADDR as well, can still listen there.
+Fd reserve_port() {
+  Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  const sockaddr_in address = loopback(0);
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  EXPECT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  return socket;
+}
+
+int port_of(const Fd& socket) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  return ntohs(address.sin_port);
+}
+
+bool accepts(int port) {
+  const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in address = loopback(port);
+  return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
 }  // namespace
@@ -42,10 +63,8 @@ void write_file(const std::string& path, const std::string& text, mode_t mode) {
   ::chmod(path.c_str(), mode);
 }
 
-Sshd::Sshd(const std::string& folder, const std::string& name) {
-  launcher::HeldPort held;
-  port_ = held.number();
-  held.release();
+Sshd::Sshd(const std::string& folder, const std::string& name)
+    : reserved_(reserve_port()), port_(port_of(reserved_)) {
   const std::string config = folder + "/" + name + ".sshd";
   write_file(config, concat("ListenAddress 127.0.0.1:", port_, "\nHostKey ", folder,
                             "/host_key\nPidFile none\n", "AuthorizedKeysFile ", folder,

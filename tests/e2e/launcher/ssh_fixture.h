@@ -9,21 +9,24 @@
 #include <string>
 #include <vector>
 
+#include "base/system/fd.h"
 #include "launcher/process/child.h"
 #include "tests/e2e/launcher/bprun_process.h"
 #include "tests/support/scratch.h"
 
 namespace bp::test {
 
-// An sshd on its own port. It ends with the test.
+// An sshd on its own port, which stays reserved when the server has stopped.
 class Sshd {
  public:
   Sshd(const std::string& folder, const std::string& name);
   [[nodiscard]] int port() const { return port_; }
   [[nodiscard]] bool listening() const { return listening_; }
+  void stop() { child_.reset(); }
 
  private:
-  int port_ = 0;
+  Fd reserved_;
+  int port_;
   bool listening_ = false;
   std::unique_ptr<launcher::Child> child_;
 };

@@ -76,7 +76,7 @@ TEST_F(SshTest, SigkillOfBprunLeavesNoProcess) {
 }
 
 TEST_F(SshTest, AHostThatRefusesConnectionsIsNamed) {
-  h2_.reset();
+  h2_->stop();
   BprunProcess bprun = run({"-H", "h1:2,h2:1", rank_program(), "pause"});
   EXPECT_EQ(bprun.finish(), 75);
   EXPECT_THAT(
