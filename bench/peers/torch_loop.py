@@ -2,7 +2,8 @@
 writes without a trainer. bf16 autocast, fused AdamW, dropout, clip at 1.0, warm-up and linear decay,
 no compile. Prints one JSON object: the median of samples/s over windows of steps.
 
---ids takes an .npz of token ids [rows, 128], 0 where a text has ended, and labels [rows].
+--ids takes an .npz of token ids [rows, longest], --pad where a text has ended, and labels [rows].
+--transformers trains the class of transformers for a folder instead of the model below.
 --weights and --rows let it train from given weights on given rows, a list for each step, and print each loss.
 """
 
@@ -111,6 +112,24 @@ class Bert(nn.Module):
         return self.head(self.dropout(torch.tanh(self.pooler(x[:, 0]))))
 
 
+class OfTransformers(nn.Module):
+    """The class of transformers that classifies texts with the family of a folder, with the folder's weights."""
+
+    def __init__(self, options):
+        super().__init__()
+        import transformers
+        config = transformers.AutoConfig.from_pretrained(options.model)
+        if options.dropout == 0:
+            for name, value in config.to_dict().items():
+                if "drop" in name and isinstance(value, float):
+                    setattr(config, name, 0.0)
+        self.model = transformers.AutoModelForSequenceClassification.from_pretrained(
+            options.model, config=config, attn_implementation="eager" if options.attention == "plain" else "sdpa")
+
+    def forward(self, ids, mask):
+        return self.model(ids, None if mask is None else mask[:, 0, 0].long()).logits
+
+
 def load_weights(model, path):
     """Of a Hugging Face model.safetensors; fails where one is missing or left over."""
     found = load_file(path)
@@ -187,6 +206,8 @@ def main():
     parser.add_argument("--trim", action="store_true", help="cut each batch to its longest text")
     parser.add_argument("--buckets", type=int, default=0, help="sort the texts of so many batches by length; with --trim")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--transformers", action="store_true", help="take the model's class and weights from a folder")
+    parser.add_argument("--pad", type=int, default=0, help="the token id where a text has ended")
     parser.add_argument("--weights", help="model.safetensors to begin with")
     parser.add_argument("--rows", type=pathlib.Path, help="JSON: the rows of each step, and there are no others")
     options = parser.parse_args()
@@ -194,9 +215,10 @@ def main():
     torch.manual_seed(options.seed)
     file = numpy.load(options.ids)
     ids, labels = torch.from_numpy(file["ids"]), torch.from_numpy(file["labels"])
-    lengths = (ids != 0).sum(1)
-    full = bool((ids != 0).all())  # no padding: attention needs no mask, which is faster
-    model = Bert(read_shape(options.model), options, int(labels.max()) + 1).train().to(options.device)
+    lengths = (ids != options.pad).sum(1)
+    full = bool((ids != options.pad).all())  # no padding: attention needs no mask, which is faster
+    model = OfTransformers(options) if options.transformers else Bert(read_shape(options.model), options, int(labels.max()) + 1)
+    model = model.train().to(options.device)
     if options.weights:
         load_weights(model, options.weights)
     given = json.loads(options.rows.read_text()) if options.rows else []
@@ -217,7 +239,7 @@ def main():
         if options.trim:
             batch = batch[:, :int(lengths[rows].max())]
         batch = on_device(batch)
-        mask = None if full else (batch != 0)[:, None, None, :]
+        mask = None if full else (batch != options.pad)[:, None, None, :]
         with torch.autocast(options.device, torch.bfloat16, enabled=options.precision == "bf16"):
             logits = model(batch, mask)
         loss = functional.cross_entropy(logits.float(), on_device(labels[rows]))

@@ -11,6 +11,7 @@ speed() {  # speed NAME SCRIPT...
 speed_gloo() { speed speed_gloo bench/run_gloo_compare; }
 speed_train() { speed speed_train bench/run_train_compare; }
 speed_sst2() { needs_data speed_sst2 && speed speed_sst2 bench/run_sst2_compare; }
+speed_families() { needs_data speed_families && speed speed_families bench/run_families; }
 speed_tokenizer() { needs_data speed_tokenizer && speed speed_tokenizer bench/run_tokenizer_compare; }
 speed_prepare() { needs_data speed_prepare && speed speed_prepare bench/run_prepare; }
 speed_predict() { needs_data speed_predict && speed speed_predict bench/run_predict; }
