@@ -23,18 +23,6 @@ constexpr std::string_view kSizeUnits = "KMG";
 }  // namespace
 
 template <class Number>
-std::optional<Number> number_in(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool all = error == std::errc() && end == text.data() + text.size();
-  return all ? std::optional(value) : std::nullopt;
-}
-template std::optional<int> number_in(std::string_view);
-template std::optional<std::int64_t> number_in(std::string_view);
-template std::optional<std::uint64_t> number_in(std::string_view);
-template std::optional<double> number_in(std::string_view);
-
-template <class Number>
 std::string number_text(Number value) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof(text), value).ptr};

@@ -8,11 +8,9 @@
 #include <string_view>
 #include <vector>
 
-namespace bp {
+#include "base/number.h"
 
-// Returns the number that all of the text is; nothing for another text, or one that does not fit.
-template <class Number>
-[[nodiscard]] std::optional<Number> number_in(std::string_view text);
+namespace bp {
 
 // Writes a number as a person would: 0.1, not 0.10000000000000001; a small one as 1e-08.
 template <class Number>

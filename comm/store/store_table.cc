@@ -1,11 +1,11 @@
 #include "comm/store/store_table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "base/check.h"
+#include "base/number.h"
 #include "base/text.h"
 
 namespace bp {
@@ -27,13 +27,6 @@ StoreMessage rejected(std::uint64_t id, std::string why) {
 
 std::size_t cost(const std::string& key, std::size_t value) {
   return std::max(key.size() + value, StoreTable::kLeastEntry);
-}
-
-std::optional<std::int64_t> parse_number(const std::string& text) {
-  std::int64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace
@@ -128,8 +121,8 @@ std::vector<StoreTable::Answer> StoreTable::cancel(Client client, std::uint64_t 
 std::vector<StoreTable::Answer> StoreTable::add(Client client, StoreMessage& request) {
   const std::string& key = request.strings[0];
   const auto value = values_.find(key);
-  const auto before =
-      value == values_.end() ? std::optional<std::int64_t>(0) : parse_number(*value->second);
+  const auto before = value == values_.end() ? std::optional<std::int64_t>(0)
+                                             : number_in<std::int64_t>(*value->second);
   if (!before) {
     return {{client, rejected(request.id, "the key's value is not a whole number")}};
   }

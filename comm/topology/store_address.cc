@@ -1,9 +1,9 @@
 #include "comm/topology/store_address.h"
 
-#include <charconv>
 #include <cstdint>
 #include <limits>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "bp/error.h"
 
@@ -18,11 +18,7 @@ StoreAddress parse_store_address(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   StoreAddress address;
   if (colon != std::string::npos) {
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, address.port);
-    if (error != std::errc{} || stop != end) {
-      address.port = 0;
-    }
+    address.port = number_in<int>(text.substr(colon + 1)).value_or(0);
     address.host = text.substr(0, colon);
     if (address.host.size() > 2 && address.host.front() == '[' && address.host.back() == ']') {
       address.host = address.host.substr(1, address.host.size() - 2);

@@ -1,11 +1,11 @@
 #include "bp/topology.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <limits>
 #include <numeric>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "bp/error.h"
 
@@ -14,8 +14,7 @@ namespace {
 
 int parse_local_size(std::string_view field, std::size_t host, const std::string& text) {
   int size = 0;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), size);
-  if (error != std::errc{} || end != field.data() + field.size() || size < 1) {
+  if (!read_number(field, size) || size < 1) {
     throw Error(ErrorCode::invalid_argument,
                 concat("local sizes \"", text, "\": \"", field, "\", the size of host ", host,
                        ", is not a whole number of at least 1 (expected something like 3,1)"));

@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <utility>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "bp/error.h"
 
@@ -44,10 +44,8 @@ std::string Contract::required(std::string_view name) const {
 }
 
 int Contract::required_number(std::string_view name, int least) const {
-  const std::string text = required(name);
   int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number < least) {
+  if (!read_number(required(name), number) || number < least) {
     variables_.refuse(name, concat("is not a whole number of at least ", least));
   }
   return number;

@@ -1,9 +1,9 @@
 #include "launcher/hosts/host.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "bp/error.h"
 
@@ -42,9 +42,7 @@ int parse_number(const std::string& text,
                  int most,
                  const std::string& where) {
   int value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stopped != end || value < least || value > most) {
+  if (!read_number(text, value) || value < least || value > most) {
     throw Error(ErrorCode::invalid_argument, concat(where, ": ", what, " must be a number from ",
                                                     least, " to ", most, ", not '", text, "'"));
   }

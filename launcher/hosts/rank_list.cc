@@ -1,9 +1,9 @@
 #include "launcher/hosts/rank_list.h"
 
-#include <charconv>
 #include <optional>
 #include <set>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "bp/error.h"
 
@@ -13,10 +13,8 @@ namespace {
 constexpr int kMostRanks = 1'000'000;
 
 std::optional<int> rank_of(std::string_view text) {
-  int rank = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  return whole && rank >= 0 && rank < kMostRanks ? std::optional(rank) : std::nullopt;
+  const auto rank = number_in<int>(text);
+  return rank && *rank >= 0 && *rank < kMostRanks ? rank : std::nullopt;
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 #include "comm/engine/observe/blocked_notes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/log.h"
@@ -34,12 +34,6 @@ std::vector<std::string_view> words_in(std::string_view line) {
   return words;
 }
 
-template <class Number>
-bool read_whole(std::string_view word, Number& number) {
-  const auto [end, error] = std::from_chars(word.begin(), word.end(), number);
-  return error == std::errc() && end == word.end();
-}
-
 // Takes the four lines of a note from the front.
 std::optional<BlockedNote> next_note(std::string_view& text) {
   const auto where = next_line(text);
@@ -49,14 +43,14 @@ std::optional<BlockedNote> next_note(std::string_view& text) {
   if (!what) return std::nullopt;
   const auto place = words_in(*where);
   BlockedNote note;
-  if (place.size() != 2 || !read_whole(place[1], note.sequence)) return std::nullopt;
+  if (place.size() != 2 || !read_number(place[1], note.sequence)) return std::nullopt;
   note.group = place[0];
   for (const std::string_view word : words_in(*awaited)) {
-    if (!read_whole(word, note.awaited.emplace_back())) return std::nullopt;
+    if (!read_number(word, note.awaited.emplace_back())) return std::nullopt;
   }
   const auto counts = words_in(*asked);
   for (std::size_t i = 0; i + 1 < counts.size(); i += 2) {
-    if (!read_whole(counts[i + 1], note.asked[std::string(counts[i])])) return std::nullopt;
+    if (!read_number(counts[i + 1], note.asked[std::string(counts[i])])) return std::nullopt;
   }
   note.what = *what;
   return note;

@@ -8,11 +8,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/number.h"
 #include "base/options/option_set.h"
-#include "base/options/value_text.h"
 #include "base/quoted.h"
 #include "base/refuse.h"
-#include "base/shell_word.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/cli/usage_error.h"
@@ -22,7 +21,6 @@
 #include "launcher/sweep/commands/write_report.h"
 #include "launcher/sweep/driver/trial_run.h"
 #include "launcher/sweep/state/sweep_state.h"
-#include "launcher/sweep/trial/trial_program.h"
 
 namespace bp::launcher::sweep {
 namespace {

@@ -12,7 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/options/value_text.h"
+#include "base/number.h"
 #include "base/system/fd.h"
 #include "base/text.h"
 
