@@ -41,4 +41,10 @@ class MixHash {
   std::uint64_t sum_ = 0;
 };
 
+[[nodiscard]] inline std::uint64_t mix_hash(std::string_view text) {
+  MixHash hash;
+  hash.add(text);
+  return hash.value();
+}
+
 }  // namespace bp

@@ -5,17 +5,13 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/mix.h"
 
 namespace bp {
 namespace {
 
-// The finalizer of splitmix64: every input bit affects every output bit.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15U;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
-  return x ^ (x >> 31);
-}
+// Every input bit affects every output bit.
+std::uint64_t mix(std::uint64_t x) { return MixHash::mixed(x + MixHash::kStep); }
 
 // A Feistel network over `bits` bits, which is a bijection for any round function. If `bits` is
 // odd, the halves differ by one bit. They swap in each round, so the number of rounds must be even.

@@ -10,7 +10,6 @@
 #include "base/mix.h"
 #include "base/system/thread.h"
 #include "base/text.h"
-#include "bp/log.h"
 
 namespace bp {
 namespace {
@@ -22,11 +21,7 @@ constexpr std::chrono::hours kSlice{1};
 constexpr std::size_t kKept = 16;
 constexpr std::chrono::milliseconds kNow{0};
 
-std::uint64_t packet_slot() {
-  MixHash hash;
-  hash.add("packets");
-  return hash.value();
-}
+std::uint64_t packet_slot() { return mix_hash("packets"); }
 
 }  // namespace
 

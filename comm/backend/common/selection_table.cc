@@ -1,13 +1,13 @@
 #include "comm/backend/common/selection_table.h"
 
 #include <array>
-#include <charconv>
 #include <istream>
 #include <ostream>
 #include <sstream>
 #include <utility>
 
 #include "base/mix.h"
+#include "base/number.h"
 #include "base/system/regular_file.h"
 #include "base/text.h"
 #include "bp/error.h"
@@ -22,11 +22,8 @@ std::vector<std::string> words_of(const std::string& line) {
   return result;
 }
 
-template <class Number>
-bool read_number(const std::string& text, Number& number) {
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && at == end && number >= 1;
+bool read_count(const std::string& text, auto& number) {
+  return read_number(text, number) && number >= 1;
 }
 
 // Returns what is wrong with the words of a line, or an empty text.
@@ -40,10 +37,10 @@ std::string read_line(const std::vector<std::string>& words, SelectionKey& key, 
     return concat("'", words[0], "': only all_reduce can be chosen for");
   }
   key.backend = words[1];
-  if (!read_number(words[2], key.ranks)) return concat("'", words[2], "' is not a number of ranks");
-  if (!read_number(words[3], key.hosts)) return concat("'", words[3], "' is not a number of hosts");
+  if (!read_count(words[2], key.ranks)) return concat("'", words[2], "' is not a number of ranks");
+  if (!read_count(words[3], key.hosts)) return concat("'", words[3], "' is not a number of hosts");
   row.below = kAllThatIsLonger;
-  if (words[4] != "-" && !read_number(words[4], row.below)) {
+  if (words[4] != "-" && !read_count(words[4], row.below)) {
     return concat("'", words[4], "' is neither a number of bytes nor -");
   }
   // The sizes of the hosts are unknown here. Selection checks the algorithm for one job.
@@ -108,9 +105,7 @@ std::uint64_t SelectionTable::hash() const {
   if (lines_.empty()) return 0;
   std::ostringstream text;
   write(text);
-  MixHash hash;
-  hash.add(text.str());
-  return hash.value();
+  return mix_hash(text.str());
 }
 
 }  // namespace bp

@@ -16,19 +16,13 @@ namespace {
 // The most bytes of a message that one transfer moves.
 constexpr std::size_t kTransferBytes = std::size_t{64} << 20;
 
-std::uint64_t hash_of(std::string_view text) {
-  MixHash hash;
-  hash.add(text);
-  return hash.value();
-}
-
 }  // namespace
 
 Messages::Messages(MessageSupervisor& supervisor)
     : supervisor_(supervisor),
       state_(supervisor.state()),
       setup_(state_.setup()),
-      group_(hash_of(setup_.group)),
+      group_(mix_hash(setup_.group)),
       messenger_(setup_.job ? &setup_.job->messenger() : nullptr),
       core_(std::make_shared<MessageCore>()),
       peers_(setup_.members.size()) {
@@ -120,7 +114,7 @@ PacketHeader Messages::header_of(const MessageWork& work) const {
   header.type = operation.input.type;
   header.tag = operation.tag;
   header.kind = PacketHeader::Kind::rendezvous;
-  header.name = hash_of(operation.name);
+  header.name = mix_hash(operation.name);
   header.name_bytes =
       static_cast<std::uint16_t>(std::min(operation.name.size(), PacketHeader::kNameShown));
   std::copy_n(operation.name.begin(), header.name_bytes, header.name_shown.begin());
@@ -259,7 +253,7 @@ Messages::Disagreement Messages::match(const std::shared_ptr<MessageWork>& work,
   const Operation& operation = work->operation;
   const bool fits = operation.at_most ? header.count <= operation.output.count
                                       : header.count == operation.output.count;
-  if (!fits || header.type != operation.output.type || header.name != hash_of(operation.name)) {
+  if (!fits || header.type != operation.output.type || header.name != mix_hash(operation.name)) {
     return disagreement_text(*work, message);
   }
   work->received = {.sender = message.from, .tag = header.tag, .count = header.count};

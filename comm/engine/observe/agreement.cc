@@ -4,6 +4,7 @@
 #include <charconv>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/mix.h"
 #include "base/text.h"
@@ -20,12 +21,6 @@ std::string shown_text(const Header& header) {
   return header.algorithm == "auto" ? request : concat(request, " by ", header.algorithm);
 }
 
-std::uint64_t request_hash(std::string_view text) {
-  MixHash hash;
-  hash.add(text);
-  return hash.value();
-}
-
 }  // namespace
 
 Agreement::Agreement(Store& store, std::string group, std::span<const int> members)
@@ -40,7 +35,7 @@ std::string Agreement::text_key(std::uint64_t sequence, std::uint64_t hash) cons
 }
 
 void Agreement::show_text(int rank, std::uint64_t sequence, std::string_view text) {
-  const std::uint64_t hash = request_hash(text);
+  const std::uint64_t hash = mix_hash(text);
   store_.set(text_key(sequence, hash), text);
   store_.append(concat(prefix(sequence), kRanks), concat(rank, ' ', hash, '\n'));
 }
@@ -57,7 +52,7 @@ void Agreement::forget(int rank, const Header& header) {
 void Agreement::leave(int rank, std::uint64_t sequence) {
   show_text(rank, sequence, kFinished);
   const Shown there = shown(sequence);
-  const auto left = std::ranges::count(there, request_hash(kFinished), &Shown::value_type::second);
+  const auto left = std::ranges::count(there, mix_hash(kFinished), &Shown::value_type::second);
   if (static_cast<std::size_t>(left) == members_.size()) store_.erase(concat("comm/", group_, "/"));
 }
 

@@ -14,7 +14,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "bp/store.h"
 #include "comm/engine/observe/header.h"
