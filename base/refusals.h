@@ -23,8 +23,4 @@ class Refusals {
   std::string last_;
 };
 
-// Returns the numeric address of a socket's peer, "10.0.0.7", or "this machine" for a Unix socket.
-// An IPv4 address has this form on an IPv6 socket too.
-[[nodiscard]] std::string peer_name_of(int socket);
-
 }  // namespace bp

@@ -49,7 +49,7 @@ void PeerConnector::try_to_connect() {
     fail(error_text(errno));
     return;
   }
-  const int result = ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to_.address), to_.size);
+  const int result = ::connect(fd.get(), to_.get(), to_.size);
   const int error = result == 0 ? 0 : errno;
   if (error != 0 && error != EINPROGRESS) {
     may_pass(error) ? try_again(error_text(error)) : fail(error_text(error));
@@ -67,10 +67,7 @@ void PeerConnector::try_to_connect() {
 }
 
 void PeerConnector::connected() {
-  int error = 0;
-  socklen_t size = sizeof error;
-  ::getsockopt(socket_.native_handle(), SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error != 0) {
+  if (const int error = connecting_error(socket_.native_handle()); error != 0) {
     may_pass(error) ? try_again(error_text(error)) : fail(error_text(error));
     return;
   }

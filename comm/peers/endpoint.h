@@ -11,13 +11,12 @@
 
 #include "base/keys/hmac.h"
 #include "base/system/fd.h"
+#include "base/system/socket_address.h"
 #include "comm/peers/local_address.h"
 
 namespace bp {
 
-struct Endpoint {
-  sockaddr_storage address{};
-  socklen_t size = 0;
+struct Endpoint : SocketAddress {
   Bytes32 identity{};
 
   [[nodiscard]] bool local() const { return address.ss_family == AF_UNIX; }

@@ -11,6 +11,7 @@
 #include <asio/buffer.hpp>
 #include <asio/read.hpp>
 
+#include "base/system/socket_address.h"
 #include "base/text.h"
 #include "comm/peers/peer_handshake.h"
 

@@ -1,9 +1,6 @@
 #include "comm/peers/peer_handshake.h"
 
 #include <cstdint>
-#include <cstring>
-
-#include "base/text.h"
 
 namespace bp {
 namespace {

@@ -1,9 +1,6 @@
 #include "comm/rendezvous/launched_job.h"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netdb.h>
+#include <sys/socket.h>
 
 #include <memory>
 #include <set>
@@ -13,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/deadline.h"
+#include "base/system/socket_address.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/log.h"
@@ -35,22 +33,11 @@ bool is_for_others(const std::string& address) {
 // Returns the first address of the interface `name`. If `name` is empty, returns the first address
 // of any interface that other hosts can use. IPv4 comes before IPv6. Returns "" if there is none.
 std::string address_of_interface(const std::string& name) {
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return "";
-  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, &::freeifaddrs);
   for (const int family : {AF_INET, AF_INET6}) {
-    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-      if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != family ||
-          (entry->ifa_flags & IFF_UP) == 0 || (!name.empty() && name != entry->ifa_name)) {
-        continue;
-      }
-      char text[NI_MAXHOST] = {};
-      const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-      if (::getnameinfo(entry->ifa_addr, size, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) ==
-              0 &&
-          (is_for_others(text) || !name.empty())) {
-        return text;
-      }
+    for (const InterfaceEntry& entry : interface_entries()) {
+      if (entry.address.address.ss_family != family || !entry.is_up) continue;
+      const std::string text = entry.address.host();
+      if (name.empty() ? is_for_others(text) : name == entry.name) return text;
     }
   }
   return "";
@@ -61,9 +48,9 @@ std::string address_of_interface(const std::string& name) {
 // reaches `towards`, a name or an address, if that is not empty; else the first that is neither
 // loopback nor link-local. Blocks until `deadline` to look up names. Throws invalid_argument or io,
 // with the variable to set.
-std::string own_address(const std::string& wanted,
-                        const std::string& towards,
-                        const Deadline& deadline) {
+std::string serving_address(const std::string& wanted,
+                            const std::string& towards,
+                            const Deadline& deadline) {
   std::string found;
   if (!wanted.empty()) {
     const ListenOn listen = listen_on(wanted, {}, deadline);
@@ -95,7 +82,7 @@ std::shared_ptr<StoreHost> serve(const LaunchedRank& rank,
                                  const Deadline& deadline) {
   StoreServerOptions options;
   if (!rank.one_host || !interface.empty()) {
-    options.bind_address = own_address(interface, towards_others(rank, variables), deadline);
+    options.bind_address = serving_address(interface, towards_others(rank, variables), deadline);
   }
   options.port = known.port;
   options.job = rank.job;

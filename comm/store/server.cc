@@ -15,6 +15,7 @@
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 
+#include "base/system/socket_address.h"
 #include "base/system/thread.h"
 #include "base/text.h"
 #include "bp/error.h"

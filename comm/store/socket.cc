@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "base/system/name_service.h"
+#include "base/system/socket_address.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/store/keepalive.h"
@@ -55,13 +56,10 @@ Fd connect_to(const addrinfo& info, const Deadline& deadline, std::string& why) 
       why = error_text(errno);
       return {};
     }
-    int error = 0;
-    socklen_t size = sizeof(error);
     if (!wait_for(fd.get(), POLLOUT, deadline, why)) {
       return {};
     }
-    ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error != 0) {
+    if (const int error = connecting_error(fd.get()); error != 0) {
       why = error_text(error);
       return {};
     }
@@ -72,13 +70,9 @@ Fd connect_to(const addrinfo& info, const Deadline& deadline, std::string& why) 
 // A client that connects to an ephemeral port of its own machine before the server listens may be
 // given that same port as its own; TCP then connects it to itself.
 bool is_connected_to_itself(int fd) {
-  sockaddr_storage own{};
-  sockaddr_storage peer{};
-  socklen_t own_size = sizeof(own);
-  socklen_t peer_size = sizeof(peer);
-  return ::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_size) == 0 &&
-         ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_size) == 0 &&
-         own_size == peer_size && std::memcmp(&own, &peer, own_size) == 0;
+  const SocketAddress own = own_address(fd);
+  const SocketAddress peer = peer_address(fd);
+  return own && own.size == peer.size && std::memcmp(&own.address, &peer.address, own.size) == 0;
 }
 
 }  // namespace

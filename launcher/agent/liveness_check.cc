@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/system/socket_address.h"
 #include "base/text.h"
-#include "launcher/hosts/address.h"
 #include "launcher/protocol/timing.h"
 
 namespace bp::launcher {
@@ -44,36 +44,18 @@ LivenessCheck::~LivenessCheck() {
 }
 
 void LivenessCheck::connect() {
-  sockaddr_storage address{};
-  const socklen_t size = socket_address(target_.store.host, target_.store.port, address);
-  if (size == 0) {
-    end("that is not an address");
-    return;
-  }
-  socket_ = Fd(::socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!socket_) {
-    end(error_text(errno));
-    return;
-  }
-  const bool failed = ::connect(socket_.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 &&
-                      errno != EINPROGRESS;
-  const int error = errno;
+  const SocketAddress to = numeric_address(target_.store.host, std::to_string(target_.store.port));
+  if (!to) return end("that is not an address");
+  socket_ = start_connecting(to);
+  if (!socket_) return end(error_text(errno));
   loop_.watch(socket_.get(), POLLOUT, [this](short) { advance(); });
-  if (failed) {
-    end(error_text(error));
-  }
 }
 
 void LivenessCheck::advance() { state_ == State::connecting ? greet() : receive(); }
 
 void LivenessCheck::greet() {
-  int error = 0;
-  socklen_t size = sizeof error;
-  ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error != 0) {
-    end(error_text(error));
-    return;
-  }
+  const int error = connecting_error(socket_.get());
+  if (error != 0) return end(error_text(error));
   state_ = State::greeting;
   loop_.set_events(socket_.get(), POLLIN);
   send(handshake_.hello());

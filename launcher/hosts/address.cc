@@ -1,17 +1,13 @@
 #include "launcher/hosts/address.h"
 
 #include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstring>
-#include <memory>
 #include <utility>
 
+#include "base/number.h"
+#include "base/system/socket_address.h"
 #include "base/text.h"
 
 namespace bp::launcher {
@@ -28,18 +24,6 @@ bool is_routable(const std::string& address) {
 
 }  // namespace
 
-std::string numeric(const sockaddr* address) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (address != nullptr && address->sa_family == AF_INET) {
-    const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
-    ::inet_ntop(AF_INET, &v4->sin_addr, text.data(), text.size());
-  } else if (address != nullptr && address->sa_family == AF_INET6) {
-    const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address);
-    ::inet_ntop(AF_INET6, &v6->sin6_addr, text.data(), text.size());
-  }
-  return text.data();
-}
-
 std::optional<std::vector<unsigned char>> address_bytes(const std::string& text) {
   for (const auto& [family, size] : {std::pair{AF_INET, 4}, std::pair{AF_INET6, 16}}) {
     std::vector<unsigned char> bytes(static_cast<std::size_t>(size));
@@ -50,37 +34,12 @@ std::optional<std::vector<unsigned char>> address_bytes(const std::string& text)
   return std::nullopt;
 }
 
-socklen_t socket_address(const std::string& text, int port, sockaddr_storage& into) {
-  const auto bytes = address_bytes(text);
-  const auto network_port = htons(static_cast<std::uint16_t>(port));
-  if (bytes && bytes->size() == 4) {
-    auto& v4 = reinterpret_cast<sockaddr_in&>(into);
-    v4.sin_family = AF_INET;
-    v4.sin_port = network_port;
-    std::memcpy(&v4.sin_addr, bytes->data(), 4);
-    return sizeof v4;
-  }
-  if (bytes) {
-    auto& v6 = reinterpret_cast<sockaddr_in6&>(into);
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = network_port;
-    std::memcpy(&v6.sin6_addr, bytes->data(), 16);
-    return sizeof v6;
-  }
-  return 0;
-}
-
 std::vector<InterfaceAddress> own_addresses() {
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) {
-    return {};
-  }
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, &::freeifaddrs);
   std::vector<InterfaceAddress> found;
-  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    if (std::string address = numeric(entry->ifa_addr); !address.empty()) {
-      found.push_back({.interface = entry->ifa_name, .address = std::move(address)});
-    }
+  for (const InterfaceEntry& entry : interface_entries()) {
+    if (!entry.address) continue;
+    const std::string address = entry.address.host();
+    found.push_back({.interface = entry.name, .address = address.substr(0, address.find('%'))});
   }
   return found;
 }
@@ -93,9 +52,7 @@ bool in_network(const std::string& address, const std::string& network) {
     return false;
   }
   std::size_t bits = 0;
-  const char* end = network.data() + network.size();
-  const auto [stop, error] = std::from_chars(network.data() + slash + 1, end, bits);
-  if (error != std::errc{} || stop != end || bits > base->size() * 8) {
+  if (!read_number(network.substr(slash + 1), bits) || bits > base->size() * 8) {
     return false;
   }
   for (std::size_t bit = 0; bit < bits; ++bit) {

@@ -2,8 +2,6 @@
 // own_addresses().
 #pragma once
 
-#include <sys/socket.h>
-
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,18 +13,11 @@ struct InterfaceAddress {
   std::string address;    // numeric
 };
 
-[[nodiscard]] std::vector<InterfaceAddress> own_addresses();  // of all interfaces
-
-// Returns the numeric form; empty for any family but IPv4 and IPv6.
-[[nodiscard]] std::string numeric(const sockaddr* address);
+[[nodiscard]] std::vector<InterfaceAddress> own_addresses();  // of all interfaces, without scopes
 
 // Returns an address as 4 or 16 bytes, because one IPv6 address has many spellings; nothing if the
 // text is not an address.
 [[nodiscard]] std::optional<std::vector<unsigned char>> address_bytes(const std::string& text);
-
-// Writes the address `text` and `port` to `into` in the form that a socket takes. Returns the size
-// of that form; 0 if `text` is not an address.
-[[nodiscard]] socklen_t socket_address(const std::string& text, int port, sockaddr_storage& into);
 
 // Returns whether `wanted` names this address: by its interface, by the address, or by a network
 // that contains it (10.0.0.0/8).

@@ -1,15 +1,13 @@
 #include "launcher/hosts/machine.h"
 
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <chrono>
 
-#include "base/system/fd.h"
 #include "base/system/name_service.h"
+#include "base/system/socket_address.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/hosts/address.h"
@@ -72,16 +70,8 @@ std::string address_towards(const std::string& host) {
   if (!list) {
     return "";
   }
-  // connect() on a datagram socket only consults the routing table; it sends nothing.
-  const Fd socket(::socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  sockaddr_storage own{};
-  socklen_t size = sizeof own;
-  auto* generic = reinterpret_cast<sockaddr*>(&own);
-  if (!socket || ::connect(socket.get(), list->ai_addr, list->ai_addrlen) != 0 ||
-      ::getsockname(socket.get(), generic, &size) != 0) {
-    return "";
-  }
-  return numeric(generic);
+  const std::string own = source_address({list->ai_addr, list->ai_addrlen}).host();
+  return own.substr(0, own.find('%'));
 }
 
 }  // namespace bp::launcher

@@ -1,6 +1,5 @@
 #include "launcher/network/probe_listener.h"
 
-#include <arpa/inet.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -13,7 +12,6 @@
 #include <cerrno>
 
 #include "base/keys/hmac.h"
-#include "base/text.h"
 #include "launcher/protocol/timing.h"
 
 namespace bp::launcher {
@@ -24,31 +22,6 @@ namespace {
 constexpr std::size_t kMostVisitors = 256;
 constexpr auto kRetryAccept = 100ms;
 constexpr auto kMostExchange = 60s;  // longer than any round
-constexpr int kFlags = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
-
-// Listens on IPv6 and IPv4 if the host has both. Returns an empty descriptor if it cannot listen.
-Fd listen_anywhere(int& port) {
-  sockaddr_in6 any6{};
-  any6.sin6_family = AF_INET6;
-  sockaddr_in any4{};
-  any4.sin_family = AF_INET;
-  for (const bool v6 : {true, false}) {
-    Fd socket(::socket(v6 ? AF_INET6 : AF_INET, kFlags, 0));
-    auto* address = v6 ? reinterpret_cast<sockaddr*>(&any6) : reinterpret_cast<sockaddr*>(&any4);
-    socklen_t size = v6 ? sizeof any6 : sizeof any4;
-    const int off = 0;
-    if (v6) {
-      ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    }
-    if (socket && ::bind(socket.get(), address, size) == 0 &&
-        ::listen(socket.get(), SOMAXCONN) == 0 &&
-        ::getsockname(socket.get(), address, &size) == 0) {
-      port = ntohs(v6 ? any6.sin6_port : any4.sin_port);
-      return socket;
-    }
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -57,7 +30,7 @@ std::string probe_answer(const JobKey& key, int host, std::string_view question)
 }
 
 ProbeListener::ProbeListener(EventLoop& loop, int host, const JobKey& key)
-    : loop_(loop), host_(host), key_(key), socket_(listen_anywhere(port_)) {
+    : loop_(loop), host_(host), key_(key), socket_(listen_at("", 0)) {
   if (socket_) {
     loop_.watch(socket_.get(), POLLIN, [this](short) { accept_some(); });
   }

@@ -11,6 +11,7 @@
 
 #include "base/refusals.h"
 #include "base/system/fd.h"
+#include "base/system/socket_address.h"
 #include "bp/environment.h"
 #include "launcher/process/event_loop.h"
 
@@ -63,7 +64,8 @@ class ProbeListener {
   ProbeListener(const ProbeListener&) = delete;
   ProbeListener& operator=(const ProbeListener&) = delete;
 
-  [[nodiscard]] int port() const { return port_; }  // a free port; 0 if none is available
+  // A free port; 0 if none is available.
+  [[nodiscard]] int port() const { return own_address(socket_.get()).port(); }
 
  private:
   struct Visitor {
@@ -82,8 +84,7 @@ class ProbeListener {
   EventLoop& loop_;
   const int host_;
   const JobKey key_;
-  int port_ = 0;
-  Fd socket_;                    // after port_: listen_anywhere() sets both
+  Fd socket_;
   std::list<Visitor> visitors_;  // oldest first
   EventLoop::TimerId pause_ = 0;
   Refusals refusals_;

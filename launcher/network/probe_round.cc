@@ -10,8 +10,8 @@
 
 #include "base/keys/hmac.h"
 #include "base/system/fd.h"
+#include "base/system/socket_address.h"
 #include "base/text.h"
-#include "launcher/hosts/address.h"
 #include "launcher/network/probe_listener.h"
 #include "launcher/report/clock_text.h"
 
@@ -114,19 +114,10 @@ void ProbeRound::start_some() {
 }
 
 void ProbeRound::connect(Attempt& attempt) {
-  sockaddr_storage address{};
-  const socklen_t size = socket_address(attempt.address, attempt.port, address);
-  if (size == 0) {
-    end(attempt, "that is not an address");
-    return;
-  }
-  attempt.socket = Fd(::socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (!attempt.socket ||
-      (::connect(attempt.socket.get(), generic, size) != 0 && errno != EINPROGRESS)) {
-    end(attempt, error_text(errno));
-    return;
-  }
+  const SocketAddress to = numeric_address(attempt.address, std::to_string(attempt.port));
+  if (!to) return end(attempt, "that is not an address");
+  attempt.socket = start_connecting(to);
+  if (!attempt.socket) return end(attempt, error_text(errno));
   loop_.watch(attempt.socket.get(), POLLOUT,
               [this, &attempt](short events) { proceed(attempt, events); });
 }
@@ -141,13 +132,7 @@ void ProbeRound::proceed(Attempt& attempt, short events) {
 
 void ProbeRound::ask(Attempt& attempt) {
   const int fd = attempt.socket.get();
-  int error = 0;
-  socklen_t size = sizeof error;
-  ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error != 0) {
-    end(attempt, error_text(error));
-    return;
-  }
+  if (const int error = connecting_error(fd); error != 0) return end(attempt, error_text(error));
   attempt.question = view_of(random_bytes());
   attempt.exchange.emplace(fd);
   attempt.exchange->begin(attempt.question);

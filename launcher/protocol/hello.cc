@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <link.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <sstream>
 
 #include "base/hex.h"
+#include "base/system/socket_address.h"
 #include "base/system/usable_cores.h"
 #include "bp/version.h"
 
@@ -88,13 +88,9 @@ Hello make_hello(int free_port) {
 }
 
 HeldPort::HeldPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  socklen_t size = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (socket_ && ::bind(socket_.get(), generic, size) == 0 &&
-      ::getsockname(socket_.get(), generic, &size) == 0) {
-    number_ = ntohs(address.sin_port);
+  const SocketAddress any = numeric_address("0.0.0.0");
+  if (socket_ && ::bind(socket_.get(), any.get(), any.size) == 0) {
+    number_ = own_address(socket_.get()).port();
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,11 +16,11 @@
 #include "base/quoted.h"
 #include "base/refusals.h"
 #include "base/system/fd.h"
+#include "base/system/socket_address.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/agent/join_handshake.h"
 #include "launcher/agent/join_key.h"
-#include "launcher/agent/listen.h"
 #include "launcher/failure/host_texts.h"
 #include "launcher/hosts/machine.h"
 #include "launcher/process/shell_words.h"
@@ -41,11 +42,10 @@ constexpr auto kRetryJoins = 100ms;
 
 Fd listen_for(const Options& options) {
   const std::string address = options.interface.empty() ? "" : interface_address(options.interface);
-  try {
-    return listen_at(address, *options.serve_port);
-  } catch (const Error& error) {
-    throw Error(error.code(), concat("--serve ", *options.serve_port, ": ", error.what()));
-  }
+  Fd socket = listen_at(address, *options.serve_port);
+  if (socket) return socket;
+  throw Error(ErrorCode::invalid_argument,
+              concat("--serve ", *options.serve_port, ": ", error_text(errno)));
 }
 
 constexpr auto kFarewell = 2s;  // for a machine that was refused to close its connection
@@ -74,7 +74,7 @@ class JoinListener {
   JoinListener(const JoinListener&) = delete;
   JoinListener& operator=(const JoinListener&) = delete;
 
-  [[nodiscard]] int port() const { return port_of(socket_.get()); }
+  [[nodiscard]] int port() const { return own_address(socket_.get()).port(); }
   // How many connections were refused. Only the first of them has been printed.
   [[nodiscard]] const Refusals& refusals() const { return refusals_; }
 
@@ -86,7 +86,7 @@ class JoinListener {
 
   void accept_some() {
     for (int i = 0; i < kMostAtOnce; ++i) {
-      Fd socket = accept_waiting(socket_.get());
+      Fd socket(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (!socket) {
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) pause_accepting();
         return;
@@ -95,8 +95,8 @@ class JoinListener {
         refuse(least_promising(),
                "it did not prove that it knows the key before too many others connected");
       }
-      const auto connection =
-          unauthenticated_.insert(unauthenticated_.end(), {peer_address_of(socket.get()), nullptr});
+      const auto connection = unauthenticated_.insert(unauthenticated_.end(),
+                                                      {peer_address(socket.get()).host(), nullptr});
       connection->handshake = std::make_unique<JoinHandshake>(
           loop_, std::move(socket), key_,
           JoinHandshake::Listener{
@@ -189,13 +189,13 @@ std::variant<JoinResult, EarlyExit> JoinServer::run() {
 void JoinServer::admit(Channel::Ends ends, const std::string& address) {
   JoinCandidate& candidate = candidates_.emplace_back();
   candidate.address = address;
-  const std::string own_address = own_address_of(ends.in.get());
+  const std::string seen_as = own_address(ends.in.get()).host();
   candidate.channel = std::make_unique<Channel>(
       *loop_, std::move(ends),
-      Channel::Listener{[this, &candidate, own_address](const Frame& frame) {
+      Channel::Listener{[this, &candidate, seen_as](const Frame& frame) {
                           ToLauncher message = decode_to_launcher(frame);
                           if (auto* hello = std::get_if<Hello>(&message)) {
-                            hello->client_address = own_address;  // as SSH_CONNECTION has it
+                            hello->client_address = seen_as;  // as SSH_CONNECTION has it
                             hello->server_address = candidate.address;
                           }
                           on_message(candidate, message);
