@@ -23,23 +23,26 @@ void StoreClient::check_sizes(const What& what,
   }
 }
 
+StoreMessage StoreClient::ask_about(const What& what,
+                                    StoreMessage request,
+                                    std::initializer_list<std::string_view> values,
+                                    std::optional<std::chrono::milliseconds> timeout) {
+  check_sizes(what, values);
+  request.strings.emplace_back(what.key);
+  request.strings.insert(request.strings.end(), values.begin(), values.end());
+  return ask(what, std::move(request), timeout);
+}
+
 void StoreClient::set(std::string_view key, std::string_view value) {
-  const What what{"set", key};
-  check_sizes(what, {value});
-  ask(what, {.op = StoreOp::set, .strings = {std::string(key), std::string(value)}});
+  ask_about({"set", key}, {.op = StoreOp::set}, {value});
 }
 
 std::string StoreClient::get(std::string_view key, std::chrono::milliseconds timeout) {
-  const What what{"get", key};
-  check_sizes(what);
-  return std::move(
-      ask(what, {.op = StoreOp::get, .strings = {std::string(key)}}, timeout).strings.at(0));
+  return std::move(ask_about({"get", key}, {.op = StoreOp::get}, {}, timeout).strings.at(0));
 }
 
 std::optional<std::string> StoreClient::find(std::string_view key) {
-  const What what{"find", key};
-  check_sizes(what);
-  StoreMessage answer = ask(what, {.op = StoreOp::find, .strings = {std::string(key)}});
+  StoreMessage answer = ask_about({"find", key}, {.op = StoreOp::find});
   if (answer.op == StoreOp::missing) {
     return std::nullopt;
   }
@@ -69,32 +72,23 @@ void StoreClient::wait(std::span<const std::string> keys, std::chrono::milliseco
 }
 
 std::int64_t StoreClient::add(std::string_view key, std::int64_t delta) {
-  const What what{"add to", key};
-  check_sizes(what);
-  return ask(what, {.op = StoreOp::add, .number = delta, .strings = {std::string(key)}}).number;
+  return ask_about({"add to", key}, {.op = StoreOp::add, .number = delta}).number;
 }
 
 std::string StoreClient::compare_set(std::string_view key,
                                      std::string_view expected,
                                      std::string_view desired) {
-  const What what{"compare_set", key};
-  check_sizes(what, {expected, desired});
   return std::move(
-      ask(what, {.op = StoreOp::compare_set,
-                 .strings = {std::string(key), std::string(expected), std::string(desired)}})
+      ask_about({"compare_set", key}, {.op = StoreOp::compare_set}, {expected, desired})
           .strings.at(0));
 }
 
 void StoreClient::append(std::string_view key, std::string_view value) {
-  const What what{"append to", key};
-  check_sizes(what, {value});
-  ask(what, {.op = StoreOp::append, .strings = {std::string(key), std::string(value)}});
+  ask_about({"append to", key}, {.op = StoreOp::append}, {value});
 }
 
 std::int64_t StoreClient::erase(std::string_view prefix) {
-  const What what{"erase", prefix};
-  check_sizes(what);
-  return ask(what, {.op = StoreOp::erase, .strings = {std::string(prefix)}}).number;
+  return ask_about({"erase", prefix}, {.op = StoreOp::erase}).number;
 }
 
 void StoreClient::fail_job(const JobFailure& failure) {

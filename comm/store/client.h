@@ -7,14 +7,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <vector>
 
 #include "base/deadline.h"
 #include "base/keys/hmac.h"
@@ -89,6 +87,11 @@ class StoreClient final : public Store {
   StoreMessage ask(const What& what,
                    StoreMessage request,
                    std::optional<std::chrono::milliseconds> timeout = {});
+  // The same for a request whose strings are what.key and the values; first checks their sizes.
+  StoreMessage ask_about(const What& what,
+                         StoreMessage request,
+                         std::initializer_list<std::string_view> values = {},
+                         std::optional<std::chrono::milliseconds> timeout = {});
   void send(const StoreMessage& message) noexcept;  // a failure ends read_loop()
   void check_not_failed(const What& what) const;    // with mutex_ held
   void check_usable(const What& what) const;        // with mutex_ held
