@@ -78,8 +78,7 @@ void add_backends(BackendSet& backends,
 }
 
 std::unique_ptr<Backend> make_backend(BackendParts parts) {
-  CpuSetup setup;
-  setup.algorithm = parse_algorithm(parts.algorithm, parts.topology.local_sizes);
+  static_cast<void>(parse_algorithm(parts.algorithm, parts.topology.local_sizes));
   if (parts.topology.size() == 1) return std::make_unique<SelfBackend>();
   std::unique_ptr<SharedBackend> inside;
   if (parts.shared && parts.channels.size() > 1) {
@@ -87,12 +86,7 @@ std::unique_ptr<Backend> make_backend(BackendParts parts) {
                                              parts.topology.local_rank(), parts.shared_chunk);
     if (parts.topology.hosts() == 1) return inside;
   }
-  setup.transport = parts.transport;
-  setup.local_sizes = parts.topology.local_sizes;
-  setup.shares_memory = parts.shared != nullptr;
-  setup.limits = parts.segments;
-  setup.measured = std::move(parts.measured);
-  return std::make_unique<CpuBackend>(std::move(setup), std::move(inside));
+  return std::make_unique<CpuBackend>(std::move(parts), std::move(inside));
 }
 
 }  // namespace bp

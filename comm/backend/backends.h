@@ -3,32 +3,15 @@
 
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <string_view>
-#include <vector>
 
-#include "bp/communicator.h"
 #include "comm/backend/common/backend.h"
 #include "comm/backend/common/registry.h"
 #include "comm/backend/cpu.h"
 #include "comm/backend/device/nccl.h"
-#include "comm/backend/shared/shared.h"
 #include "comm/transport/gloo.h"
 
 namespace bp {
-
-struct BackendParts {
-  Topology topology;      // of the communicator
-  std::string algorithm;  // CommunicatorOptions::algorithm
-  std::string transport;  // its name
-  SelectionTable measured = {};
-  SegmentLimits segments = kSegments;
-  // Null where ranks of one host share no memory, which is so on all hosts or on none.
-  std::shared_ptr<SharedHost> shared = nullptr;
-  // The memory that each rank of the communicator on this host has given to it (SharedChannel).
-  std::vector<PhaseBarrier::Location> channels = {};
-  std::size_t shared_chunk = SharedChannel::kChunk;
-};
 
 // Returns the backend that the options name, if it works over the job's transport directly. Returns
 // null if make_backend() makes it, by what the ranks' hosts share. `chosen` is null for "auto".

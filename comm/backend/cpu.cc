@@ -1,8 +1,6 @@
 #include "comm/backend/cpu.h"
 
 #include <cstring>
-#include <numeric>
-#include <span>
 #include <utility>
 
 #include "base/check.h"
@@ -21,34 +19,34 @@ void gather_own_input(const Operation& operation, const CollectiveCall& call) {
   }
 }
 
-std::string name_with_memory(const CpuSetup& setup) {
-  return setup.shares_memory ? setup.transport + "+shm" : setup.transport;
+std::string name_with_memory(const BackendParts& parts) {
+  return parts.shared ? parts.transport + "+shm" : parts.transport;
 }
 
-SelectionKey key_of(const CpuSetup& setup) {
-  const std::vector<int>& sizes = setup.local_sizes;
-  return {.backend = name_with_memory(setup),
-          .ranks = std::accumulate(sizes.begin(), sizes.end(), 0),
-          .hosts = static_cast<int>(sizes.size())};
+SelectionKey key_of(const BackendParts& parts) {
+  return {.backend = name_with_memory(parts),
+          .ranks = parts.topology.size(),
+          .hosts = parts.topology.hosts()};
 }
 
 // Returns the key of the communication between hosts, with one rank of each.
-SelectionKey key_of_leaders(const CpuSetup& setup) {
-  const auto hosts = static_cast<int>(setup.local_sizes.size());
-  return {.backend = setup.transport, .ranks = hosts, .hosts = hosts};
+SelectionKey key_of_leaders(const BackendParts& parts) {
+  const int hosts = parts.topology.hosts();
+  return {.backend = parts.transport, .ranks = hosts, .hosts = hosts};
 }
 
 }  // namespace
 
-CpuBackend::CpuBackend(CpuSetup setup, std::unique_ptr<SharedBackend> inside)
-    : setup_(std::move(setup)),
-      name_(name_with_memory(setup_)),
-      selection_(key_of(setup_), setup_.measured),
-      between_hosts_(key_of_leaders(setup_), setup_.measured),
+CpuBackend::CpuBackend(BackendParts parts, std::unique_ptr<SharedBackend> inside)
+    : parts_(std::move(parts)),
+      algorithm_(parse_algorithm(parts_.algorithm, parts_.topology.local_sizes)),
+      name_(name_with_memory(parts_)),
+      selection_(key_of(parts_), parts_.measured),
+      between_hosts_(key_of_leaders(parts_), parts_.measured),
       inside_(std::move(inside)) {}
 
 Algorithm CpuBackend::all_reduce_algorithm(std::size_t bytes) const {
-  return setup_.algorithm == Algorithm::automatic ? selection_.all_reduce(bytes) : setup_.algorithm;
+  return algorithm_ == Algorithm::automatic ? selection_.all_reduce(bytes) : algorithm_;
 }
 
 std::string_view CpuBackend::algorithm_of(Operation::Kind kind, std::size_t bytes) const {
@@ -85,38 +83,39 @@ void CpuBackend::run(const Operation& operation, CollectiveCall& call) {
       if (algorithm == Algorithm::hierarchical) {
         hierarchical_all_reduce(call, output, operation.reduce);
       } else {
-        all_reduce_by(algorithm, call, output, operation.reduce, setup_.limits);
+        all_reduce_by(algorithm, call, output, operation.reduce, parts_.segments);
       }
       return;
     }
     case Operation::Kind::broadcast:
-      tree_broadcast(call, output, operation.root, setup_.limits);
+      tree_broadcast(call, output, operation.root, parts_.segments);
       return;
     case Operation::Kind::reduce_scatter:
       ring_reduce_scatter(call, operation.input, output, operation.counts, operation.reduce,
-                          setup_.limits);
+                          parts_.segments);
       return;
     case Operation::Kind::all_gather:
       gather_own_input(operation, call);
-      ring_all_gather(call, output, operation.counts, setup_.limits);
+      ring_all_gather(call, output, operation.counts, parts_.segments);
       return;
     case Operation::Kind::barrier:
       Barrier(call).finish();
       return;
     case Operation::Kind::reduce:
-      tree_reduce(call, output, operation.reduce, operation.root, setup_.limits);
+      tree_reduce(call, output, operation.reduce, operation.root, parts_.segments);
       return;
     case Operation::Kind::gather:
     case Operation::Kind::scatter:
     case Operation::Kind::all_to_all:
-      pairwise_exchange(call, exchange_of(operation, call.rank(), call.size(), {}), setup_.limits);
+      pairwise_exchange(call, exchange_of(operation, call.rank(), call.size(), {}),
+                        parts_.segments);
       return;
     case Operation::Kind::all_to_all_v: {
       const CountTable table = agree_on_counts(operation, call, [&](const Operation& counts) {
-        ring_all_gather(call, counts.output, counts.counts, setup_.limits);
+        ring_all_gather(call, counts.output, counts.counts, parts_.segments);
       });
       pairwise_exchange(call, exchange_of(operation, call.rank(), call.size(), table),
-                        setup_.limits);
+                        parts_.segments);
       return;
     }
     case Operation::Kind::all_reduce_grouped:  // perform() turns a group into other operations

@@ -2,12 +2,12 @@
 // transport, with the kernels of comm/reduce.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bp/communicator.h"
 #include "comm/backend/common/algorithm.h"
 #include "comm/backend/common/backend.h"
 #include "comm/backend/common/selection.h"
@@ -21,20 +21,25 @@ namespace bp {
 // KiB take, and the same CPU time per byte (64 MiB, 2 ranks).
 inline constexpr SegmentLimits kSegments{.max_bytes = std::size_t{1} << 20};
 
-// All but `transport` must be the same on all ranks.
-struct CpuSetup {
-  std::string transport;                       // its name
-  Algorithm algorithm = Algorithm::automatic;  // of all_reduce, as the program asks for
-  std::vector<int> local_sizes;                // the communicator's ranks on each host
-  bool shares_memory = false;                  // whether the ranks of each host do
-  SegmentLimits limits = kSegments;
-  SelectionTable measured;  // decides if the program asks for no algorithm
+// What make_backend() makes a backend of. All but the name of the transport, the arena and the
+// channels must be the same on all ranks.
+struct BackendParts {
+  Topology topology;             // of the communicator
+  std::string algorithm;         // CommunicatorOptions::algorithm
+  std::string transport;         // its name
+  SelectionTable measured = {};  // decides if the program asks for no algorithm
+  SegmentLimits segments = kSegments;
+  // Null where ranks of one host share no memory, which is so on all hosts or on none.
+  std::shared_ptr<SharedHost> shared = nullptr;
+  // The memory that each rank of the communicator on this host has given to it (SharedChannel).
+  std::vector<PhaseBarrier::Location> channels = {};
+  std::size_t shared_chunk = SharedChannel::kChunk;
 };
 
 class CpuBackend : public Backend {
  public:
   // `inside`: for the ranks of this host; null if there is only one, or if they share no memory.
-  CpuBackend(CpuSetup setup, std::unique_ptr<SharedBackend> inside);
+  CpuBackend(BackendParts parts, std::unique_ptr<SharedBackend> inside);
 
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::string_view algorithm_of(Operation::Kind kind,
@@ -45,7 +50,8 @@ class CpuBackend : public Backend {
   [[nodiscard]] Algorithm all_reduce_algorithm(std::size_t bytes) const;
   void hierarchical_all_reduce(CollectiveCall& call, View data, ReduceOp op);
 
-  const CpuSetup setup_;
+  const BackendParts parts_;
+  const Algorithm algorithm_;  // of all_reduce, as the program asks for
   const std::string name_;
   const Selection selection_;
   const Selection between_hosts_;  // of each of which one rank takes part

@@ -1,7 +1,6 @@
 // The hierarchical all-reduce of one communicator (comm/schedule/hierarchy.h). Inside a host it
 // works in memory that the ranks share, or by messages if they share none; between hosts it works
 // by messages.
-#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -31,7 +30,7 @@ std::vector<std::size_t> shares(const Hierarchy& hierarchy, std::size_t count) {
 // belong, and each host begins after all its ranks have entered.
 void CpuBackend::hierarchical_all_reduce(CollectiveCall& call, View data, ReduceOp op) {
   const int most = data.bytes() < kSeveralRailsFrom ? 1 : std::numeric_limits<int>::max();
-  const Hierarchy hierarchy(call.rank(), setup_.local_sizes, most);
+  const Hierarchy hierarchy(call.rank(), parts_.topology.local_sizes, most);
   const std::vector<std::size_t> counts = shares(hierarchy, data.count);
   // The rank that carries a share divides it once, when it is complete.
   const ReduceOp step = op == ReduceOp::average ? ReduceOp::sum : op;
@@ -39,21 +38,21 @@ void CpuBackend::hierarchical_all_reduce(CollectiveCall& call, View data, Reduce
   if (hierarchy.local_size() > 1) {
     const CollectiveCall::Team host(call, hierarchy.host_ranks());
     if (inside_ == nullptr) {
-      ring_reduce_scatter(call, data, own, counts, step, setup_.limits);
+      ring_reduce_scatter(call, data, own, counts, step, parts_.segments);
     } else {
       inside_->reduce_scatter(call, data, own, counts, step);
     }
   }
   if (hierarchy.share() >= 0) {
     const CollectiveCall::Team rail(call, hierarchy.rail_ranks());
-    all_reduce_by(between_hosts_.all_reduce(own.bytes()), call, own, step, setup_.limits);
+    all_reduce_by(between_hosts_.all_reduce(own.bytes()), call, own, step, parts_.segments);
   }
   if (hierarchy.share() >= 0 && op == ReduceOp::average) {
     finish_average(own.type, own.data, own.count, call.size());
   }
   if (hierarchy.local_size() > 1) {
     const CollectiveCall::Team host(call, hierarchy.host_ranks());
-    if (inside_ == nullptr) return ring_all_gather(call, data, counts, setup_.limits);
+    if (inside_ == nullptr) return ring_all_gather(call, data, counts, parts_.segments);
     inside_->all_gather(call, data, counts);
   }
 }

@@ -121,21 +121,19 @@ std::string describe(const Operation& operation) {
   const ConstView whole = operation.whole();
   switch (operation.kind) {
     case Operation::Kind::reduce_scatter:
-      text += concat(" ", name_of(operation.reduce), " of ", whole.count, " ", name_of(whole.type));
-      if (!is_even(operation.counts)) text += concat(" cut ", counts_text(operation.counts));
-      break;
     case Operation::Kind::all_reduce:
     case Operation::Kind::reduce:
       text += concat(" ", name_of(operation.reduce), " of ", whole.count, " ", name_of(whole.type));
-      break;
-    case Operation::Kind::broadcast:
-      text += concat(" of ", whole.count, " ", name_of(whole.type), " from rank ", operation.root);
+      if (operation.kind == Operation::Kind::reduce_scatter && !is_even(operation.counts)) {
+        text += concat(" cut ", counts_text(operation.counts));
+      }
       break;
     case Operation::Kind::all_gather:
     case Operation::Kind::gather:
     case Operation::Kind::scatter:
       text += concat(" of ", counts_text(operation.counts), " ", name_of(whole.type));
       break;
+    case Operation::Kind::broadcast:
     case Operation::Kind::all_to_all:
       text += concat(" of ", whole.count, " ", name_of(whole.type));
       break;
@@ -161,7 +159,9 @@ std::string describe(const Operation& operation) {
   if (operation.kind == Operation::Kind::reduce || operation.kind == Operation::Kind::gather) {
     text += concat(" to rank ", operation.root);
   }
-  if (operation.kind == Operation::Kind::scatter) text += concat(" from rank ", operation.root);
+  if (operation.kind == Operation::Kind::scatter || operation.kind == Operation::Kind::broadcast) {
+    text += concat(" from rank ", operation.root);
+  }
   if (!operation.name.empty()) text += concat(" '", operation.name, "'");
   return text;
 }
