@@ -49,14 +49,15 @@ bool is_no_trouble(std::string_view line) {
   return std::ranges::any_of(kLines, [&](std::string_view it) { return line.starts_with(it); });
 }
 
-PipedProcess start_copy() {
+// Starts a process by `start`, which gets the process's standard streams and returns its pid.
+template <class Start>
+PipedProcess start_with_pipes(const Start& start) {
   Pipe in = make_pipe();
   Pipe out = make_pipe();
   widen_pipe(out.write.get());
   Pipe errors = make_pipe();
-  const pid_t pid =
-      fork_copy({.input = in.read.get(), .output = out.write.get(), .errors = errors.write.get()},
-                [] { return agent_main(); });
+  const pid_t pid = start(
+      Streams{.input = in.read.get(), .output = out.write.get(), .errors = errors.write.get()});
   return {.child = Child(pid),
           .from_it = std::move(out.read),
           .to_it = std::move(in.write),
@@ -82,36 +83,30 @@ std::vector<std::string> last_complaints(const std::string& text, std::size_t mo
 }
 
 PipedProcess start_piped(const std::vector<std::string>& argv, bool die_with_parent) {
-  Pipe in = make_pipe();
-  Pipe out = make_pipe();
-  widen_pipe(out.write.get());
-  Pipe errors = make_pipe();
   const auto environment = own_environment();
   const Program program = find_program(
       argv.front(), {.path = std::string(find_environment(environment, "PATH").value_or(""))});
   if (program.exit_code != 0) {
     throw Error(ErrorCode::io, concat("cannot run ", argv.front(), ": ", program.problem));
   }
-  const SpawnResult result = spawn({.file = program.file,
-                                    .argv = argv,
-                                    .environment = environment,
-                                    .standard_input = in.read.get(),
-                                    .standard_output = out.write.get(),
-                                    .standard_error = errors.write.get(),
-                                    .die_with_parent = die_with_parent});
-  if (result.error != 0) {
+  return start_with_pipes([&](const Streams& streams) {
+    const SpawnResult result = spawn({.file = program.file,
+                                      .argv = argv,
+                                      .environment = environment,
+                                      .standard_input = streams.input,
+                                      .standard_output = streams.output,
+                                      .standard_error = streams.errors,
+                                      .die_with_parent = die_with_parent});
+    if (result.error == 0) return result.pid;
     throw Error(ErrorCode::io,
                 concat("cannot run ", program.file, ": ", exec_error_text(result.error)));
-  }
-  return {.child = Child(result.pid),
-          .from_it = std::move(out.read),
-          .to_it = std::move(in.write),
-          .errors = std::move(errors.read)};
+  });
 }
 
 AgentLink::AgentLink(EventLoop& loop, Listener listener)
     : loop_(loop), listener_(std::move(listener)) {
-  take(start_copy());
+  take(start_with_pipes(
+      [](const Streams& streams) { return fork_copy(streams, [] { return agent_main(); }); }));
 }
 
 AgentLink::AgentLink(EventLoop& loop, const std::vector<std::string>& argv, Listener listener)

@@ -50,7 +50,6 @@ class RootCauseDetector {
   // final.
   [[nodiscard]] std::optional<Time> latest() const;
 
-  [[nodiscard]] bool has_joined(int rank) const { return at(rank).joined; }
   [[nodiscard]] bool any_joined() const { return first_join_.has_value(); }
   // Ranks that joined the store and exited with code 0 without goodbye to it.
   [[nodiscard]] std::vector<int> left_without_goodbye() const;

@@ -30,13 +30,6 @@ std::size_t sequence_length(std::string_view text) {
 
 }  // namespace
 
-std::optional<ColourChoice> colour_choice_of(std::string_view name) {
-  if (name == "auto") return ColourChoice::automatic;
-  if (name == "always") return ColourChoice::always;
-  if (name == "never") return ColourChoice::never;
-  return std::nullopt;
-}
-
 bool can_redraw(int fd) {
   const char* const terminal = std::getenv("TERM");
   return ::isatty(fd) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";

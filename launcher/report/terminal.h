@@ -2,14 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
 namespace bp::launcher {
 
 enum class ColourChoice : std::uint8_t { automatic, always, never };
-[[nodiscard]] std::optional<ColourChoice> colour_choice_of(std::string_view name);
 
 // Returns whether to use colours on `fd`. `automatic` means: if `fd` is a terminal that is not dumb
 // and NO_COLOR (https://no-color.org) is not set. stdout and stderr may differ.

@@ -41,8 +41,17 @@ std::unique_ptr<StoreServer> start_store(const StoreServerOptions& options,
 JobStore::JobStore(EventLoop& loop,
                    const StoreServerOptions& options,
                    std::function<void(const StoreEvent&)> on_event)
-    : events_(loop, std::move(on_event)),
-      server_(start_store(options, [this](const StoreEvent& event) { events_.push(event); })) {}
+    : loop_(loop),
+      on_event_(std::move(on_event)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      server_(start_store(options, [this](const StoreEvent& event) { push(event); })) {
+  if (!wake_) {
+    throw Error(ErrorCode::io, concat("eventfd failed: ", error_text(errno)));
+  }
+  loop_.watch(wake_.get(), POLLIN, [this](short) { deliver(); });
+}
+
+JobStore::~JobStore() { loop_.forget(wake_.get()); }
 
 std::map<std::string, std::string> JobStore::signs_of_hosts() const {
   return server_->values(kHostAliveKeys);
@@ -61,17 +70,7 @@ std::map<int, std::string> JobStore::collectives_in_flight() const {
   return collectives;
 }
 
-StoreEvents::StoreEvents(EventLoop& loop, std::function<void(const StoreEvent&)> handler)
-    : loop_(loop), handler_(std::move(handler)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!wake_) {
-    throw Error(ErrorCode::io, concat("eventfd failed: ", error_text(errno)));
-  }
-  loop_.watch(wake_.get(), POLLIN, [this](short) { deliver(); });
-}
-
-StoreEvents::~StoreEvents() { loop_.forget(wake_.get()); }
-
-void StoreEvents::push(const StoreEvent& event) {
+void JobStore::push(const StoreEvent& event) {
   {
     const std::lock_guard lock(mutex_);
     pending_.push_back(event);
@@ -79,7 +78,7 @@ void StoreEvents::push(const StoreEvent& event) {
   ::eventfd_write(wake_.get(), 1);
 }
 
-void StoreEvents::deliver() {
+void JobStore::deliver() {
   eventfd_t count = 0;
   ::eventfd_read(wake_.get(), &count);
   std::vector<StoreEvent> events;
@@ -88,7 +87,7 @@ void StoreEvents::deliver() {
     events.swap(pending_);
   }
   for (const StoreEvent& event : events) {
-    handler_(event);
+    on_event_(event);
   }
 }
 

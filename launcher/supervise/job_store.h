@@ -15,36 +15,18 @@
 
 namespace bp::launcher {
 
-// Brings the events of the store's server from the server's thread to bprun's event loop.
-//
-// Threads: the server's thread calls push(). The loop's thread calls everything else, and `handler`
-// runs on it.
-class StoreEvents {
- public:
-  StoreEvents(EventLoop& loop, std::function<void(const StoreEvent&)> handler);
-  ~StoreEvents();
-  StoreEvents(const StoreEvents&) = delete;
-  StoreEvents& operator=(const StoreEvents&) = delete;
-
-  void push(const StoreEvent& event);
-
- private:
-  void deliver();
-
-  EventLoop& loop_;
-  std::function<void(const StoreEvent&)> handler_;
-  Fd wake_;
-  std::mutex mutex_;
-  std::vector<StoreEvent> pending_;
-};
-
+// Threads: the store's server has a thread, which calls push(). The loop's thread calls everything
+// else, and `on_event` runs on it.
 class JobStore {
  public:
-  // Listens from here on. `on_event` runs on the loop's thread. `loop` must outlive it. Throws
-  // invalid_argument if the port of --store-port is taken, naming the process that holds it.
+  // Listens from here on. `loop` must outlive it. Throws invalid_argument if the port of
+  // --store-port is taken, naming the process that holds it.
   JobStore(EventLoop& loop,
            const StoreServerOptions& options,
            std::function<void(const StoreEvent&)> on_event);
+  ~JobStore();
+  JobStore(const JobStore&) = delete;
+  JobStore& operator=(const JobStore&) = delete;
 
   [[nodiscard]] int port() const { return server_->address().port; }
   void fail(const JobFailure& failure) { server_->fail_job(failure); }  // notifies all ranks
@@ -58,8 +40,15 @@ class JobStore {
   [[nodiscard]] std::map<int, std::string> collectives_in_flight() const;
 
  private:
-  StoreEvents events_;
-  std::unique_ptr<StoreServer> server_;  // after events_, which its thread uses
+  void push(const StoreEvent& event);
+  void deliver();
+
+  EventLoop& loop_;
+  std::function<void(const StoreEvent&)> on_event_;
+  Fd wake_;
+  std::mutex mutex_;
+  std::vector<StoreEvent> pending_;      // guarded by mutex_
+  std::unique_ptr<StoreServer> server_;  // last, because its thread uses the members above
 };
 
 }  // namespace bp::launcher

@@ -10,7 +10,6 @@
 #include "base/system/regular_file.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "launcher/process/program.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/sweep/commands/program_options.h"
 #include "launcher/sweep/driver/pool.h"
@@ -82,11 +81,7 @@ void find_metric(SweepSettings& settings, const SweepOptions& options) {
 }
 
 void check_slots(const SweepSettings& settings) {
-  Hosts hosts;
-  for (const PlacedHost& placed : settings.plan.placement) {
-    hosts.push_back(placed.host);
-  }
-  const Pool pool(hosts);
+  const Pool pool(hosts_of(settings.plan));
   for (const Block& block : settings.space.blocks) {
     if (fits_when_free({.slots = block.slots, .spread = block.spread}, pool.view_of_all())) {
       continue;
@@ -94,8 +89,8 @@ void check_slots(const SweepSettings& settings) {
     refuse_sweep(concat("a trial", block.name.empty() ? "" : concat(" of block ", block.name),
                         " needs ", block.slots, " slots",
                         block.spread == Spread::host ? " on one host" : "", ", and the ",
-                        hosts.size() == 1 ? "host has " : "hosts have ", pool.all_slots(),
-                        block.spread == Spread::host && hosts.size() > 1 ? " in all" : "",
+                        pool.size() == 1 ? "host has " : "hosts have ", pool.all_slots(),
+                        block.spread == Spread::host && pool.size() > 1 ? " in all" : "",
                         "; give more with -n or -H, or lower slots in SPACE"));
   }
 }

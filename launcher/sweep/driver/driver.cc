@@ -11,7 +11,6 @@
 #include "base/system/usable_cores.h"
 #include "base/text.h"
 #include "bp/error.h"
-#include "launcher/report/exit_code.h"
 #include "launcher/sweep/state/disk_space.h"
 
 namespace bp::launcher::sweep {
@@ -25,14 +24,6 @@ constexpr auto kShow = 1s;
 // Trials that are planned before there are slots for them, so that small ones can fill holes.
 std::size_t lookahead(const Pool& pool) {
   return static_cast<std::size_t>(4 * pool.all_slots()) + 16;
-}
-
-Hosts hosts_of(const JobPlan& plan) {
-  Hosts hosts;
-  for (const PlacedHost& placed : plan.placement) {
-    hosts.push_back(placed.host);
-  }
-  return hosts;
 }
 
 std::int64_t size_of(const std::string& path) {

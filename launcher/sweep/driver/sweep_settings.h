@@ -26,6 +26,12 @@ struct SweepSettings {
   int max_restarts = 0;  // of each trial
 };
 
+[[nodiscard]] inline Hosts hosts_of(const JobPlan& plan) {
+  Hosts hosts;
+  for (const PlacedHost& placed : plan.placement) hosts.push_back(placed.host);
+  return hosts;
+}
+
 // The metric's direction; max if SPACE has none, where no metric is compared.
 [[nodiscard]] inline Direction direction_of(const SweepSettings& settings) {
   return settings.space.direction.value_or(Direction::max);
