@@ -1,6 +1,6 @@
 #include "base/shell_word.h"
 
-#include "base/text.h"
+#include "base/joined.h"
 
 namespace bp {
 namespace {
@@ -32,11 +32,7 @@ std::string quote_shell_word(std::string_view text) {
 }
 
 std::string quote_shell_words(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    text += concat(text.empty() ? "" : " ", quote_shell_word(word));
-  }
-  return text;
+  return joined(words, " ", quote_shell_word);
 }
 
 }  // namespace bp

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "base/options/variable_rows.h"
 #include "base/text.h"
@@ -98,12 +99,6 @@ std::string usage_of(const Option& option) {
   return option.required ? name : concat("[", name, "]");
 }
 
-std::string with_commas_between(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += concat(text.empty() ? "" : ", ", word);
-  return text;
-}
-
 // Whole numbers have no ".0".
 Json number_json(double value) {
   if (value == std::trunc(value)) return static_cast<std::int64_t>(value);
@@ -137,12 +132,9 @@ std::string compgen_of(const Json& option) {
   const std::string value = option["value"];
   for (const char* list : {"choices", "suggested"}) {
     if (!option.contains(list)) continue;
-    std::string words;
-    for (const Json& word : option[list]) {
-      words += concat(words.empty() ? "" : " ", word.get<std::string>());
-    }
+    const auto words = option[list].get<std::vector<std::string>>();
     const bool or_path = list == std::string_view("suggested") && type == "path";
-    return concat(or_path ? "-f -W '" : "-W '", words, "'");
+    return concat(or_path ? "-f -W '" : "-W '", joined(words, " "), "'");
   }
   if (value == "DIR" || value == "FOLDER") return "-d";
   if (value.starts_with("HOST")) return "-A hostname";
@@ -169,7 +161,7 @@ std::string OptionSet::help(const std::string& topic) const {
   if (!wanted.empty() && std::ranges::count(known, wanted) == 0) {
     const std::string nearest = nearest_name(wanted, known);
     throw InputError(2, concat("--help: there is no topic '", topic, "'"),
-                     nearest.empty() ? concat("the topics: ", with_commas_between(known), ", json")
+                     nearest.empty() ? concat("the topics: ", joined(known, ", "), ", json")
                                      : concat("did you mean '", nearest, "'?"));
   }
   std::string usage;
@@ -210,7 +202,7 @@ std::string OptionSet::help(const std::string& topic) const {
   }
   text += sections;
   if (divided) {
-    text += concat("\nTopics (--help TOPIC):\n  ", with_commas_between(known), "\n");
+    text += concat("\nTopics (--help TOPIC):\n  ", joined(known, ", "), "\n");
   }
   return text;
 }

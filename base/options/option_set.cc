@@ -4,6 +4,7 @@
 #include <cctype>
 #include <type_traits>
 
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "base/options/value_text.h"
 #include "base/system/home_path.h"
@@ -32,12 +33,6 @@ std::string chosen_text(std::chrono::milliseconds target, std::chrono::milliseco
 template <class Value, class Least>
 std::string chosen_text(const std::optional<Value>& target, Least least) {
   return target ? chosen_text(*target, least) : "";
-}
-
-std::string joined(const std::vector<std::string>& words, const char* between) {
-  std::string text;
-  for (const std::string& word : words) text += concat(text.empty() ? "" : between, word);
-  return text;
 }
 
 // Returns the names in a list. Throws InputError (2) for an empty name and for one that occurs

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 
+#include "base/joined.h"
 #include "base/report/escape.h"
 #include "base/report/report_table.h"
 #include "base/text.h"
@@ -130,12 +131,8 @@ std::string points_of(const Series& series, const Frame& frame, const std::strin
   return out;
 }
 
-std::string joined(const std::vector<double>& values) {
-  std::string out;
-  for (const double value : values) {
-    out += (out.empty() ? "" : " ") + brief(value);
-  }
-  return out;
+std::string values_text(const std::vector<double>& values) {
+  return joined(values, " ", [](double value) { return brief(value); });
 }
 
 std::string draw(const Series& series, const Frame& frame, const std::string& colour) {
@@ -144,8 +141,9 @@ std::string draw(const Series& series, const Frame& frame, const std::string& co
     return concat("<path class=\"", colour, look, "\"", data, " d=\"", path_of(what, frame, dots),
                   "\"/>");
   };
-  const std::string data = concat(" data-name=\"", html(series.name), "\" data-x=\"",
-                                  joined(series.x), "\" data-y=\"", joined(series.y), '"');
+  const std::string data =
+      concat(" data-name=\"", html(series.name), "\" data-x=\"", values_text(series.x),
+             "\" data-y=\"", values_text(series.y), '"');
   if (series.look == Series::Look::points) return points_of(series, frame, colour);
   if (series.look == Series::Look::dots) {
     return path(series, "", data) + path(series, " dots", "");

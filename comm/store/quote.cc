@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/joined.h"
 #include "base/text.h"
 
 namespace bp {
@@ -24,12 +25,7 @@ std::string in_quotes(std::string_view key) {
 }
 
 std::string quoted_list(const std::vector<std::string>& keys) {
-  constexpr std::size_t kMost = 20;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(keys.size(), kMost); ++i) {
-    text += concat(i == 0 ? "" : ", ", in_quotes(keys[i]));
-  }
-  return keys.size() > kMost ? concat(text, " and ", keys.size() - kMost, " more") : text;
+  return joined_up_to(20, keys, in_quotes);
 }
 
 std::string seconds_text(std::chrono::milliseconds duration) {

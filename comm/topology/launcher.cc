@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <string_view>
 
+#include "base/joined.h"
 #include "base/text.h"
-#include "bp/error.h"
 
 namespace bp {
 namespace {
@@ -175,12 +176,7 @@ bool in_slurm_step(const Variables& variables) {
   return number < kFirstOfSlurm;
 }
 
-std::string launcher_names() {
-  std::string names;
-  for (const LauncherRow& launcher : kLaunchers)
-    names += concat(names.empty() ? "" : ", ", launcher.name);
-  return names;
-}
+std::string launcher_names() { return joined(kLaunchers, ", ", &LauncherRow::name); }
 
 std::optional<LaunchedRank> find_launcher(const Variables& variables) {
   if (const std::string asked = variables.text("BP_ENGINE"); !asked.empty()) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "base/joined.h"
 #include "base/text.h"
 #include "bp/collective.h"
 #include "bp/log.h"
@@ -53,16 +54,6 @@ Range normal_numbers_of(at::ScalarType type) {
 double rounded(double factor, at::ScalarType type) {
   if (type != at::kHalf && type != at::kBFloat16) return factor;
   return at::scalar_tensor(factor, at::dtype(type)).item<double>();
-}
-
-// "a, b, c and 4 more"
-std::string enumerate(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 5;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
-    text += (i == 0 ? "" : ", ") + names[i];
-  }
-  return names.size() <= kShown ? text : concat(text, " and ", names.size() - kShown, " more");
 }
 
 }  // namespace
@@ -280,7 +271,7 @@ void GradientWindow::warn_of_missing() {
   has_warned_ = true;
   log(LogLevel::warn,
       concat("DistributedOptimizer: no rank has a gradient in this window for ", missing.size(),
-             " of ", parameters_.trained.size(), " parameters (", enumerate(missing),
+             " of ", parameters_.trained.size(), " parameters (", joined_up_to(5, missing),
              "), and step() leaves them as they are. Freeze what the loss does not use. Said "
              "once."));
 }

@@ -9,6 +9,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "base/check.h"
+#include "base/joined.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/torch/collective.h"
@@ -44,11 +45,7 @@ constexpr std::array<TypePair, kDataTypes.size()> kTypes = {
 
 // "u8 i8 i32 ..."
 std::string names_of_types() {
-  std::string names;
-  for (const DataType type : kDataTypes) {
-    names += concat(names.empty() ? "" : " ", name_of(type));
-  }
-  return names;
+  return joined(kDataTypes, " ", [](DataType type) { return name_of(type); });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/joined.h"
 #include "base/quoted.h"
 #include "base/text.h"
 #include "launcher/cli/usage_error.h"
@@ -94,11 +95,7 @@ SshComplaint complaint_of(const std::vector<std::string>& lines) {
       }
     }
   }
-  std::string all;
-  for (const std::string& line : lines) {
-    all += concat(all.empty() ? "" : "; ", line);
-  }
-  return {.text = all};
+  return {.text = joined(lines, "; ")};
 }
 
 // What to do when the login worked but the remote shell did not start bprun.

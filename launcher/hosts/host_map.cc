@@ -9,9 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/joined.h"
 #include "base/refuse.h"
 #include "base/text.h"
-#include "bp/error.h"
 #include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/nodelist.h"
 
@@ -50,10 +50,8 @@ Json parse_with_unique_keys(std::string_view text, const std::string& name) {
   }
 }
 
-std::string joined(const Json& list) {
-  std::string text;
-  for (const Json& item : list) text += concat(text.empty() ? "" : ",", item.dump());
-  return concat("[", text, "]");
+std::string array_text(const Json& list) {
+  return concat("[", joined(list, ",", [](const Json& item) { return item.dump(); }), "]");
 }
 
 // Sets the fields as a hostfile does. set_host_field() refuses values of the wrong kind.
@@ -65,7 +63,7 @@ void read_fields(Host& host, const Json& fields, const std::string& where) {
       refuse(where, "gpus must be a list, as [0, 2]");
     }
     set_host_field(host, key,
-                   value.is_array()             ? joined(value)
+                   value.is_array()             ? array_text(value)
                    : words && value.is_string() ? value.get<std::string>()
                                                 : value.dump(),
                    where);

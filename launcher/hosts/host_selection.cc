@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "base/refuse.h"
 #include "base/text.h"
-#include "bp/error.h"
 #include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/nodelist.h"
 #include "launcher/hosts/rank_list.h"
@@ -87,14 +87,8 @@ void check_hosts_exist(const Hosts& hosts, const Choice& choice, const std::stri
   const auto unknown = std::find_if(choice.begin(), choice.end(), is_unknown);
   if (unknown == choice.end()) return;
   const std::string nearest = nearest_name(unknown->first, names);
-  constexpr std::size_t kFew = 8;
-  std::string listed;
-  for (std::size_t i = 0; i < std::min(kFew, names.size()); ++i) {
-    listed += concat(i == 0 ? "" : ", ", names[i]);
-  }
-  if (names.size() > kFew) listed += concat(" and ", names.size() - kFew, " more");
   refuse(option, concat("there is no host ", unknown->first, "; ",
-                        nearest.empty() ? concat("the hosts are ", listed)
+                        nearest.empty() ? concat("the hosts are ", joined_up_to(8, names))
                                         : concat("did you mean ", nearest, "?")));
 }
 

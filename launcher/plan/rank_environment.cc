@@ -5,20 +5,12 @@
 #include <map>
 #include <span>
 
+#include "base/joined.h"
 #include "base/text.h"
 #include "launcher/process/environment_list.h"
 
 namespace bp::launcher {
 namespace {
-
-template <class Range, class Text>
-std::string comma_list(const Range& range, Text text) {
-  std::string list;
-  for (const auto& item : range) {
-    list += concat(list.empty() ? "" : ",", text(item));
-  }
-  return list;
-}
 
 // The GPUs of all ranks of the host, of which a program takes number LOCAL_RANK. If ranks share
 // GPUs, only the rank's own.
@@ -28,7 +20,7 @@ std::string gpus_of(const PlacedHost& placed, int local_rank) {
   if (gpus.size() < ranks) {
     return gpus.empty() ? "" : concat(gpus[static_cast<std::size_t>(local_rank) % gpus.size()]);
   }
-  return comma_list(std::span(gpus).first(ranks), [](int gpu) { return gpu; });
+  return joined(std::span(gpus).first(ranks), ",");
 }
 
 }  // namespace
@@ -38,21 +30,21 @@ std::vector<std::string> rank_variables(const std::vector<PlacedHost>& placement
                                         const JobVariables& job) {
   const std::size_t host = host_of_rank(placement, rank);
   const PlacedHost& placed = placement[host];
-  const auto ranks_of = [](const PlacedHost& p) { return p.ranks; };
   const auto name_of_host = [](const PlacedHost& p) { return p.host.name; };
-  std::vector<std::string> variables{concat("RANK=", rank),
-                                     concat("WORLD_SIZE=", world_size(placement)),
-                                     concat("LOCAL_RANK=", rank - placed.first_rank),
-                                     concat("LOCAL_WORLD_SIZE=", placed.ranks),
-                                     concat("GROUP_RANK=", host),
-                                     concat("GROUP_WORLD_SIZE=", placement.size()),
-                                     concat("MASTER_ADDR=", job.master_address),
-                                     concat("MASTER_PORT=", job.master_port),
-                                     concat("BP_GENERATION=", job.generation),
-                                     concat("BP_STORE=", job.store.text()),
-                                     concat("BP_HOST_RANK=", host),
-                                     concat("BP_LOCAL_SIZES=", comma_list(placement, ranks_of)),
-                                     concat("BP_HOST_NAMES=", comma_list(placement, name_of_host))};
+  std::vector<std::string> variables{
+      concat("RANK=", rank),
+      concat("WORLD_SIZE=", world_size(placement)),
+      concat("LOCAL_RANK=", rank - placed.first_rank),
+      concat("LOCAL_WORLD_SIZE=", placed.ranks),
+      concat("GROUP_RANK=", host),
+      concat("GROUP_WORLD_SIZE=", placement.size()),
+      concat("MASTER_ADDR=", job.master_address),
+      concat("MASTER_PORT=", job.master_port),
+      concat("BP_GENERATION=", job.generation),
+      concat("BP_STORE=", job.store.text()),
+      concat("BP_HOST_RANK=", host),
+      concat("BP_LOCAL_SIZES=", joined(placement, ",", &PlacedHost::ranks)),
+      concat("BP_HOST_NAMES=", joined(placement, ",", name_of_host))};
   if (placed.host.gpus) {
     variables.push_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
     variables.push_back(concat("CUDA_VISIBLE_DEVICES=", gpus_of(placed, rank - placed.first_rank)));

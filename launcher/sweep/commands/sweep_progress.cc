@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/joined.h"
 #include "base/quoted.h"
 #include "base/report/escape.h"
 #include "base/report/report_table.h"
@@ -181,12 +182,9 @@ void SweepProgress::draw(LiveTable table) {
   table.progress = last_;
   const auto columns = static_cast<std::size_t>(columns_of(STDERR_FILENO));
   erase();
-  std::string text;
-  for (const std::string& line : live_lines(table, columns - 1, terminal_rows())) {
-    text += concat(text.empty() ? "" : "\n", line);
-    ++drawn_;
-  }
-  std::fputs(text.c_str(), stderr);
+  const std::vector<std::string> lines = live_lines(table, columns - 1, terminal_rows());
+  drawn_ = static_cast<int>(lines.size());
+  std::fputs(joined(lines, "\n").c_str(), stderr);
 }
 
 void SweepProgress::erase() {

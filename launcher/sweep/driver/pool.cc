@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <utility>
 
 #include "base/check.h"
+#include "base/joined.h"
 #include "base/text.h"
 
 namespace bp::launcher::sweep {
@@ -78,22 +78,17 @@ std::string Pool::host_list(const Lease& lease) const {
       list += concat(":iface=", host.interface);
     }
     if (host.gpus && std::ssize(*host.gpus) >= std::ssize(hosts_[lease.parts[i].host].taken)) {
-      std::string gpus;
-      for (const int slot : lease.numbers[i]) {
-        gpus += concat(gpus.empty() ? "" : ",", host.gpus->at(static_cast<std::size_t>(slot)));
-      }
-      list += concat(":gpus=[", gpus, "]");
+      const auto gpu_of = [&](int slot) { return host.gpus->at(static_cast<std::size_t>(slot)); };
+      list += concat(":gpus=[", joined(lease.numbers[i], ",", gpu_of), "]");
     }
   }
   return list;
 }
 
 std::string Pool::shown(const Lease& lease) const {
-  std::string text;
-  for (const Part& part : lease.parts) {
-    text += concat(text.empty() ? "" : ",", hosts_.at(part.host).host.name, ":", part.slots);
-  }
-  return text;
+  return joined(lease.parts, ",", [&](const Part& part) {
+    return concat(hosts_.at(part.host).host.name, ":", part.slots);
+  });
 }
 
 int Pool::threads(const Lease& lease) const {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/joined.h"
 #include "base/options/value_text.h"
 #include "base/text.h"
 #include "bp/error.h"
@@ -83,11 +84,9 @@ const Value* find_value(const Parameters& parameters, std::string_view name) {
 }
 
 std::string shown(const Parameters& parameters) {
-  std::string text;
-  for (const auto& [name, value] : parameters) {
-    text += concat(text.empty() ? "" : " ", name, "=", value.text());
-  }
-  return text;
+  return joined(parameters, " ", [](const auto& parameter) {
+    return concat(parameter.first, "=", parameter.second.text());
+  });
 }
 
 }  // namespace bp::launcher::sweep
