@@ -1,5 +1,6 @@
 #include "base/utf8.h"
 
+#include <cstdint>
 #include <cstring>
 
 namespace bp {

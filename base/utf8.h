@@ -1,7 +1,6 @@
 // Validates UTF-8, and reads and writes it code point by code point.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 

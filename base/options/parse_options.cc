@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <iterator>
 #include <system_error>
 
 #include "base/nearest.h"

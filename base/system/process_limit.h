@@ -1,8 +1,6 @@
 // Limits of a process that bp cannot work with, and what sets them.
 #pragma once
 
-#include <string>
-
 namespace bp {
 
 // Names the limits on processes and threads, for errors that a full limit causes (EAGAIN).

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <optional>
 #include <utility>
 
 #include "base/text.h"

@@ -7,7 +7,6 @@
 // packets of the next rank. So ranks that are only slow are never taken for ranks in a circle.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>

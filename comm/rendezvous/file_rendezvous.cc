@@ -10,7 +10,6 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <thread>

@@ -4,7 +4,6 @@
 
 #include "base/keys/hmac.h"
 #include "base/keys/secret_file.h"
-#include "base/text.h"
 #include "bp/error.h"
 #include "comm/rendezvous/channels.h"
 

@@ -11,10 +11,8 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <span>
 
 #include "base/check.h"

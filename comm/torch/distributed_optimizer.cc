@@ -12,7 +12,6 @@
 #include <c10/core/Device.h>
 
 #include "bp/collective.h"
-#include "bp/error.h"
 #include "bp/trace.h"
 #include "comm/torch/closure_step.h"
 #include "comm/torch/failure_latch.h"

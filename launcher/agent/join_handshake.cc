@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
+#include <memory>
 #include <string_view>
 #include <utility>
 
-#include "base/text.h"
 #include "comm/store/keepalive.h"
 #include "launcher/agent/join_key.h"
 #include "launcher/process/spawn.h"

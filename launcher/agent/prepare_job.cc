@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <string>
-#include <utility>
 
 #include "base/system/loopback_check.h"
 #include "base/text.h"

@@ -17,7 +17,6 @@
 #include "launcher/process/program.h"
 #include "launcher/process/spawn.h"
 #include "launcher/protocol/timing.h"
-#include "launcher/report/exit_code.h"
 
 namespace bp::launcher {
 

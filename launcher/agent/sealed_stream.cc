@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/text.h"
 #include "bp/error.h"
 #include "comm/store/store_wire.h"
 

@@ -8,7 +8,6 @@
 
 #include "base/system/regular_file.h"
 #include "base/text.h"
-#include "bp/error.h"
 #include "comm/topology/launcher.h"
 #include "launcher/hosts/hostfile.h"
 #include "launcher/hosts/nodelist.h"

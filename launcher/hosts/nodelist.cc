@@ -5,7 +5,6 @@
 
 #include "base/refuse.h"
 #include "base/text.h"
-#include "bp/error.h"
 #include "launcher/hosts/host.h"
 
 namespace bp::launcher {

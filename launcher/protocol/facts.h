@@ -1,7 +1,6 @@
 // The facts that an agent reports about its host, for bprun doctor, gpus and --dry-run.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>

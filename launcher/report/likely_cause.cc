@@ -2,7 +2,6 @@
 
 #include <signal.h>
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <string_view>

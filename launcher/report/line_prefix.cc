@@ -1,7 +1,5 @@
 #include "launcher/report/line_prefix.h"
 
-#include <utility>
-
 #include "base/text.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/terminal.h"

@@ -1,7 +1,6 @@
 #include "launcher/report/same_warnings.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 #include "base/text.h"

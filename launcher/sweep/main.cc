@@ -3,7 +3,6 @@
 #include <exception>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "base/quoted.h"

@@ -1,7 +1,6 @@
 // The checks of bprun doctor. Each is a function of a host's answer. Pure.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "launcher/tools/doctor.h"

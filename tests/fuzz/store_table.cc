@@ -3,6 +3,7 @@
 #include "comm/store/store_table.h"
 
 #include <cstdlib>
+#include <string_view>
 
 #include "fuzz.h"
 

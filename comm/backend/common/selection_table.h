@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
-#include <span>
 #include <string>
 #include <vector>
 

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
-#include <utility>
 
 #include "base/deadline.h"
 #include "comm/backend/common/pieces.h"

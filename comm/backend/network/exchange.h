@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <span>
 #include <vector>
 
 #include "bp/collective.h"

@@ -1,8 +1,6 @@
 #include "comm/engine/api/connect_world.h"
 
 #include <algorithm>
-#include <chrono>
-#include <string_view>
 #include <utility>
 
 #include "base/system/denormals.h"

@@ -2,7 +2,6 @@
 // before this rank sends anything, and leaves the communicator usable.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>

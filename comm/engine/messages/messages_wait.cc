@@ -1,7 +1,6 @@
 // How a caller waits for one of its messages: within the message's timeout, and with a look now and
 // then whether the message can still come.
 #include <algorithm>
-#include <utility>
 
 #include "base/pausable_timeout.h"
 #include "comm/engine/messages/message_work.h"

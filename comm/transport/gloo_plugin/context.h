@@ -5,7 +5,6 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include <atomic>
-#include <csignal>
 #include <cstdint>
 #include <deque>
 #include <memory>

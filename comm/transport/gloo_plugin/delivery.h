@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <vector>
 
 #include "comm/transport/gloo_plugin/function_table.h"

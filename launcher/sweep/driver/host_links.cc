@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/text.h"
 #include "bp/error.h"
 #include "launcher/process/program.h"
 #include "launcher/process/shell_words.h"

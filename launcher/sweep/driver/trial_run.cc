@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <utility>
 
 #include "base/text.h"
 #include "launcher/process/program.h"

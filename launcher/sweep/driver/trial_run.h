@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "launcher/sweep/driver/pool.h"

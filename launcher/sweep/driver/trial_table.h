@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "launcher/sweep/space/metric.h"

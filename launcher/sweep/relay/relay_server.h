@@ -1,7 +1,6 @@
 // Connects the trials' `bprun-sweep --through` processes with the connections to the hosts.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>

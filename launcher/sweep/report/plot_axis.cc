@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/report/escape.h"
-#include "base/text.h"
 
 namespace bp::launcher::sweep {
 namespace {

@@ -1,8 +1,6 @@
 #include "launcher/sweep/space/yaml_node.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <set>
 
 #include "base/nearest.h"

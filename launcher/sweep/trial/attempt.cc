@@ -13,7 +13,6 @@
 #include <exception>
 #include <iomanip>
 #include <sstream>
-#include <utility>
 #include <variant>
 
 #include "base/deadline.h"
