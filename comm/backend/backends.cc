@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "comm/backend/common/backend.h"
 #include "comm/backend/common/pieces.h"
+#include "comm/backend/shared/shared.h"
 #include "comm/device/device_memory.h"
 
 namespace bp {
@@ -59,7 +60,7 @@ class SelfBackend : public Backend {
   void run(const Operation& operation, CollectiveCall& call) override {
     call.use(algorithm_of(operation.kind, 0));
     const ConstView& from = operation.input;
-    if (from.bytes() == 0) return;
+    if (from.bytes() == 0 || from.data == operation.output.data) return;
     memory_of(operation.device).copy(operation.output.data, from.data, from.bytes());
   }
 };
@@ -80,8 +81,10 @@ void add_backends(BackendSet& backends,
 std::unique_ptr<Backend> make_backend(BackendParts parts) {
   static_cast<void>(parse_algorithm(parts.algorithm, parts.topology.local_sizes));
   if (parts.topology.size() == 1) return std::make_unique<SelfBackend>();
-  std::unique_ptr<SharedBackend> inside;
-  if (parts.shared && parts.channels.size() > 1) {
+  std::unique_ptr<Backend> inside;
+  if (parts.topology.local_size() == 1) {
+    inside = std::make_unique<SelfBackend>();
+  } else if (parts.shared) {
     inside = std::make_unique<SharedBackend>(parts.shared, std::move(parts.channels),
                                              parts.topology.local_rank(), parts.shared_chunk);
     if (parts.topology.hosts() == 1) return inside;

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "comm/backend/network/algorithms.h"
 #include "comm/backend/network/exchange.h"
+#include "comm/schedule/hierarchy.h"
 
 namespace bp {
 namespace {
@@ -37,7 +38,7 @@ SelectionKey key_of_leaders(const BackendParts& parts) {
 
 }  // namespace
 
-CpuBackend::CpuBackend(BackendParts parts, std::unique_ptr<SharedBackend> inside)
+CpuBackend::CpuBackend(BackendParts parts, std::unique_ptr<Backend> inside)
     : parts_(std::move(parts)),
       algorithm_(parse_algorithm(parts_.algorithm, parts_.topology.local_sizes)),
       name_(name_with_memory(parts_)),
@@ -49,7 +50,29 @@ Algorithm CpuBackend::all_reduce_algorithm(std::size_t bytes) const {
   return algorithm_ == Algorithm::automatic ? selection_.all_reduce(bytes) : algorithm_;
 }
 
+// Inside a host nothing goes over the network. An algorithm that the program asks for is one of
+// all_reduce by messages, beside which the others work by messages too.
+bool CpuBackend::goes_over_hosts(Operation::Kind kind, std::size_t bytes) const {
+  switch (kind) {
+    case Operation::Kind::all_reduce:
+      return all_reduce_algorithm(bytes) == Algorithm::hierarchical;
+    case Operation::Kind::broadcast:
+    case Operation::Kind::reduce:
+    case Operation::Kind::reduce_scatter:
+    case Operation::Kind::all_gather:
+    case Operation::Kind::gather:
+    case Operation::Kind::scatter:
+    case Operation::Kind::barrier:
+      return is_possible(Algorithm::hierarchical, parts_.topology.local_sizes) &&
+             (algorithm_ == Algorithm::hierarchical ||
+              (algorithm_ == Algorithm::automatic && parts_.shared));
+    default:
+      return false;
+  }
+}
+
 std::string_view CpuBackend::algorithm_of(Operation::Kind kind, std::size_t bytes) const {
+  if (goes_over_hosts(kind, bytes)) return name_of(Algorithm::hierarchical);
   switch (kind) {
     case Operation::Kind::all_reduce:
     case Operation::Kind::all_reduce_grouped:
@@ -74,19 +97,28 @@ std::string_view CpuBackend::algorithm_of(Operation::Kind kind, std::size_t byte
   return "unknown";
 }
 
+void CpuBackend::settle(CollectiveCall& call) {
+  const Hierarchy hierarchy(call.rank(), parts_.topology.local_sizes, 1);
+  const CollectiveCall::Team host(call, hierarchy.host_ranks());
+  inside_->settle(call);
+}
+
 void CpuBackend::run(const Operation& operation, CollectiveCall& call) {
+  call.use(algorithm_of(operation.kind, operation.output.bytes()));
+  if (goes_over_hosts(operation.kind, operation.output.bytes())) {
+    run_over_hosts(operation, call);
+  } else {
+    run_flat(operation, call);
+  }
+}
+
+void CpuBackend::run_flat(const Operation& operation, CollectiveCall& call) {
   const View& output = operation.output;
-  call.use(algorithm_of(operation.kind, output.bytes()));
   switch (operation.kind) {
-    case Operation::Kind::all_reduce: {
-      const Algorithm algorithm = all_reduce_algorithm(output.bytes());
-      if (algorithm == Algorithm::hierarchical) {
-        hierarchical_all_reduce(call, output, operation.reduce);
-      } else {
-        all_reduce_by(algorithm, call, output, operation.reduce, parts_.segments);
-      }
+    case Operation::Kind::all_reduce:
+      all_reduce_by(all_reduce_algorithm(output.bytes()), call, output, operation.reduce,
+                    parts_.segments);
       return;
-    }
     case Operation::Kind::broadcast:
       tree_broadcast(call, output, operation.root, parts_.segments);
       return;

@@ -2,6 +2,8 @@
 // transport, with the kernels of comm/reduce.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,7 +13,7 @@
 #include "comm/backend/common/algorithm.h"
 #include "comm/backend/common/backend.h"
 #include "comm/backend/common/selection.h"
-#include "comm/backend/shared/shared.h"
+#include "comm/backend/shared/shared_vectors.h"
 #include "comm/schedule/segments.h"
 
 namespace bp {
@@ -38,16 +40,27 @@ struct BackendParts {
 
 class CpuBackend : public Backend {
  public:
-  // `inside`: for the ranks of this host; null if there is only one, or if they share no memory.
-  CpuBackend(BackendParts parts, std::unique_ptr<SharedBackend> inside);
+  // `inside`: for the ranks of this host; null if they work by messages.
+  CpuBackend(BackendParts parts, std::unique_ptr<Backend> inside);
 
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::string_view algorithm_of(Operation::Kind kind,
                                               std::size_t bytes) const override;
   void run(const Operation& operation, CollectiveCall& call) override;
+  [[nodiscard]] bool is_settled() const override { return !inside_ || inside_->is_settled(); }
+  void settle(CollectiveCall& call) override;
 
  private:
+  class OverHosts;
+
   [[nodiscard]] Algorithm all_reduce_algorithm(std::size_t bytes) const;
+  [[nodiscard]] bool goes_over_hosts(Operation::Kind kind, std::size_t bytes) const;
+  // In one step, with messages between all ranks of the call.
+  void run_flat(const Operation& operation, CollectiveCall& call);
+  // In hierarchical.cc:
+  void run_over_hosts(const Operation& operation, CollectiveCall& call);
+  void run_inside(const Operation& operation, CollectiveCall& call);  // in a team of this host
+  [[nodiscard]] View room(std::size_t count, DataType type);
   void hierarchical_all_reduce(CollectiveCall& call, View data, ReduceOp op);
 
   const BackendParts parts_;
@@ -55,7 +68,9 @@ class CpuBackend : public Backend {
   const std::string name_;
   const Selection selection_;
   const Selection between_hosts_;  // of each of which one rank takes part
-  const std::unique_ptr<SharedBackend> inside_;
+  const std::unique_ptr<Backend> inside_;
+  std::shared_ptr<std::byte> room_;  // of a leader, for what lies in no rank's output
+  std::size_t room_bytes_ = 0;
 };
 
 }  // namespace bp

@@ -1,5 +1,12 @@
-// The hierarchical all-reduce for hosts with any numbers of ranks. Memory is faster than a network,
-// so each host first reduces its ranks' vectors to one, and only that goes over the network.
+// Collectives over hosts with any numbers of ranks: inside each host, between the hosts, inside
+// again. Memory is faster than a network, so each host first makes one vector of its ranks', and
+// only that goes over the network.
+//
+// One rank of each host, its leader, takes part between the hosts: its first rank, or the root on
+// the root's host. What a host's ranks give to a gather, or get from a scatter, is one block there,
+// because the ranks of a host follow each other.
+//
+// An all-reduce has several leaders on each host, if it can:
 //
 //   hosts with 3 and 2 ranks; the smallest has 2, so there are 2 rails, and the vector has 2 shares
 //
@@ -23,6 +30,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -48,12 +56,42 @@ class Hierarchy {
     }
   }
 
+  [[nodiscard]] int host() const { return host_; }
+  [[nodiscard]] int first() const { return first_; }  // the first rank of this host
   [[nodiscard]] int local_rank() const { return local_rank_; }
   [[nodiscard]] int local_size() const { return local_sizes_[static_cast<std::size_t>(host_)]; }
   // The number of rails, and of shares.
   [[nodiscard]] int rails() const { return rails_; }
   // Returns the share that this rank carries between hosts, or -1.
   [[nodiscard]] int share() const { return local_rank_ < rails_ ? local_rank_ : -1; }
+
+  // Returns each host's leader for an operation from or to `root`.
+  [[nodiscard]] std::vector<int> leaders(int root) const {
+    std::vector<int> ranks;
+    int first = 0;
+    for (const int size : local_sizes_) {
+      ranks.push_back(first <= root && root < first + size ? root : first);
+      first += size;
+    }
+    return ranks;
+  }
+  // Returns the sum of each host's `counts`, which are those of all ranks.
+  [[nodiscard]] std::vector<std::size_t> counts_of_hosts(
+      std::span<const std::size_t> counts) const {
+    std::vector<std::size_t> sums;
+    for (const int size : local_sizes_) {
+      const auto own = counts.first(static_cast<std::size_t>(size));
+      sums.push_back(std::accumulate(own.begin(), own.end(), std::size_t{0}));
+      counts = counts.subspan(own.size());
+    }
+    return sums;
+  }
+  // Returns those of this host's ranks.
+  [[nodiscard]] std::vector<std::size_t> counts_of_host(std::span<const std::size_t> counts) const {
+    const auto own =
+        counts.subspan(static_cast<std::size_t>(first_), static_cast<std::size_t>(local_size()));
+    return {own.begin(), own.end()};
+  }
 
   [[nodiscard]] std::vector<int> host_ranks() const {  // all ranks of this host
     std::vector<int> ranks(static_cast<std::size_t>(local_size()));
@@ -74,7 +112,7 @@ class Hierarchy {
   std::vector<int> local_sizes_;
   int rails_;
   int host_ = 0;
-  int first_ = 0;  // the first rank of this host
+  int first_ = 0;
   int local_rank_;
 };
 

@@ -75,4 +75,10 @@ void ChannelPool::give_back(std::size_t offset, std::size_t bytes, std::size_t r
   left_.push_back({.offset = offset, .bytes = bytes, .ranks = ranks});
 }
 
+std::shared_ptr<std::byte> allocate_shared(std::shared_ptr<SharedHost> host, std::size_t bytes) {
+  const std::size_t offset = host->own().allocate(bytes);
+  std::byte* const data = host->own().at(offset);
+  return {data, [host = std::move(host), offset](std::byte*) { host->own().release(offset); }};
+}
+
 }  // namespace bp

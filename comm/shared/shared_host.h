@@ -105,4 +105,8 @@ class SharedHost {
   bool open_;
 };
 
+// Returns zeroed memory of this rank's arena, which keeps `host`. Throws as Arena::allocate().
+[[nodiscard]] std::shared_ptr<std::byte> allocate_shared(std::shared_ptr<SharedHost> host,
+                                                         std::size_t bytes);
+
 }  // namespace bp

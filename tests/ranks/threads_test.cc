@@ -3,16 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <semaphore>
 #include <span>
+#include <thread>
 #include <tuple>
 #include <vector>
 
 #include "base/text.h"
+#include "bp/activity.h"
 #include "tests/ranks/collectives.h"
 #include "tests/support/run_ranks.h"
 
@@ -92,6 +96,39 @@ TEST_P(ThreadsOnHosts, EveryCollectiveIsExactAndGroupsWork) {
         EXPECT_EQ(check_bitwise_equality(comm, 20), "");
         EXPECT_EQ(check_bitwise_equality(comm, 1001), "");
         EXPECT_EQ(check_split(comm), "");
+      },
+      options());
+}
+
+// docs/acceptance.md, Operations in flight and groups: On several hosts no rank completes a
+// collective before all ranks have entered it.
+TEST_P(ThreadsOnHosts, NoRankCompletesBeforeAllHaveEntered) {
+  std::atomic<int> entered = 0;
+  run_ranks(
+      ranks(),
+      [&](Communicator& comm) {
+        const auto size = static_cast<std::size_t>(comm.size());
+        std::vector<float> one(3, 1);
+        std::vector<float> all(3 * size, 1);
+        const std::vector<std::function<void(int root)>> operations = {
+            [&](int) { barrier(comm); },
+            [&](int root) { broadcast(comm, view(one), {.root = root}); },
+            [&](int root) { reduce(comm, view(one), {.root = root}); },
+            [&](int) { reduce_scatter(comm, const_view(all), view(one)); },
+            [&](int) { all_gather(comm, const_view(one), view(all)); },
+            [&](int root) { gather(comm, const_view(one), view(all), {.root = root}); },
+            [&](int root) { scatter(comm, const_view(all), view(one), {.root = root}); },
+        };
+        int calls = 0;
+        for (int late = 0; late < comm.size(); ++late) {
+          for (const auto& operation : operations) {
+            if (comm.rank() == late) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+            ++entered;
+            operation((late + calls) % comm.size());
+            EXPECT_GE(entered, ++calls * comm.size()) << "operation " << calls << ", rank " << late;
+          }
+        }
+        for (const auto& call : comm.recent()) EXPECT_EQ(call.algorithm, "hierarchical");
       },
       options());
 }

@@ -47,17 +47,17 @@ struct Operation {
   // view for both, `output`. A view in which this rank has no part is empty, such as the `output`
   // of a gather on ranks other than the root. Of a message one view is empty, and both have its
   // type.
-  ConstView input;
-  View output;
+  ConstView input = {};
+  View output = {};
   // The number of elements of each rank: all_gather, gather, scatter, reduce_scatter. all_to_all:
   // the number that goes to each rank.
-  std::vector<std::size_t> counts;
-  std::vector<std::size_t> receive_counts;  // all_to_all: the number that comes from each rank
-  std::vector<View> group;                  // all_reduce_grouped: its tensors
-  double prescale = 1;                      // of a reduction
+  std::vector<std::size_t> counts = {};
+  std::vector<std::size_t> receive_counts = {};  // all_to_all: the number that comes from each rank
+  std::vector<View> group = {};                  // all_reduce_grouped: its tensors
+  double prescale = 1;                           // of a reduction
   double postscale = 1;
   int contributors = 0;  // the number of ranks that an average is over; 0: all
-  std::string name;
+  std::string name = {};
   std::chrono::milliseconds timeout{0};
 
   // Returns the longest vector in it, as far as all ranks must agree on it. `data` may be null;

@@ -15,21 +15,6 @@ SharedBackend::SharedBackend(std::shared_ptr<SharedHost> host,
                              std::size_t chunk)
     : vectors_(std::move(host), std::move(channels), rank, chunk) {}
 
-void SharedBackend::reduce_scatter(CollectiveCall& call,
-                                   ConstView input,
-                                   View output,
-                                   std::span<const std::size_t> counts,
-                                   ReduceOp op) {
-  shared_reduce_scatter(vectors_, call, input, output, counts, op);
-}
-
-void SharedBackend::all_gather(CollectiveCall& call,
-                               View data,
-                               std::span<const std::size_t> counts) {
-  const View own = part_of(data, gathered_block(counts, vectors_.rank()));
-  shared_all_gather(vectors_, call, own, data, counts);
-}
-
 void SharedBackend::exchange(const Operation& operation,
                              CollectiveCall& call,
                              const CountTable& table) {
@@ -47,7 +32,8 @@ void SharedBackend::run(const Operation& operation, CollectiveCall& call) {
       shared_broadcast(vectors_, call, output, operation.root);
       return;
     case Operation::Kind::reduce_scatter:
-      reduce_scatter(call, operation.input, output, operation.counts, operation.reduce);
+      shared_reduce_scatter(vectors_, call, operation.input, output, operation.counts,
+                            operation.reduce);
       return;
     case Operation::Kind::all_gather:
       shared_all_gather(vectors_, call, operation.input, output, operation.counts);
@@ -66,7 +52,7 @@ void SharedBackend::run(const Operation& operation, CollectiveCall& call) {
       return;
     case Operation::Kind::all_to_all_v:
       exchange(operation, call, agree_on_counts(operation, call, [&](const Operation& counts) {
-                 all_gather(call, counts.output, counts.counts);
+                 shared_all_gather(vectors_, call, counts.input, counts.output, counts.counts);
                }));
       return;
     case Operation::Kind::all_reduce_grouped:  // perform() turns a group into other operations

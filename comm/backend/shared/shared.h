@@ -30,14 +30,9 @@ class SharedBackend : public Backend {
   void run(const Operation& operation, CollectiveCall& call) override;
   [[nodiscard]] bool is_settled() const override { return vectors_.is_settled(); }
   void settle(CollectiveCall& call) override { vectors_.settle(call); }
-
-  // For Hierarchical: see shared_algorithms.h.
-  void reduce_scatter(CollectiveCall& call,
-                      ConstView input,
-                      View output,
-                      std::span<const std::size_t> counts,
-                      ReduceOp op);
-  void all_gather(CollectiveCall& call, View data, std::span<const std::size_t> counts);
+  [[nodiscard]] std::shared_ptr<std::byte> allocate(std::size_t bytes, const Device&) override {
+    return allocate_shared(vectors_.host(), bytes);
+  }
 
  private:
   void exchange(const Operation& operation, CollectiveCall& call, const CountTable& table);

@@ -115,6 +115,7 @@ class SharedVectors {
   }
   // Returns whether vectors may be open. The same on all ranks.
   [[nodiscard]] bool can_be_open() const { return host_->is_open(); }
+  [[nodiscard]] const std::shared_ptr<SharedHost>& host() const { return host_; }
   // As announced.
   [[nodiscard]] bool is_direct(int peer) const {
     return offsets_[static_cast<std::size_t>(peer)] != PhaseBarrier::kNowhere;

@@ -184,10 +184,8 @@ Buffer Communicator::allocate(std::size_t bytes, Device device) {
   state.device = device;
   const bool on_host = device.kind == Device::Kind::host;
   if (const auto shared = on_host && impl().job() ? impl().job()->shared() : nullptr) {
-    const std::size_t offset = shared->own().allocate(bytes);
-    state.data = shared->own().at(offset);
-    state.keeper = std::shared_ptr<std::byte>(
-        state.data, [shared, offset](std::byte*) { shared->own().release(offset); });
+    state.keeper = allocate_shared(shared, bytes);
+    state.data = state.keeper.get();
   } else {
     const Memory& memory = memory_of(device);
     Backend* const backend = impl().engine().setup().backends.find(device.kind);
