@@ -148,7 +148,7 @@ std::string text_of(const WrongValue& wrong) {
   }
   if (option.type == "integer" ? !number_in<std::int64_t>(wrong.value())
                                : option.type == "number" && !number_in<double>(wrong.value())) {
-    return concat("Could not convert: ", option.spelled(), " = ", wrong.value());
+    return must_be(option.type == "integer" ? "a whole number" : "a number", "'");
   }
   if (!option.least) return wrong.what();
   return must_be(range_text(bound(*option.least),

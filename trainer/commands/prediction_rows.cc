@@ -47,6 +47,9 @@ class StreamInput final : public ByteInput {
         before_waiting_(std::move(before_waiting)) {}
 
   [[nodiscard]] const char* content_name() const override { return "the input"; }
+  [[nodiscard]] const char* encoding_hint() const override {
+    return "convert it first, for instance with iconv -f windows-1252 -t utf-8";
+  }
 
  private:
   // Throws Interrupted if this process is asked to stop while it waits.

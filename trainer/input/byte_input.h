@@ -46,6 +46,10 @@ class ByteInput {
 
   // Returns what offsets in the content are relative to: "the file", "the unpacked file".
   [[nodiscard]] virtual const char* content_name() const = 0;
+  // Returns what helps if the content is not UTF-8.
+  [[nodiscard]] virtual const char* encoding_hint() const {
+    return "name the file's encoding, for instance --encoding windows-1252";
+  }
   // Returns "byte 0xE4 at offset 12 of the file".
   [[nodiscard]] std::string name_of_byte(char byte, std::int64_t offset) const;
 

@@ -14,7 +14,7 @@ InputError InputBuffer::not_utf8(const std::string& place, std::size_t at) const
   return {65,
           concat(place, ": is not UTF-8: ",
                  input_->name_of_byte(bytes_[at], offset_ + static_cast<std::int64_t>(at))),
-          "name the file's encoding, for instance --encoding windows-1252"};
+          input_->encoding_hint()};
 }
 
 bool InputBuffer::refill(std::size_t used) {

@@ -39,7 +39,9 @@ bool is_needed(const TableQuestion& question, const Field& field) {
 }
 
 TableFormat find_format(const TableQuestion& question) {
-  const auto by_name = [](const Field& field) { return !column_number(field.column); };
+  const auto by_name = [&](const Field& field) {
+    return is_needed(question, field) && !column_number(field.column);
+  };
   return find_table_format({.path = question.path,
                             .format = question.format,
                             .separator = question.separator,

@@ -68,7 +68,8 @@ Reading read_with(char separator, const FormatQuestion& question) {
   }
   throw InputError(
       2, concat(path, " can be read with a ", names, " between its fields"),
-      concat("name the right one: --separator ", separator_name(fitting.front().separator)));
+      concat("name the right one: --separator ", separator_name(fitting.front().separator),
+             ", or --separator ", separator_name(fitting[1].separator)));
 }
 
 char find_csv_separator(const FormatQuestion& question) {
@@ -79,11 +80,17 @@ char find_csv_separator(const FormatQuestion& question) {
   std::vector<Reading> readings;
   for (const char separator : kUsualSeparators) readings.push_back(read_with(separator, question));
   const Reading& comma = readings.front();
-  if (comma.holds_columns && (question.by_name || comma.whole)) return comma.separator;
+  if (comma.holds_columns && question.by_name) return comma.separator;
 
   std::vector<Reading> fitting;
   std::copy_if(readings.begin(), readings.end(), std::back_inserter(fitting),
                [](const Reading& r) { return r.holds_columns && r.whole; });
+  // The comma is the usual one. But where it is the decimal mark, each row may have as many, and
+  // Excel writes semicolons there.
+  if (comma.holds_columns && comma.whole) {
+    std::erase_if(fitting,
+                  [](const Reading& r) { return r.separator != ',' && r.separator != ';'; });
+  }
   if (fitting.size() > 1) refuse_ambiguous(question.path, fitting);
   if (fitting.size() == 1) return fitting.front().separator;
 

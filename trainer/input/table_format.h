@@ -35,7 +35,8 @@ struct FormatQuestion {
   TextFormat format = TextFormat::automatic;  // what the user asked for
   char separator = kFindSeparator;            // what the user asked for
   std::string encoding = {};                  // what the user asked for
-  // Whether a column is asked for by its name: a first row that holds it is then a header.
+  // Whether a column that must exist is asked for by its name: a first row that holds it is then a
+  // header.
   bool by_name = false;
   // Whether the first row, read with one of the separators, holds the columns that are asked for.
   std::function<bool(const std::vector<std::string>&)> holds_columns = {};
@@ -47,11 +48,11 @@ struct FormatQuestion {
 //   user names another separator than a tab; TSV if the first row has a tab; else CSV. Separator:
 //   what the user asked for; for TSV a tab; for CSV what a first line "sep=;" names, else the one
 //   of kUsualSeparators with which the first row holds the columns and all rows have the same
-//   number of fields. A comma wins in doubt.
+//   number of fields. A comma wins against a tab and a bar.
 //
 // Throws InputError: what TableReader throws for a file that is not text (65) or cannot be read
 // (66); 65 if it begins with an object and the user asked for CSV or TSV; 2 with the candidates if
-// several separators fit and a comma does not.
+// several separators fit.
 [[nodiscard]] TableFormat find_table_format(const FormatQuestion& question);
 
 // The beginning of a table.

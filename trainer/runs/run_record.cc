@@ -151,7 +151,7 @@ bool is_run(const std::string& path) {
 RunRecord read_run(const std::string& path) {
   if (!is_run(path)) {
     throw InputError(66, concat(path, " is not the folder of a run: it has no config.yaml"),
-                     "bert_train train makes it, by default in runs/; bert_train runs lists them");
+                     "bert_train DATA makes it, by default in runs/; bert_train runs lists them");
   }
   RunRecord run{.path = without_slashes(path)};
   run.settings = read_part(path + "/config.yaml", read_settings_with_origins);

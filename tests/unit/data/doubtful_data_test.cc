@@ -87,6 +87,28 @@ TEST_F(DoubtfulData, ALabelThatStandsForNone) {
   }
 }
 
+TEST_F(DoubtfulData, AHeaderWithALongNameIsTakenForARow) {
+  const std::string rows = "a,good\nb,bad\nc,good\nd,bad\n";
+  const std::string name(70, 'x');
+  const std::string remark =
+      "only row 1 has the label 'Urteil'; if the first line names the columns, --header yes "
+      "--rebuild leaves it out";
+  PrepareOptions with = of(concat(name, ",Urteil\n", rows));
+  with.task = classify({"--text", "1", "--label", "2"});
+  with.rebuild = true;
+  (void)run(with);
+  EXPECT_THAT(messages_, Contains(remark));
+  messages_.clear();
+  with.header = HeaderMode::no;
+  (void)run(with);
+  EXPECT_THAT(messages_, Not(Contains(HasSubstr("only row 1"))));
+  with = of(concat("e,good\n", rows, "f,fair\n"));
+  with.task = classify({"--text", "1", "--label", "2"});
+  with.rebuild = true;
+  (void)run(with);
+  EXPECT_THAT(messages_, Not(Contains(HasSubstr("only row 1"))));
+}
+
 TEST_F(DoubtfulData, NumbersWithDecimalsAsLabels) {
   std::string content = "text,label\n";
   for (int row = 0; row < 200; ++row) content += concat("a b,", row / 50, ".", row % 50 + 10, "\n");

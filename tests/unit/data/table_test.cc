@@ -135,7 +135,7 @@ TEST_F(TableTest, FindsTheSeparator) {
   EXPECT_EQ(found(kGerman, "2", "3"), ';');
   EXPECT_EQ(found("gut, danke;pos\nschlecht;neg\nso, so, na ja;neg\n", "1", "2"), ';')
       << "without a header, the separator must give all rows the same number of fields";
-  EXPECT_EQ(found("a;b,1\nc;d,2\n", "1", "2"), ',') << "the comma is the default";
+  EXPECT_EQ(found("a|b,1\nc|d,2\n", "1", "2"), ',') << "a bar is more often in a text";
   EXPECT_EQ(found("text;label,extra\na;1,2\n", "text", "label,extra"), ';');
   EXPECT_EQ(found("Text;Label\na, b;1\nc;2\n", "Text", "2"), ';');
 }
@@ -155,8 +155,17 @@ TEST_F(TableTest, AFirstLineOrAnOptionNamesTheSeparator) {
 
 TEST_F(TableTest, SeveralSeparatorsThatFitAreRefused) {
   expect_input_error(2, "a.csv can be read with a semicolon or a bar between its fields",
-                     "--separator semicolon",
+                     "--separator semicolon, or --separator bar",
                      [&] { (void)inspect_table(ask("a.csv", "a;b|c\nd;e|f\n")); });
+  const std::string german = "sch\xC3\xB6n;3,5\nmies;1,0\nna ja;2,5\n";
+  expect_input_error(2, "a.csv can be read with a comma or a semicolon between its fields",
+                     "--separator comma, or --separator semicolon",
+                     [&] { (void)inspect_table(ask("a.csv", german, "1", "2")); });
+  TableQuestion to_predict =
+      ask("a.csv", "Nr;Text;Note (1,0 bis 6,0)\n1;gut, ja;3,5\n", "2", "Note");
+  to_predict.answers = Answers::optional;
+  expect_input_error(2, "a.csv can be read with a comma or a semicolon", "--separator semicolon",
+                     [&] { (void)inspect_table(to_predict); });
 }
 
 TEST_F(TableTest, AMissingColumnIsNamedWithTheSeparatorThatWasFound) {

@@ -132,10 +132,10 @@ TEST(Options, AreRefusedInOneLineAndAHint) {
             "bprun: there is no option --flag (before the program: --flag prog)");
   EXPECT_EQ(bad({"--nnodes", "2:20:30", "p"}),
             "bprun: there is no option --nnodes (before the program: --nnodes 2:20:30 p)");
-  EXPECT_EQ(bad({"-n", "2:20:30", "p"}), "bprun: Could not convert: -n = 2:20:30");
+  EXPECT_EQ(bad({"-n", "2:20:30", "p"}), "bprun: -n must be a whole number, not '2:20:30'");
   EXPECT_EQ(bad({"-n", "2", "-np", "3", "p"}), "bprun: -n is given twice");
   EXPECT_EQ(bad({"-n", "0", "p"}), "bprun: -n must be 1 or more, not 0");
-  EXPECT_EQ(bad({"-n", "x", "p"}), "bprun: Could not convert: -n = x");
+  EXPECT_EQ(bad({"-n", "x", "p"}), "bprun: -n must be a whole number, not 'x'");
   EXPECT_EQ(bad({"-H", "a", "--hosts", "b", "p"}),
             "bprun: give only one of -H, --hostfile and --hosts");
   EXPECT_EQ(bad({"--prefix", "x", "p"}),

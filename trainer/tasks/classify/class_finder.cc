@@ -55,6 +55,7 @@ class ClassFinder : public RowFinder {
     if (is_unnamed(rows.fields())) return without_name(rows, source);
     if (!row_.read(rows.fields().back())) return without_number(rows, source);
     if (row_.names().empty()) report_unlabelled(rows, source);
+    if (rows_seen_++ == 0 && row_.names().size() == 1) first_label_ = row_.names().front();
     labelled_ = labelled_ || !row_.names().empty();
     for (const std::string& label : row_.names()) {
       if (learns(source)) {
@@ -104,6 +105,7 @@ class ClassFinder : public RowFinder {
       } else {
         for (std::string& remark : remarks_on_alike(names_)) remarks.push_back(std::move(remark));
         remarks.push_back(remark_on_missing(names_));
+        remarks.push_back(remark_on_first_row());
         const SourceFiles& source = plan_.sources.front();
         remarks.push_back(remark_on_many(
             names_, {.answers = concat(answer_name(source.layout()), " of ", source.name),
@@ -176,6 +178,21 @@ class ClassFinder : public RowFinder {
   }
   [[nodiscard]] std::string origin() const {
     return given() ? naming_.origin() : "in " + plan_.sources[0].name;
+  }
+
+  // A header with a long name looks like a row.
+  [[nodiscard]] std::string remark_on_first_row() const {
+    const std::optional<TableLayout>& layout = plan_.sources.front().layout();
+    const bool chosen = layout && layout->format.text != TextFormat::jsonl && !layout->header &&
+                        plan_.options.header == HeaderMode::automatic;
+    const auto is_single = [](const auto& label) { return label.second.trained == 1; };
+    const auto first = labels_.find(first_label_);
+    if (!chosen || first == labels_.end() || !is_single(*first) || labels_.size() < 3 ||
+        std::ranges::count_if(labels_, is_single) > 1) {
+      return "";
+    }
+    return concat("only row 1 has the label '", first_label_,
+                  "'; if the first line names the columns, --header yes --rebuild leaves it out");
   }
 
   // A free text taken for the label would fill the memory, so the others are not known by name. No
@@ -316,9 +333,11 @@ class ClassFinder : public RowFinder {
   RowLabels row_;  // of the current row
   std::vector<std::string> names_;
   std::unordered_map<std::string, Uses> labels_;
-  bool labelled_ = false;           // a row of the current source has one
-  bool several_ = false;            // some row has several
-  std::int64_t kept_ = 0;           // rows of the current source
+  bool labelled_ = false;  // a row of the current source has one
+  bool several_ = false;   // some row has several
+  std::int64_t kept_ = 0;  // rows of the current source
+  std::int64_t rows_seen_ = 0;
+  std::string first_label_;         // of the first row of all; empty if it has none or several
   std::int64_t rows_ = 0;           // of the first source
   std::int64_t uses_ = 0;           // labels of all rows of the first source, added up
   std::int64_t kept_of_first_ = 0;  // rows of the first source
