@@ -80,7 +80,7 @@ std::string scaling_page(const std::vector<ScalingRow>& rows, const std::string&
            {.title = "Worlds",
             .table = scaling_table(rows),
             .remark = "Speed-up: samples a second beside those of the first world. Expansion: the "
-                      "speed-up as a share of the additional ranks. Communication: share of a step "
+                      "speed-up divided by the ratio of the ranks. Communication: share of a step "
                       "in which rank 0 waited for other ranks."},
            scaling_section("Speed-up", rows, {{"speed-up", &ScalingRow::speed_up}}),
            scaling_section("Shares", rows,
