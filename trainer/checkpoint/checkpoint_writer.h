@@ -1,51 +1,17 @@
 // Writes checkpoints while training continues, one at a time.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <exception>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/checkpoint/checkpoint_state.h"
+#include "trainer/common/background.h"
 
 namespace bp::trainer {
-
-// Runs one task at a time on a thread of its own.
-//
-// Threads: one thread calls the functions; tasks run on the other one. `mutex_` guards task_,
-// busy_, stop_ and error_.
-class Background {
- public:
-  Background();
-  ~Background();  // waits for the running task; its error is lost
-  Background(const Background&) = delete;
-  Background& operator=(const Background&) = delete;
-
-  // Waits for the previous task, then starts `task`. Throws what the previous task threw, if it
-  // did; `task` does not run then.
-  void start(std::function<void()> task);
-  // Waits for the running task. Throws what it threw, once.
-  void wait();
-  // Throws what a task threw, once. Does not wait.
-  void check();
-
- private:
-  void run();
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::function<void()> task_;
-  bool busy_ = false;
-  bool stop_ = false;
-  std::exception_ptr error_;
-  std::thread thread_;
-};
 
 class CheckpointWriter {
  public:
@@ -66,9 +32,9 @@ class CheckpointWriter {
 
   // Blocks until no checkpoint is being written, so that what write_files reads may change. Throws
   // io if a write failed, with the file, the reason and the last complete checkpoint.
-  void wait();
+  void wait() { background_.wait(); }
   // Throws the same. Does not block.
-  void check();
+  void check() { background_.check(); }
   // Starts to write. What `write_files` reads must not change before the next wait().
   void start(const CheckpointState& state, WriteFiles write_files);
 
@@ -84,7 +50,8 @@ class CheckpointWriter {
   std::function<void()> published_;
   std::optional<std::int64_t> complete_;  // the writing thread's until wait()
   std::optional<std::int64_t> begun_;
-  Background background_;  // last: its destructor waits for the thread, which uses the others
+  Background background_{
+      "bp-checkpoint"};  // last: its destructor waits for the thread, which uses the others
 };
 
 // The numbers of checkpoints that stay.

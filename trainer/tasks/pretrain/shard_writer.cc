@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/system/thread.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/common/parallel.h"
@@ -54,7 +53,7 @@ ShardWriter::ShardWriter(std::string path, const ShardWidths& widths)
 }
 
 ShardWriter::~ShardWriter() {
-  if (packer_.joinable()) packer_.join();
+  packer_.join();
   if (kept_) return;
   for (Column& column : columns_) (void)column.data_set.close();
   (void)file_.close();
@@ -130,20 +129,13 @@ void ShardWriter::start_packing() {
   for (std::vector<char>& rows : rows_) rows.clear();
   packed_.first = std::exchange(handed_, handed_ + waiting_);
   packed_.count = std::exchange(waiting_, 0);
-  packer_ = start_thread("bp-shard", [this] {
-    try {
-      pack(packer_rows_, packed_);
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
-  });
+  packer_.start([this] { pack(packer_rows_, packed_); });
   write(written_);
 }
 
 // Moves the packed rows to written_.
 void ShardWriter::finish_packing() {
-  if (packer_.joinable()) packer_.join();
-  if (failure_) std::rethrow_exception(failure_);
+  packer_.wait();
   std::swap(packed_, written_);
   packed_.used = 0;
 }

@@ -4,12 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "trainer/common/background.h"
 #include "trainer/tasks/pretrain/hdf5.h"
 #include "trainer/tasks/pretrain/instance.h"
 #include "trainer/tasks/pretrain/shard_columns.h"
@@ -75,10 +74,9 @@ class ShardWriter {
 
   // Packs rows while add() takes more and writes those before. Only this thread uses these members
   // while it runs.
-  std::thread packer_;
+  Background packer_{"bp-shard"};
   Rows packer_rows_;
   Packed packed_;
-  std::exception_ptr failure_;
 
   bool kept_ = false;
 };
