@@ -141,14 +141,9 @@ std::shared_ptr<const CustomOptimizer> rule_of(const TrainOptions& options) {
   for (const auto& own : options.extensions.optimizers) {
     if (own->name() == options.optimizer) return own;
   }
-  const OptimizerOptions numbers = optimizer_options(options);
-  if (options.optimizer == "adam") return make_adam(numbers);
-  if (options.optimizer == "sgd") return make_sgd(numbers);
-  if (options.optimizer == "lion") return make_lion(numbers);
-  if (options.optimizer == "lamb") return make_lamb(numbers);
-  if (options.optimizer == "adadelta") return make_adadelta(numbers);
-  BP_CHECK(options.optimizer == kAdamW, "there is no such optimizer");
-  return nullptr;
+  auto rule = make_rule(options.optimizer, optimizer_options(options));
+  BP_CHECK(rule != nullptr || options.optimizer == kAdamW, "there is no such optimizer");
+  return rule;
 }
 
 bool is_norm(const std::string& parameter) {

@@ -59,7 +59,7 @@ void expect_equal(
 
 TEST(UpdateTensors, OfLion) {
   const OptimizerOptions options{.beta1 = 0.9, .beta2 = 0.99};
-  expect_equal(*make_lion(options),
+  expect_equal(*make_rule("lion", options),
                [](Tensor& parameter, const Tensor& gradient, auto& moments, const auto& step) {
                  lion_update(parameter, gradient, moments[0],
                              {.beta1 = 0.9F,
@@ -78,7 +78,7 @@ TEST(UpdateTensors, OfLionLeaveAParameterWithoutAMean) {
 
 TEST(UpdateTensors, OfAdadelta) {
   const OptimizerOptions options{.epsilon = 1e-4, .rho = 0.95};
-  expect_equal(*make_adadelta(options),
+  expect_equal(*make_rule("adadelta", options),
                [](Tensor& parameter, const Tensor& gradient, auto& moments, const auto& step) {
                  adadelta_update(parameter, gradient, moments[0], moments[1],
                                  {.rho = 0.95F,
@@ -90,8 +90,8 @@ TEST(UpdateTensors, OfAdadelta) {
 
 TEST(UpdateTensors, OfLamb) {
   const OptimizerOptions options{.beta1 = 0.8, .beta2 = 0.99, .epsilon = 1e-6};
-  expect_equal(*make_lamb(options), [](Tensor& parameter, const Tensor& gradient, auto& moments,
-                                       const OptimizerStep& step) {
+  expect_equal(*make_rule("lamb", options), [](Tensor& parameter, const Tensor& gradient,
+                                               auto& moments, const OptimizerStep& step) {
     const auto number = static_cast<double>(step.number);
     lamb_update(parameter, gradient, moments[0], moments[1], step.lr,
                 {.beta1 = 0.8F,
