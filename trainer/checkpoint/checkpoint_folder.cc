@@ -1,11 +1,11 @@
 #include "trainer/checkpoint/checkpoint_folder.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <functional>
 #include <system_error>
 
+#include "base/options/value_text.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/checkpoint/manifest.h"
@@ -17,16 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPrefix = "step-";
+constexpr std::string_view kPrefix = "step-";
 
 // Returns -1 for another name.
 std::int64_t step_of(const std::string& name) {
   if (!name.starts_with(kPrefix)) return -1;
-  std::int64_t step = -1;
-  const char* const begin = name.data() + std::char_traits<char>::length(kPrefix);
-  const char* const end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(begin, end, step);
-  return error == std::errc() && stop == end ? step : -1;
+  return number_in<std::int64_t>(std::string_view(name).substr(kPrefix.size())).value_or(-1);
 }
 
 template <class Action>

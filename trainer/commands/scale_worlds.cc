@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
 #include "base/input_error.h"
+#include "base/options/value_text.h"
 #include "base/text.h"
 
 namespace bp::trainer {
@@ -23,14 +23,6 @@ std::vector<std::string> parts_between(std::string_view text, char separator) {
   return parts;
 }
 
-int ranks_in(const std::string& text) {
-  constexpr int kMost = 1 << 20;
-  int ranks = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, ranks);
-  return error == std::errc() && stop == end && ranks <= kMost ? ranks : 0;
-}
-
 }  // namespace
 
 std::string hosts_of_world(const std::string& world, const std::string& hosts) {
@@ -46,8 +38,9 @@ std::string hosts_of_world(const std::string& world, const std::string& hosts) {
   }
   std::string list;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    const int ranks = ranks_in(counts[i]);
-    if (ranks < 1) {
+    constexpr int kMostRanks = 1 << 20;
+    const int ranks = number_in<int>(counts[i]).value_or(0);
+    if (ranks < 1 || ranks > kMostRanks) {
       throw InputError(2, concat("--worlds: '", world, "' is not a world"),
                        "ranks of each host: --worlds 1,2,3+1");
     }

@@ -1,9 +1,10 @@
 #include "trainer/common/numbers.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string>
+
+#include "base/options/value_text.h"
 
 namespace bp::trainer {
 namespace {
@@ -24,13 +25,8 @@ std::size_t blank_at(std::string_view text, bool last) {
 }  // namespace
 
 std::optional<double> number_of(std::string_view text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc{} || stop != end || !std::isfinite(value)) {
-    return std::nullopt;
-  }
-  return value;
+  const std::optional<double> value = number_in<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 std::string with_commas(std::int64_t number) {

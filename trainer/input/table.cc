@@ -1,12 +1,12 @@
 #include "trainer/input/table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <exception>
 #include <optional>
 #include <set>
 
 #include "base/input_error.h"
+#include "base/options/value_text.h"
 #include "base/text.h"
 #include "trainer/common/numbers.h"
 #include "trainer/input/json_lines_reader.h"
@@ -15,18 +15,8 @@
 namespace bp::trainer {
 namespace {
 
-std::optional<std::size_t> column_number(const std::string& column) {
-  std::size_t number = 0;
-  const char* end = column.data() + column.size();
-  const auto [stop, error] = std::from_chars(column.data(), end, number);
-  if (error != std::errc{} || stop != end || column.empty()) {
-    return std::nullopt;
-  }
-  return number;
-}
-
 bool holds(const TableRow& row, const std::string& column) {
-  const auto number = column_number(column);
+  const auto number = number_in<std::size_t>(column);
   return (number && *number >= 1 && *number <= row.size()) ||
          std::find(row.begin(), row.end(), column) != row.end();
 }
@@ -40,7 +30,7 @@ bool is_needed(const TableQuestion& question, const Field& field) {
 
 TableFormat find_format(const TableQuestion& question) {
   const auto by_name = [&](const Field& field) {
-    return is_needed(question, field) && !column_number(field.column);
+    return is_needed(question, field) && !number_in<std::size_t>(field.column);
   };
   return find_table_format({.path = question.path,
                             .format = question.format,
@@ -94,7 +84,7 @@ std::size_t find_by_name(const TableQuestion& question, const Field& field, cons
     refuse_second(question, field, first, names);
     return first;
   }
-  if (const auto number = column_number(field.column)) {
+  if (const auto number = number_in<std::size_t>(field.column)) {
     if (!is_needed(question, field) && *number > names.size()) return TableLayout::kNoColumn;
     return find_by_number(question, *number, names.size());
   }
@@ -109,7 +99,7 @@ std::size_t find_by_name(const TableQuestion& question, const Field& field, cons
 std::size_t find_without_header(const TableQuestion& question,
                                 const Field& field,
                                 std::size_t columns) {
-  const auto number = column_number(field.column);
+  const auto number = number_in<std::size_t>(field.column);
   const bool needed = is_needed(question, field);
   if (!needed && (!number || *number > columns)) return TableLayout::kNoColumn;
   if (!number) {
@@ -125,7 +115,7 @@ std::vector<std::size_t> answers_by_number(const TableQuestion& question, std::s
   std::vector<std::size_t> answers;
   for (const Field& field : question.fields) {
     if (!field.answer) continue;
-    const auto number = column_number(field.column);
+    const auto number = number_in<std::size_t>(field.column);
     if (number && (is_needed(question, field) || *number <= columns)) {
       answers.push_back(find_by_number(question, *number, columns));
     }
@@ -138,7 +128,7 @@ bool decide_header(const TableQuestion& question, const std::vector<TableRow>& r
     return question.header == HeaderMode::yes;
   }
   for (const Field& field : question.fields) {
-    if (column_number(field.column)) continue;
+    if (number_in<std::size_t>(field.column)) continue;
     if (is_needed(question, field) || holds(rows[0], field.column)) return true;
   }
   return looks_like_header(rows, answers_by_number(question, rows[0].size()));

@@ -1,11 +1,10 @@
 #include "trainer/optim/model_parts.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
-#include <system_error>
 
 #include "base/input_error.h"
+#include "base/options/value_text.h"
 #include "base/text.h"
 #include "trainer/model/families/family.h"
 
@@ -13,10 +12,8 @@ namespace bp::trainer {
 namespace {
 
 std::optional<int> part_number(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool all = error == std::errc() && end == text.data() + text.size() && number >= 0;
-  return all ? std::optional(number) : std::nullopt;
+  const auto number = number_in<int>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 // Returns null for a parameter of no encoder.

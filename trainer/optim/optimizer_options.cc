@@ -1,9 +1,9 @@
 #include "trainer/optim/optimizer_options.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/input_error.h"
+#include "base/options/value_text.h"
 #include "base/text.h"
 
 namespace bp::trainer {
@@ -82,17 +82,12 @@ void check_optimizer_options(const TrainOptions& options) {
 }
 
 std::pair<double, double> parse_betas(const std::string& text) {
-  double first = -1;
-  double second = -1;
-  const char* const end = text.data() + text.size();
-  const auto [comma, error] = std::from_chars(text.data(), end, first);
-  bool right = error == std::errc() && comma != end && *comma == ',';
-  if (right) {
-    const auto [stop, second_error] = std::from_chars(comma + 1, end, second);
-    right = second_error == std::errc() && stop == end;
-  }
+  const std::size_t comma = text.find(',');
+  const auto beta_in = [](std::string_view part) { return number_in<double>(part).value_or(-1); };
+  const double first = beta_in(text.substr(0, comma));
+  const double second = comma == std::string::npos ? -1 : beta_in(text.substr(comma + 1));
   const auto fits = [](double beta) { return beta >= 0 && beta < 1; };
-  if (!right || !fits(first) || !fits(second)) {
+  if (!fits(first) || !fits(second)) {
     throw InputError(2, concat("--betas: '", text, "' is not two numbers from 0 to below 1"),
                      "the shares that the two means keep in a step: 0.9,0.999");
   }

@@ -1,11 +1,10 @@
 #include "trainer/tasks/gap/gap_row.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 
 #include "base/check.h"
 #include "base/input_error.h"
+#include "base/options/value_text.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "trainer/report/shown_text.h"
@@ -30,19 +29,12 @@ std::string quoted(std::string_view text) {
   return concat('\'', shortened(repaired_utf8(text), kShownCharacters), '\'');
 }
 
-std::optional<std::size_t> whole_number(std::string_view text) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole ? std::optional(number) : std::nullopt;
-}
-
 // Returns the offset in bytes of the mention that is said to begin at character `offset`.
 std::size_t find_mention(const Row& row,
                          std::string_view mention,
                          std::string_view offset,
                          std::string_view column) {
-  const auto characters = whole_number(offset);
+  const auto characters = number_in<std::uint64_t>(offset);
   if (!characters) {
     fail(row.id, concat(column, " is ", quoted(offset), ", no whole number"),
          "it says before which character of Text the mention begins, counted from 0");
