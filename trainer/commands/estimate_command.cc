@@ -18,6 +18,7 @@
 #include "trainer/commands/results.h"
 #include "trainer/commands/run_precision.h"
 #include "trainer/common/stop_signals.h"
+#include "trainer/common/text_list.h"
 #include "trainer/common/whole_file.h"
 #include "trainer/gpu/use_gpu.h"
 #include "trainer/model/passes/precision.h"
@@ -55,13 +56,6 @@ std::uint64_t most_of_ranks(Communicator& world, std::uint64_t value) {
   return most;
 }
 
-// "3+1": the ranks of each host.
-std::string world_name(const Topology& topology) {
-  std::string name;
-  for (const int ranks : topology.local_sizes) name += concat(name.empty() ? "" : "+", ranks);
-  return name;
-}
-
 // Trains for a few steps, of which nothing stays, and puts what was measured into `estimate`.
 // Returns false if it was asked to stop.
 bool measure(Communicator& world,
@@ -88,7 +82,7 @@ bool measure(Communicator& world,
   estimate.memory.peak = most_of_ranks(world, peak_memory());
   if (world.rank() != 0) return true;
   estimate.world = mean_step(read_metrics(job.metrics), warm_up);
-  estimate.world.name = world_name(world.topology());
+  estimate.world.name = list_of(world.topology().local_sizes, "+");
   estimate.world.ranks = world.size();
   return true;
 }

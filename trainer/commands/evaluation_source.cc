@@ -8,6 +8,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "trainer/common/look_up.h"
+#include "trainer/common/text_list.h"
 #include "trainer/prepare/plan.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_settings.h"
@@ -53,11 +54,9 @@ std::string hint_for_checkpoint(const std::string& checkpoint, const std::string
     return concat("did you mean '", nearest, "'?");
   }
   std::ranges::sort(names);
-  std::string text = "it has " + names.front();
-  for (std::size_t i = 1; i < names.size(); ++i) {
-    text += (i + 1 == names.size() ? " and " : ", ") + names[i];
-  }
-  return text;
+  const std::string last = names.back();
+  names.pop_back();
+  return concat("it has ", list_of(names, ", "), names.empty() ? "" : " and ", last);
 }
 
 // Returns the folder of a checkpoint of the run `source`.

@@ -16,6 +16,7 @@
 #include "bp/error.h"
 #include "trainer/commands/folder_weights.h"
 #include "trainer/common/look_up.h"
+#include "trainer/common/text_list.h"
 #include "trainer/gpu/use_gpu.h"
 #include "trainer/model/families/family.h"
 #include "trainer/model/files/byte_source.h"
@@ -30,11 +31,9 @@ namespace {
 // Returns "2 weights: classifier.bias, classifier.weight", or the first ones.
 std::string list_of_weights(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 4;
-  std::string text = concat(names.size(), names.size() == 1 ? " weight: " : " weights: ");
-  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
-    text += (i == 0 ? "" : ", ") + names[i];
-  }
-  return text + (names.size() > kShown ? ", ..." : "");
+  return concat(names.size(), names.size() == 1 ? " weight: " : " weights: ",
+                list_of(std::span(names).first(std::min(names.size(), kShown)), ", "),
+                names.size() > kShown ? ", ..." : "");
 }
 
 // Throws InputError (65) if a weight is missing whose name begins with none of `replaceable`, or
@@ -276,12 +275,9 @@ void require_base(const ModelSource& source, const TrainOptions& options) {
   try {
     check(adapters_for(source, options), source.config);
   } catch (const Error& error) {
-    std::string names;
-    for (const std::string& name : target_names(source.config)) {
-      names += concat(names.empty() ? "" : ", ", name);
-    }
-    throw InputError(2, concat("--lora-targets: ", error.what()),
-                     concat("ends of names of products: ", names));
+    throw InputError(
+        2, concat("--lora-targets: ", error.what()),
+        concat("ends of names of products: ", list_of(target_names(source.config), ", ")));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "trainer/commands/parse_commands.h"
 #include "trainer/common/numbers.h"
+#include "trainer/common/text_list.h"
 #include "trainer/input/encoding.h"
 #include "trainer/input/shown_names.h"
 #include "trainer/model/config.h"
@@ -58,9 +59,7 @@ Need of_schedules(const std::vector<std::string>& schedules) {
 
 Need of_optimizers(const std::string& option) {
   const std::vector<std::string> users = optimizers_with(option);
-  std::string names;
-  for (const std::string& name : users) names += (names.empty() ? "" : ", ") + name;
-  return {"optimizer", "an optimizer that uses it: " + names, users};
+  return {"optimizer", "an optimizer that uses it: " + list_of(users, ", "), users};
 }
 
 // 0.8,0.1,0.1, or without the last one, which is the rest.

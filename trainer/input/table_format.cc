@@ -6,6 +6,7 @@
 
 #include "base/input_error.h"
 #include "base/text.h"
+#include "trainer/common/text_list.h"
 #include "trainer/input/file_kind.h"
 #include "trainer/input/open_input.h"
 
@@ -62,10 +63,8 @@ Reading read_with(char separator, const FormatQuestion& question) {
 }
 
 [[noreturn]] void refuse_ambiguous(const std::string& path, const std::vector<Reading>& fitting) {
-  std::string names;
-  for (const Reading& reading : fitting) {
-    names += concat(names.empty() ? "" : " or a ", separator_name(reading.separator));
-  }
+  const std::string names = list_of(
+      fitting, " or a ", [](const Reading& reading) { return separator_name(reading.separator); });
   throw InputError(
       2, concat(path, " can be read with a ", names, " between its fields"),
       concat("name the right one: --separator ", separator_name(fitting.front().separator),

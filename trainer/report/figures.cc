@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "trainer/common/text_list.h"
 #include "trainer/report/shown_text.h"
 
 namespace bp::trainer {
@@ -36,12 +37,10 @@ FigureMeans means_of(const std::vector<Figure>& sums) {
 }
 
 std::string text_of(const FigureMeans& means) {
-  constexpr int kDigits = 4;
-  std::string text;
-  for (const auto& [name, value] : means) {
-    text += concat(text.empty() ? "" : ", ", name, ' ', fixed(value, kDigits));
-  }
-  return text;
+  return list_of(means, ", ", [](const auto& mean) {
+    constexpr int kDigits = 4;
+    return concat(mean.first, ' ', fixed(mean.second, kDigits));
+  });
 }
 
 }  // namespace bp::trainer

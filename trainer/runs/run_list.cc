@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "trainer/common/look_up.h"
 #include "trainer/common/numbers.h"
+#include "trainer/common/text_list.h"
 #include "trainer/report/json.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/runs/comparison.h"
@@ -75,8 +76,7 @@ void require_score(const std::vector<ListedRun>& runs, const std::string& key) {
   }
   if (!any || keys.contains(key)) return;
   const std::string nearest = nearest_name(key, {keys.begin(), keys.end()});
-  std::string all;
-  for (const std::string& name : keys) all += (all.empty() ? "" : ", ") + name;
+  const std::string all = list_of(keys, ", ");
   throw InputError(2, concat("--sort: no run has the score '", key, "'"),
                    nearest.empty() ? "there are " + all
                                    : concat("did you mean '", nearest, "'? There are ", all));

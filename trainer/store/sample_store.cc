@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/system/fd.h"
 #include "base/text.h"
+#include "trainer/common/text_list.h"
 #include "trainer/store/immutable_database.h"
 #include "trainer/store/store_hash.h"
 #include "trainer/store/store_tables.h"
@@ -109,8 +110,9 @@ class SampleStore::Impl {
                                               samples_table(split)))
                            .getInt64());
       samples_.emplace_back(
-          database_, concat("SELECT ", column_names(sample_columns(settings_.schema)), " FROM ",
-                            samples_table(split), " WHERE position = ?"));
+          database_,
+          concat("SELECT ", list_of(sample_columns(settings_.schema), ", ", &SampleColumn::name),
+                 " FROM ", samples_table(split), " WHERE position = ?"));
       texts_.emplace_back(database_,
                           concat("SELECT text FROM ", texts_table(split), " WHERE text_id = ?"));
     }

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "trainer/common/parallel.h"
+#include "trainer/common/text_list.h"
 #include "trainer/store/store_block.h"
 #include "trainer/store/store_tables.h"
 
@@ -116,8 +117,8 @@ void hash_samples(SQLite::Database& database,
                   const std::vector<SampleColumn>& columns,
                   ContentHash& hash,
                   StoreRows& rows) {
-  Rows select(database, concat("SELECT position, ", column_names(columns), " FROM ",
-                               samples_table(split), " ORDER BY position"));
+  Rows select(database, concat("SELECT position, ", list_of(columns, ", ", &SampleColumn::name),
+                               " FROM ", samples_table(split), " ORDER BY position"));
   std::int64_t& count = rows.samples[static_cast<std::size_t>(split)];
   std::string pieces;
   while (select.next()) {

@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "trainer/common/numbers.h"
+#include "trainer/common/text_list.h"
 #include "trainer/tasks/label_config.h"
 
 namespace bp::trainer {
@@ -106,17 +107,8 @@ bool RowLabels::add(std::string_view label) {
 
 std::string_view RowLabels::stratum() {
   if (names_.size() == 1) return names_.front();
-  stratum_ = joined_labels(names_, options_.label_separator);
+  stratum_ = list_of(names_, {&options_.label_separator, 1});
   return stratum_;
-}
-
-std::string joined_labels(const std::vector<std::string>& names, char separator) {
-  std::string joined;
-  for (const std::string& name : names) {
-    if (!joined.empty()) joined += separator;
-    joined += name;
-  }
-  return joined;
 }
 
 }  // namespace bp::trainer

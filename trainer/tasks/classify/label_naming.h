@@ -70,7 +70,4 @@ class RowLabels {
   std::string stratum_;
 };
 
-// Returns the names with the separator between them.
-[[nodiscard]] std::string joined_labels(const std::vector<std::string>& names, char separator);
-
 }  // namespace bp::trainer

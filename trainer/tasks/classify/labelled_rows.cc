@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "trainer/tasks/classify/label_naming.h"
+#include "trainer/common/text_list.h"
 
 namespace bp::trainer {
 
@@ -22,9 +22,8 @@ double LabelledRows::loss_of(std::size_t row, double least) const {
 }
 
 std::string LabelledRows::names(std::span<const int> of_row) const {
-  std::vector<std::string> names;
-  for (const int label : of_row) names.push_back(labels[static_cast<std::size_t>(label)]);
-  return joined_labels(names, separator);
+  return list_of(of_row, {&separator, 1},
+                 [&](int label) { return labels[static_cast<std::size_t>(label)]; });
 }
 
 ClassProbabilities LabelledRows::probabilities() const {

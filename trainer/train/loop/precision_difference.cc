@@ -5,22 +5,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iomanip>
-#include <sstream>
 
+#include "base/report/escape.h"
 #include "base/text.h"
 #include "trainer/train/forward_blocks.h"
 
 namespace bp::trainer {
-namespace {
-
-std::string three_digits(double number) {
-  std::ostringstream text;
-  text << std::setprecision(3) << number;
-  return text.str();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 PrecisionDifference difference_from_fp32(Bert& model, const std::vector<Batch>& blocks) {
   model.evaluate_as_trained(false);
@@ -47,7 +38,7 @@ std::string text_of(const PrecisionDifference& difference, Precision precision) 
                                   : concat(", and ", difference.changed, " of ", difference.choices,
                                            " have another largest one");
   return concat(name_of(precision), " beside fp32, samples 1 to ", difference.samples,
-                ": outputs differ by at most ", three_digits(difference.largest), choices);
+                ": outputs differ by at most ", brief(difference.largest, 3), choices);
 }
 
 }  // namespace bp::trainer

@@ -16,6 +16,7 @@
 #include "bp/version.h"
 #include "comm/torch/bucket_layout.h"
 #include "trainer/common/hash.h"
+#include "trainer/common/text_list.h"
 
 namespace bp::trainer {
 namespace {
@@ -37,11 +38,7 @@ std::string machines(Communicator& world, const Bert& model, const std::string& 
     if (runs.empty() || runs.back().first != one) runs.emplace_back(one, 0);
     ++runs.back().second;
   }
-  std::string result;
-  for (const auto& [one, count] : runs) {
-    result += concat(result.empty() ? "" : "; ", count, " x ", one);
-  }
-  return result;
+  return list_of(runs, "; ", [](const auto& run) { return concat(run.second, " x ", run.first); });
 }
 
 std::string layout_of(const Bert& model) {
@@ -64,16 +61,10 @@ std::string layout_of(const Bert& model) {
   return hash.hex();
 }
 
-std::string local_sizes(const Topology& topology) {
-  std::string text;
-  for (const int size : topology.local_sizes) text += concat(text.empty() ? "" : ",", size);
-  return text;
-}
-
 }  // namespace
 
 Summation summation_of(Communicator& world, const Bert& model, const std::string& gpu) {
-  return {{"ranks of each host", local_sizes(world.topology())},
+  return {{"ranks of each host", list_of(world.topology().local_sizes, ",")},
           {"machines", machines(world, model, gpu)},
           {"backend", std::string(world.backend())},
           {"algorithm", std::string(world.algorithm())},

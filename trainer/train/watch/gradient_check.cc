@@ -27,13 +27,6 @@ void append_hash(std::string& to, const at::Tensor& tensor) {
   to.append(reinterpret_cast<const char*>(&hash), kHashBytes);
 }
 
-// "rank 3", "ranks 1, 3"
-std::string named_ranks(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (const int rank : ranks) text += concat(rank == ranks.front() ? "" : ", ", rank);
-  return text;
-}
-
 }  // namespace
 
 void check_same_on_all_ranks(Communicator& world, const Bert& model, std::int64_t step) {
@@ -56,7 +49,7 @@ void check_same_on_all_ranks(Communicator& world, const Bert& model, std::int64_
     throw InputError(
         70,
         concat("step ", step, ": ", i % kHashes == 0 ? "the parameter " : "the gradient of ",
-               model.parameters()[i / kHashes].first, " on ", named_ranks(others),
+               model.parameters()[i / kHashes].first, " on ", ranks_text(others),
                others.size() == 1 ? " differs" : " differ", " from rank 0's"),
         "the hosts may differ in hardware or software, or a host computes wrongly: try without it");
   }

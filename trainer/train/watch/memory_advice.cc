@@ -7,16 +7,15 @@
 #include "base/input_error.h"
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/common/text_list.h"
 
 namespace bp::trainer {
 namespace {
 
 // Returns options with which the same samples are computed in pieces of half the size.
 std::string half_the_size(const TrainOptions& options) {
-  std::string accumulate;
-  for (const int count : options.accumulate.values()) {
-    accumulate += concat(accumulate.empty() ? "" : ",", 2 * count);
-  }
+  const std::string accumulate =
+      list_of(options.accumulate.values(), ",", [](int count) { return 2 * count; });
   const std::string size = options.max_tokens > 0
                                ? concat("--max-tokens ", options.max_tokens / 2)
                                : concat("--batch ", std::max(options.batch / 2, 1));
