@@ -73,7 +73,7 @@ TEST(SparseGradients, AreNotUsedForFrozenOrTiedEmbeddings) {
   EXPECT_THAT(frozen.sparse_gradients(), IsEmpty());
 
   const auto masked = [](const EncoderSpec& config, Parameters& parameters) {
-    return make_masked_head(config, parameters, {});
+    return make_pretrain_head(config, parameters, {}, false);
   };
   Bert tied(small_config(), masked, Precision::fp32, 1);
   tied.use_sparse_gradients();

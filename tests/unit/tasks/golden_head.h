@@ -7,10 +7,13 @@
 #include <torch/optim/optimizer.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tests/support/places.h"
 #include "tests/unit/model/golden_tensors.h"
@@ -24,20 +27,21 @@ class GoldenHead {
   static constexpr int kRows = 4;
   static constexpr int kSteps = 20;
 
-  explicit GoldenHead(const std::string& name)
+  // Makes the arrays of a step's batch.
+  using Arrays = std::function<std::vector<BatchArray>(const GoldenHead& golden, int step)>;
+
+  GoldenHead(const std::string& name, Arrays arrays)
       : folder_(kSourceDir + "/tests/golden/heads/" + name),
+        arrays_(std::move(arrays)),
         expected_(read_tensors(folder_ + "/expected.safetensors")) {}
 
   [[nodiscard]] EncoderSpec config() const { return read_config(folder_ + "/config.json"); }
   [[nodiscard]] const at::Tensor& expected(const std::string& name) const {
     return expected_.at(name);
   }
-  // Of the samples of a step, or of the step to which a batch belongs.
+  // Of the samples of a step.
   [[nodiscard]] at::Tensor rows(const std::string& name, int step) const {
     return expected(name).slice(0, step * kRows, (step + 1) * kRows).contiguous();
-  }
-  [[nodiscard]] at::Tensor rows(const std::string& name, const Batch& batch) const {
-    return rows(name, static_cast<int>(batch.sample_ids[0] / kRows));
   }
   [[nodiscard]] Batch batch(int step) const {
     Batch batch;
@@ -48,7 +52,7 @@ class GoldenHead {
     if (expected_.contains("types")) {
       batch.token_types = vector_of<std::int64_t>(rows("types", step));
     }
-    if (expected("targets").dim() == 2) batch.arrays = {labels_of(rows("targets", step))};
+    batch.arrays = arrays_(*this, step);
     for (int row = 0; row < kRows; ++row) batch.sample_ids.push_back(step * kRows + row);
     return batch;
   }
@@ -156,6 +160,7 @@ class GoldenHead {
   }
 
   std::string folder_;
+  Arrays arrays_;
   Named expected_;
 };
 

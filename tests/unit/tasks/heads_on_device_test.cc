@@ -21,6 +21,7 @@
 #include "trainer/tasks/classify/classifier_head.h"
 #include "trainer/tasks/custom/custom_head.h"
 #include "trainer/tasks/gap/gap_head.h"
+#include "trainer/tasks/gap/gap_input.h"
 #include "trainer/tasks/pretrain/pretrain_head.h"
 #include "trainer/tasks/regress/regress_head.h"
 #include "trainer/tasks/tokens/sentence_windows.h"
@@ -133,11 +134,6 @@ Tensor numbers(at::IntArrayRef sizes) {
   return at::randn(sizes);
 }
 
-template <class Number>
-auto returns(const std::vector<Number>& values) {
-  return [&values](const Batch&) { return std::span<const Number>(values); };
-}
-
 TEST(HeadsOnDevice, Classify) {
   for (const std::vector<double>& weights : {std::vector<double>{}, {0.5, 2, 1.25}}) {
     EncoderSpec config = small_config();
@@ -161,28 +157,34 @@ TEST(HeadsOnDevice, ClassifyWithAnyNumberOfLabels) {
 }
 
 TEST(HeadsOnDevice, Regress) {
-  const std::vector<double> targets = {0.5, -2};
-  const OnBoth head(small_config(), regress_head({.targets = returns(targets)}));
-  head.expect_same_loss(numbers({2, 1}), small_batch());
-  head.expect_same_divergence(numbers({2, 1}), small_batch());
+  const OnBoth head(small_config(), make_regress_head);
+  Batch batch = small_batch();
+  batch.arrays = {{.reals = {0.5, -2}}};
+  head.expect_same_loss(numbers({2, 1}), batch);
+  head.expect_same_divergence(numbers({2, 1}), batch);
 }
 
 TEST(HeadsOnDevice, Tokens) {
-  const std::vector<std::int64_t> targets = {1, kIgnoredTarget, 0, 2, 1, kIgnoredTarget};
-  const OnBoth head(small_config(), token_head({.tags = 3, .targets = returns(targets)}));
-  head.expect_same_outputs(small_batch());
-  head.expect_same_loss(numbers({5, 3}), small_batch());
-  head.expect_same_divergence(numbers({5, 3}), small_batch());
+  EncoderSpec config = small_config();
+  config.head = head_of({.labels = {"a", "b", "c"}});
+  const OnBoth head(config, make_token_head);
+  Batch batch = small_batch();
+  batch.arrays = {{.integers = {1, kIgnoredTarget, 0, 2, 1, kIgnoredTarget}}};
+  head.expect_same_outputs(batch);
+  head.expect_same_loss(numbers({5, 3}), batch);
+  head.expect_same_divergence(numbers({5, 3}), batch);
 }
 
 TEST(HeadsOnDevice, Gap) {
-  const std::vector<std::int64_t> positions = {2, 0, 1, 1, 1, 0};
-  const std::vector<std::int64_t> labels = {2, 0};
+  Batch batch = small_batch();
+  batch.arrays.resize(3);
+  batch.arrays[kGapPositions].integers = {2, 0, 1, 1, 1, 0};
+  batch.arrays[kGapLabel].integers = {2, 0};
   for (const GapHeadKind kind : {GapHeadKind::concat, GapHeadKind::mul}) {
-    const OnBoth head(small_config(), make_gap_head({kind, returns(positions), returns(labels)}));
-    head.expect_same_outputs(small_batch());
-    head.expect_same_loss(numbers({2, 3}), small_batch());
-    head.expect_same_divergence(numbers({2, 3}), small_batch());
+    const OnBoth head(small_config(), make_gap_head(kind));
+    head.expect_same_outputs(batch);
+    head.expect_same_loss(numbers({2, 3}), batch);
+    head.expect_same_divergence(numbers({2, 3}), batch);
   }
 }
 
@@ -192,7 +194,8 @@ PretrainTargets targets() {
 
 TEST(HeadsOnDevice, MaskedTokens) {
   const OnBoth head(small_config(), [](const EncoderSpec& config, Parameters& parameters) {
-    return make_masked_head(config, parameters, [](const Batch&) { return targets(); });
+    return make_pretrain_head(
+        config, parameters, [](const Batch&) { return targets(); }, false);
   });
   head.expect_same_outputs(small_batch());
   head.expect_same_loss(at::tensor({0.5, 3.0, 2.0, 1.0, 0.25, 7.0}, at::kFloat).view({3, 2}),
@@ -203,7 +206,8 @@ TEST(HeadsOnDevice, MaskedTokens) {
 // none waits for the device in its loss.
 TEST(HeadsOnDevice, MaskedTokensAndNextSentences) {
   const OnBoth head(small_config(), [](const EncoderSpec& config, Parameters& parameters) {
-    return make_pretrain_head(config, parameters, [](const Batch&) { return targets(); });
+    return make_pretrain_head(
+        config, parameters, [](const Batch&) { return targets(); }, true);
   });
   const Tensor outputs =
       at::tensor({0.5, 3.0, 2.0, 2.0, 0.25, 7.0, 0.75, 0.0, 1.5, 1.0}, at::kFloat).view({5, 2});

@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "trainer/model/files/tensor_file.h"
 #include "trainer/model/passes/device_of.h"
+#include "trainer/tasks/gap/gap_input.h"
 #include "trainer/tasks/linear_head.h"
 
 namespace bp::trainer {
@@ -31,13 +32,11 @@ constexpr std::int64_t kAnswers = 3;
 
 class GapHead : public Head {
  public:
-  explicit GapHead(const GapHeadOptions& options) : options_(options) {}
-
   [[nodiscard]] States reads() const override { return States::all_tokens; }
   [[nodiscard]] bool reads_pooler() const override { return false; }
 
   [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {
-    const std::span<const std::int64_t> values = options_.labels(batch);
+    const std::span<const std::int64_t> values = batch.arrays[kGapLabel].integers;
     BP_CHECK(values.size() == static_cast<std::size_t>(batch.rows), "each sample needs a label");
     Tensor labels = at::empty({batch.rows}, at::kLong);
     std::copy(values.begin(), values.end(), labels.data_ptr<std::int64_t>());
@@ -54,7 +53,7 @@ class GapHead : public Head {
  protected:
   // Returns the states of pronoun, A and B: fp32 [rows, 3, hidden].
   [[nodiscard]] Tensor mentions(const Pass& pass, const Tensor& states, const Batch& batch) const {
-    const std::span<const std::int64_t> positions = options_.positions(batch);
+    const std::span<const std::int64_t> positions = batch.arrays[kGapPositions].integers;
     BP_CHECK(positions.size() == static_cast<std::size_t>(batch.rows) * kAnswers,
              "each sample needs three positions");
     Tensor tokens = at::empty({batch.rows * kAnswers}, at::kLong);
@@ -70,16 +69,12 @@ class GapHead : public Head {
         .to(at::kFloat)
         .view({batch.rows, kAnswers, states.size(1)});
   }
-
- private:
-  GapHeadOptions options_;
 };
 
 class ConcatHead : public GapHead {
  public:
-  ConcatHead(const GapHeadOptions& options, const EncoderSpec& config, Parameters& parameters)
-      : GapHead(options),
-        classifier_(parameters.linear("classifier", kAnswers, kAnswers * config.hidden)) {}
+  ConcatHead(const EncoderSpec& config, Parameters& parameters)
+      : classifier_(parameters.linear("classifier", kAnswers, kAnswers * config.hidden)) {}
 
   [[nodiscard]] Tensor forward(const Encoder& /*encoder*/,
                                const Pass& pass,
@@ -95,8 +90,8 @@ class ConcatHead : public GapHead {
 
 class MulHead : public GapHead {
  public:
-  MulHead(const GapHeadOptions& options, const EncoderSpec& config, Parameters& parameters)
-      : GapHead(options), neither_(parameters.matrix("neither", {config.hidden}, 1)) {}
+  MulHead(const EncoderSpec& config, Parameters& parameters)
+      : neither_(parameters.matrix("neither", {config.hidden}, 1)) {}
 
   [[nodiscard]] Tensor forward(const Encoder& /*encoder*/,
                                const Pass& pass,
@@ -116,8 +111,8 @@ class MulHead : public GapHead {
 
 class SegmentHead : public GapHead {
  public:
-  SegmentHead(const GapHeadOptions& options, const EncoderSpec& config, Parameters& parameters)
-      : GapHead(options), classifier_(parameters.linear("classifier", kAnswers, config.hidden)) {
+  SegmentHead(const EncoderSpec& config, Parameters& parameters)
+      : classifier_(parameters.linear("classifier", kAnswers, config.hidden)) {
     if (config.token_types < kSegmentTypes) {
       refuse(concat("the head segment needs ", kSegmentTypes,
                     " token types, and 'type_vocab_size' is ", config.token_types));
@@ -140,6 +135,11 @@ class SegmentHead : public GapHead {
   Linear classifier_;
 };
 
+template <class Kind>
+std::unique_ptr<Head> make_head(const EncoderSpec& config, Parameters& parameters) {
+  return std::make_unique<Kind>(config, parameters);
+}
+
 constexpr std::string_view kTypes = "embeddings.token_type_embeddings.weight";
 
 at::Tensor parameter_of(const Bert& model) {
@@ -159,16 +159,9 @@ at::ScalarType number_of(const StoredTensor& tensor, const std::string& path) {
 
 }  // namespace
 
-HeadMaker make_gap_head(const GapHeadOptions& options) {
-  return [options](const EncoderSpec& config, Parameters& parameters) -> std::unique_ptr<Head> {
-    if (options.kind == GapHeadKind::concat) {
-      return std::make_unique<ConcatHead>(options, config, parameters);
-    }
-    if (options.kind == GapHeadKind::mul) {
-      return std::make_unique<MulHead>(options, config, parameters);
-    }
-    return std::make_unique<SegmentHead>(options, config, parameters);
-  };
+HeadMaker make_gap_head(GapHeadKind kind) {
+  if (kind == GapHeadKind::concat) return make_head<ConcatHead>;
+  return kind == GapHeadKind::mul ? make_head<MulHead> : make_head<SegmentHead>;
 }
 
 bool take_first_token_type(Bert& model, const std::string& path) {

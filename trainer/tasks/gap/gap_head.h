@@ -6,20 +6,14 @@
 
 #include "trainer/model/bert.h"
 #include "trainer/model/head.h"
-#include "trainer/tasks/batch_values.h"
 #include "trainer/tasks/gap/gap_config.h"
 
 namespace bp::trainer {
 
-struct GapHeadOptions {
-  GapHeadKind kind = GapHeadKind::mul;
-  BatchIntegers positions = {};  // [rows, 3], of pronoun, A and B; "segment" does not read them
-  BatchIntegers labels = {};     // [rows]
-};
-
-// No head has dropout. Making a head "segment" throws invalid_argument if the configuration has
-// fewer than four token types.
-[[nodiscard]] HeadMaker make_gap_head(const GapHeadOptions& options);
+// They read the batch's arrays kGapLabel and, except "segment", kGapPositions. No head has dropout.
+// Making a head "segment" throws invalid_argument if the configuration has fewer than four token
+// types.
+[[nodiscard]] HeadMaker make_gap_head(GapHeadKind kind);
 
 // A pretrained model has embeddings of two token types, and the head "segment" needs four, with
 // another meaning. Sets the embedding of type 0, that of tokens that are not a mention, to the one

@@ -1,7 +1,6 @@
 #include <cmath>
 #include <memory>
 #include <optional>
-#include <span>
 
 #include "base/check.h"
 #include "base/input_error.h"
@@ -17,12 +16,6 @@
 namespace bp::trainer {
 namespace {
 
-BatchIntegers array_of(GapArray array) {
-  return [array](const Batch& batch) -> std::span<const std::int64_t> {
-    return batch.arrays[array].integers;
-  };
-}
-
 // Returns the head of a configuration that configure() has completed, or of a trained model.
 GapHeadKind kind_in(const EncoderSpec& config) {
   const auto kind = gap_head_of(config);
@@ -30,17 +23,15 @@ GapHeadKind kind_in(const EncoderSpec& config) {
   return *kind;
 }
 
-std::unique_ptr<Head> make_configured_head(const EncoderSpec& config, Parameters& parameters) {
-  return make_gap_head({.kind = kind_in(config),
-                        .positions = array_of(kGapPositions),
-                        .labels = array_of(kGapLabel)})(config, parameters);
-}
-
 class GapTask : public Task {
  public:
   explicit GapTask(GapHeadKind kind) : kind_(kind) {}
 
-  [[nodiscard]] HeadMaker head() const override { return make_configured_head; }
+  [[nodiscard]] HeadMaker head() const override {
+    return [](const EncoderSpec& config, Parameters& parameters) {
+      return make_gap_head(kind_in(config))(config, parameters);
+    };
+  }
   [[nodiscard]] bool compares_predictions() const override { return true; }
   // The bias is best at 1 and so ranks nothing.
   [[nodiscard]] std::vector<MainScore> metrics() const override {

@@ -5,12 +5,12 @@
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/cross_entropy_loss.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/refuse.h"
 #include "base/text.h"
-#include "bp/error.h"
 #include "trainer/model/families/family.h"
 #include "trainer/model/passes/device_of.h"
 #include "trainer/model/passes/products.h"
@@ -32,12 +32,6 @@ namespace {
 
 using at::Tensor;
 
-Tensor numbers_of(const std::vector<std::int64_t>& numbers) {
-  return at::from_blob(const_cast<std::int64_t*>(numbers.data()),
-                       {static_cast<std::int64_t>(numbers.size())}, at::kLong)
-      .clone();
-}
-
 // Returns the rows of `states` that hold the masked tokens.
 std::vector<std::int64_t> masked_rows(const PretrainTargets& targets, const Layout& layout) {
   std::vector<std::int64_t> rows;
@@ -46,9 +40,8 @@ std::vector<std::int64_t> masked_rows(const PretrainTargets& targets, const Layo
     for (std::int32_t i = 0; i < targets.masked[static_cast<std::size_t>(row)]; ++i) {
       const std::int64_t position = targets.positions[rows.size()];
       if (position < 0 || position >= layout.length(row)) {
-        throw Error(ErrorCode::invalid_argument,
-                    concat("a masked token at position ", position, " of a sample of ",
-                           layout.length(row), " tokens"));
+        refuse(concat("a masked token at position ", position, " of a sample of ",
+                      layout.length(row), " tokens"));
       }
       rows.push_back(layout.offsets[static_cast<std::size_t>(row)] + position);
     }
@@ -58,23 +51,21 @@ std::vector<std::int64_t> masked_rows(const PretrainTargets& targets, const Layo
 
 void check_range(const std::vector<std::int64_t>& numbers, std::int64_t end, const char* what) {
   for (const std::int64_t number : numbers) {
-    if (number < 0 || number >= end) {
-      throw Error(ErrorCode::invalid_argument,
-                  concat(what, " is ", number, "; it must be 0 to ", end - 1));
-    }
+    if (number >= 0 && number < end) continue;
+    refuse(concat(what, " is ", number, "; it must be 0 to ", end - 1));
   }
 }
 
 // Returns the loss of each row of `logits`, and the most likely id: [rows, 2].
 Tensor scored(const Tensor& logits, const std::vector<std::int64_t>& ids) {
-  const Tensor losses = at::cross_entropy_loss(logits, on_device_of(logits, numbers_of(ids)), {},
+  const Tensor losses = at::cross_entropy_loss(logits, on_device_of(logits, at::tensor(ids)), {},
                                                at::Reduction::None);
   return at::stack({losses, at::argmax(logits.detach(), 1).to(at::kFloat)}, 1);
 }
 
 // Returns the figure of how many of the `guesses` are the right id.
 LossFigure guessed(const char* name, const Tensor& guesses, const std::vector<std::int64_t>& ids) {
-  const Tensor right = guesses.to(at::kLong).eq(on_device_of(guesses, numbers_of(ids)));
+  const Tensor right = guesses.to(at::kLong).eq(on_device_of(guesses, at::tensor(ids)));
   return {name, right.sum().to(at::kDouble), static_cast<double>(ids.size())};
 }
 
@@ -113,11 +104,11 @@ class PretrainHead : public Head {
                                const Batch& batch) const override {
     const PretrainTargets targets = checked_targets(batch);
     const std::vector<std::int64_t> rows = masked_rows(targets, *pass.layout);
-    const Tensor masked = at::index_select(states, 0, on_device_of(states, numbers_of(rows)));
+    const Tensor masked = at::index_select(states, 0, on_device_of(states, at::tensor(rows)));
     const Tensor of_tokens = scored(token_logits(pass, masked), targets.ids);
     if (!next_sentence_) return of_tokens;
     const std::vector<std::int64_t>& offsets = pass.layout->offsets;
-    const Tensor first_rows = numbers_of({offsets.begin(), offsets.end() - 1});
+    const Tensor first_rows = at::tensor(at::IntArrayRef(offsets).slice(0, offsets.size() - 1));
     const Tensor firsts = at::index_select(states, 0, on_device_of(states, first_rows));
     const Tensor logits = pass.seen(
         "cls.seq_relationship", at::linear(pass.seen("pooler", encoder.pool(pass, firsts)),
@@ -193,16 +184,11 @@ class PretrainHead : public Head {
 
 }  // namespace
 
-std::unique_ptr<Head> make_masked_head(const EncoderSpec& config,
-                                       Parameters& parameters,
-                                       const ReadTargets& read_targets) {
-  return std::make_unique<PretrainHead>(config, parameters, read_targets, false);
-}
-
 std::unique_ptr<Head> make_pretrain_head(const EncoderSpec& config,
                                          Parameters& parameters,
-                                         const ReadTargets& read_targets) {
-  return std::make_unique<PretrainHead>(config, parameters, read_targets, true);
+                                         const ReadTargets& read_targets,
+                                         bool with_next_sentence) {
+  return std::make_unique<PretrainHead>(config, parameters, read_targets, with_next_sentence);
 }
 
 }  // namespace bp::trainer

@@ -44,13 +44,12 @@ struct PretrainTargets {
 // Finds the targets in a batch.
 using ReadTargets = std::function<PretrainTargets(const Batch& batch)>;
 
-// The heads' forward() throws invalid_argument if a target is outside its sample or the vocabulary,
-// or if a sample is neither 0 nor 1 in `next_sentence`.
-[[nodiscard]] std::unique_ptr<Head> make_masked_head(const EncoderSpec& config,
-                                                     Parameters& parameters,
-                                                     const ReadTargets& read_targets);
+// Returns the second head `with_next_sentence`, else the first. Their forward() throws
+// invalid_argument if a target is outside its sample or the vocabulary, or if a sample is neither 0
+// nor 1 in `next_sentence`.
 [[nodiscard]] std::unique_ptr<Head> make_pretrain_head(const EncoderSpec& config,
                                                        Parameters& parameters,
-                                                       const ReadTargets& read_targets);
+                                                       const ReadTargets& read_targets,
+                                                       bool with_next_sentence);
 
 }  // namespace bp::trainer

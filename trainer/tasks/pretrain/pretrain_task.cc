@@ -78,18 +78,13 @@ class PretrainTask : public Task {
       : pairs_(options.next_sentence), masks_(options.masks) {}
 
   [[nodiscard]] HeadMaker head() const override {
-    if (!pairs_) {
-      return [](const EncoderSpec& config, Parameters& parameters) {
-        return make_masked_head(config, parameters, targets_of);
-      };
-    }
-    return [](const EncoderSpec& config, Parameters& parameters) {
-      const double stated = stated_masked_per_sample(config);
-      return make_pretrain_head(config, parameters, [stated](const Batch& batch) {
+    return [pairs = pairs_](const EncoderSpec& config, Parameters& parameters) {
+      const auto read = [stated = stated_masked_per_sample(config)](const Batch& batch) {
         PretrainTargets targets = targets_of(batch);
         targets.masked_per_sample = stated;
         return targets;
-      });
+      };
+      return make_pretrain_head(config, parameters, read, pairs);
     };
   }
   [[nodiscard]] std::vector<MainScore> metrics() const override {

@@ -8,13 +8,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <string>
+#include <vector>
 
 #include "base/check.h"
 #include "trainer/model/onnx_graph.h"
 #include "trainer/model/passes/device_of.h"
+#include "trainer/tasks/label_config.h"
 #include "trainer/tasks/linear_head.h"
+#include "trainer/tasks/regress/regress_input.h"
+#include "trainer/tasks/regress/target_scale.h"
 
 namespace bp::trainer {
 namespace {
@@ -23,13 +26,12 @@ using at::Tensor;
 
 class RegressHead : public LinearHead {
  public:
-  RegressHead(const RegressHeadOptions& options, const EncoderSpec& config, Parameters& parameters)
-      : LinearHead({1, options.dropout}, config, parameters),
-        targets_(options.targets),
-        scale_(options.scale) {}
+  RegressHead(const EncoderSpec& config, Parameters& parameters)
+      : LinearHead({1, label_config_of(config).dropout}, config, parameters),
+        scale_(scale_of(config)) {}
 
   [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {
-    const std::span<const double> values = targets_(batch);
+    const std::vector<double>& values = batch.arrays[kTargetArray].reals;
     BP_CHECK(values.size() == static_cast<std::size_t>(batch.rows), "each sample needs a target");
     Tensor targets = at::empty({batch.rows}, at::kFloat);
     std::transform(values.begin(), values.end(), targets.data_ptr<float>(),
@@ -54,16 +56,13 @@ class RegressHead : public LinearHead {
         "Add", {graph.add("Mul", {outputs, constant(scale_.deviation)}), constant(scale_.mean)});
   }
 
-  BatchReals targets_;
   TargetScale scale_;
 };
 
 }  // namespace
 
-HeadMaker regress_head(const RegressHeadOptions& options) {
-  return [options](const EncoderSpec& config, Parameters& parameters) {
-    return std::make_unique<RegressHead>(options, config, parameters);
-  };
+std::unique_ptr<Head> make_regress_head(const EncoderSpec& config, Parameters& parameters) {
+  return std::make_unique<RegressHead>(config, parameters);
 }
 
 }  // namespace bp::trainer

@@ -3,22 +3,16 @@
 // the problem type "regression".
 #pragma once
 
-#include <optional>
+#include <memory>
 
 #include "trainer/model/head.h"
-#include "trainer/tasks/batch_values.h"
-#include "trainer/tasks/regress/target_scale.h"
 
 namespace bp::trainer {
 
-struct RegressHeadOptions {
-  std::optional<double> dropout = {};  // nothing: the encoder's
-  BatchReals targets = {};             // [rows]
-  TargetScale scale = {};
-};
-
-// Its outputs are the numbers, [rows, 1], in the scale's deviations above its mean. Its loss is
-// their mean squared error, and the number of samples the weight. As ONNX, the outputs are targets.
-[[nodiscard]] HeadMaker regress_head(const RegressHeadOptions& options);
+// Its outputs are the numbers, [rows, 1], in the deviations of the configuration's TargetScale
+// above its mean. Its loss is their mean squared error from the batch's array kTargetArray, and the
+// number of samples the weight. As ONNX, the outputs are targets.
+[[nodiscard]] std::unique_ptr<Head> make_regress_head(const EncoderSpec& config,
+                                                      Parameters& parameters);
 
 }  // namespace bp::trainer

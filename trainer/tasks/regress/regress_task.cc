@@ -112,15 +112,7 @@ constexpr const char* kRegression = "\"regression\"";
 
 class RegressTask : public Task {
  public:
-  [[nodiscard]] HeadMaker head() const override {
-    return [](const EncoderSpec& config, Parameters& parameters) {
-      const auto targets = [](const Batch& batch) -> std::span<const double> {
-        return batch.arrays[kTargetArray].reals;
-      };
-      return regress_head({label_config_of(config).dropout, targets, scale_of(config)})(config,
-                                                                                        parameters);
-    };
-  }
+  [[nodiscard]] HeadMaker head() const override { return make_regress_head; }
   [[nodiscard]] bool compares_predictions() const override { return true; }
   [[nodiscard]] std::string peft_type() const override { return "SEQ_CLS"; }
   [[nodiscard]] std::vector<MainScore> metrics() const override {

@@ -12,14 +12,15 @@
 #include <memory>
 #include <numeric>
 #include <span>
-#include <utility>
 
 #include "base/check.h"
 #include "base/refuse.h"
 #include "trainer/model/onnx_graph.h"
 #include "trainer/model/passes/device_of.h"
+#include "trainer/tasks/label_config.h"
 #include "trainer/tasks/linear_head.h"
 #include "trainer/tasks/tokens/sentence_windows.h"
+#include "trainer/tasks/tokens/token_options.h"
 
 namespace bp::trainer {
 namespace {
@@ -28,10 +29,10 @@ using at::Tensor;
 
 class TokenHead : public Head {
  public:
-  TokenHead(const TokenHeadOptions& options, const EncoderSpec& config, Parameters& parameters)
-      : dropout_(options.dropout.value_or(config.hidden_dropout)),
-        targets_(options.targets),
-        classifier_(parameters.linear("classifier", options.tags, config.hidden)) {}
+  TokenHead(const LabelConfig& own, const EncoderSpec& config, Parameters& parameters)
+      : dropout_(own.dropout.value_or(config.hidden_dropout)),
+        classifier_(parameters.linear(
+            "classifier", static_cast<std::int64_t>(own.labels.size()), config.hidden)) {}
 
   [[nodiscard]] States reads() const override { return States::all_tokens; }
   [[nodiscard]] bool reads_pooler() const override { return false; }
@@ -73,7 +74,7 @@ class TokenHead : public Head {
  private:
   // Returns the targets in the order of the outputs' rows, on the CPU.
   [[nodiscard]] Tensor packed_targets(const Batch& batch) const {
-    const std::span<const std::int64_t> padded = targets_(batch);
+    const std::span<const std::int64_t> padded = batch.arrays[kTargetsArray].integers;
     const auto length = static_cast<std::size_t>(batch.length);
     BP_CHECK(padded.size() == batch.lengths.size() * length, "each token needs one target");
     Tensor packed = at::empty(
@@ -87,17 +88,15 @@ class TokenHead : public Head {
   }
 
   double dropout_;
-  BatchIntegers targets_;
   Linear classifier_;
 };
 
 }  // namespace
 
-HeadMaker token_head(const TokenHeadOptions& options) {
-  if (options.tags < 1) refuse("a head for token classification needs at least one tag");
-  return [options](const EncoderSpec& config, Parameters& parameters) {
-    return std::make_unique<TokenHead>(options, config, parameters);
-  };
+std::unique_ptr<Head> make_token_head(const EncoderSpec& config, Parameters& parameters) {
+  const LabelConfig own = label_config_of(config);
+  if (own.labels.empty()) refuse("a head for token classification needs at least one tag");
+  return std::make_unique<TokenHead>(own, config, parameters);
 }
 
 }  // namespace bp::trainer

@@ -7,26 +7,14 @@
 #include "trainer/tasks/label_config.h"
 #include "trainer/tasks/tasks.h"
 #include "trainer/tasks/tokens/token_head.h"
-#include "trainer/tasks/tokens/token_options.h"
 #include "trainer/tasks/tokens/token_scorer.h"
 
 namespace bp::trainer {
 namespace {
 
-std::unique_ptr<Head> make_head(const EncoderSpec& config, Parameters& parameters) {
-  const LabelConfig own = label_config_of(config);
-  const HeadMaker maker =
-      token_head({.tags = static_cast<int>(own.labels.size()),
-                  .dropout = own.dropout,
-                  .targets = [](const Batch& batch) -> std::span<const std::int64_t> {
-                    return batch.arrays[kTargetsArray].integers;
-                  }});
-  return maker(config, parameters);
-}
-
 class TokensTask : public Task {
  public:
-  [[nodiscard]] HeadMaker head() const override { return make_head; }
+  [[nodiscard]] HeadMaker head() const override { return make_token_head; }
   [[nodiscard]] bool compares_predictions() const override { return true; }
   [[nodiscard]] std::string peft_type() const override { return "TOKEN_CLS"; }
   [[nodiscard]] std::vector<MainScore> metrics() const override {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/unit/tasks/golden_head.h"
 
@@ -12,7 +13,9 @@ namespace {
 
 class GoldenLabels : public ::testing::TestWithParam<int> {
  protected:
-  GoldenHead golden_{"labels_" + std::to_string(GetParam())};
+  GoldenHead golden_{"labels_" + std::to_string(GetParam()), [](const auto& golden, int step) {
+                       return std::vector{golden.labels_of(golden.rows("targets", step))};
+                     }};
 };
 
 // docs/acceptance.md, Tasks: Heads for tags, for numbers and for several labels compute what

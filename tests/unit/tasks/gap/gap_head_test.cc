@@ -8,14 +8,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tests/support/refusal.h"
 #include "tests/unit/tasks/golden_head.h"
 #include "tests/unit/tasks/small_model.h"
+#include "trainer/tasks/gap/gap_input.h"
 
 namespace bp::trainer {
 namespace {
@@ -25,21 +24,20 @@ const std::map<std::string, GapHeadKind> kKinds = {
 
 class GoldenGap : public ::testing::TestWithParam<std::string> {
  protected:
-  [[nodiscard]] BatchIntegers values(const std::string& name) {
-    return [this, name](const Batch& batch) {
-      std::vector<std::int64_t>& own = values_[name];
-      own = vector_of<std::int64_t>(golden_.rows(name, batch));
-      return std::span(std::as_const(own));
-    };
-  }
   [[nodiscard]] std::unique_ptr<Bert> model() {
-    return golden_.model(
-        make_gap_head({kKinds.at(GetParam()), values("positions"), values("targets")}),
-        GetParam() == "segment" ? "-" : "bert.pooler.");
+    return golden_.model(make_gap_head(kKinds.at(GetParam())),
+                         GetParam() == "segment" ? "-" : "bert.pooler.");
   }
 
-  GoldenHead golden_{"gap_" + GetParam()};
-  std::map<std::string, std::vector<std::int64_t>> values_;
+  GoldenHead golden_{"gap_" + GetParam(), [](const auto& golden, int step) {
+                       std::vector<BatchArray> arrays(3);
+                       const auto rows = [&](const char* name) {
+                         return vector_of<std::int64_t>(golden.rows(name, step));
+                       };
+                       arrays[kGapLabel].integers = rows("targets");
+                       arrays[kGapPositions].integers = rows("positions");
+                       return arrays;
+                     }};
 };
 
 // docs/acceptance.md, Tasks: Heads for GAP compute what the same heads in PyTorch compute.
@@ -59,7 +57,7 @@ TEST(GapHead, TheVectorOfMulBeginsAsStandardNormal) {
   config.heads = 64;
   config.layers = 1;
   config.intermediate = 8;
-  const Bert model(config, make_gap_head({GapHeadKind::mul}), Precision::fp32, 1);
+  const Bert model(config, make_gap_head(GapHeadKind::mul), Precision::fp32, 1);
   const auto& [name, vector] = model.parameters().back();
   EXPECT_EQ(name, "neither");
   EXPECT_NEAR(vector.detach().mean().item<double>(), 0, 5 / std::sqrt(4096));
@@ -68,11 +66,10 @@ TEST(GapHead, TheVectorOfMulBeginsAsStandardNormal) {
 
 // Positions count from each sample's first token, although the states have no padding.
 TEST(GapHead, PositionsAreThoseOfTheSample) {
-  const std::vector<std::int64_t> positions = {2, 0, 1, 1, 1, 0};
-  const auto head = make_gap_head(
-      {GapHeadKind::mul, [&](const Batch&) { return std::span<const std::int64_t>(positions); }});
-  const Bert model(small_config(), head, Precision::bf16, 1);
-  const Batch batch = small_batch();
+  const Bert model(small_config(), make_gap_head(GapHeadKind::mul), Precision::bf16, 1);
+  Batch batch = small_batch();
+  batch.arrays.resize(3);
+  batch.arrays[kGapPositions].integers = {2, 0, 1, 1, 1, 0};
   const at::Tensor h = model.hidden_states(batch);
   const at::Tensor n = model.parameters().back().second.detach();
   const auto product = [&](const at::Tensor& x, const at::Tensor& y) {
@@ -90,7 +87,7 @@ TEST(GapHead, PositionsAreThoseOfTheSample) {
 }
 
 TEST(GapHead, ComparesTheAnswersOfSamples) {
-  const Bert model(small_config(), make_gap_head({GapHeadKind::mul}), Precision::fp32, 1);
+  const Bert model(small_config(), make_gap_head(GapHeadKind::mul), Precision::fp32, 1);
   const at::Tensor p = at::tensor({0.0, 1.0, 2.0, -1.0, 3.0, 0.5}, at::kDouble).view({2, 3});
   const at::Tensor q = at::tensor({1.0, 1.0, 0.0, 2.0, -2.0, 0.0}, at::kDouble).view({2, 3});
   const at::Tensor logs = p.log_softmax(1);
@@ -102,8 +99,8 @@ TEST(GapHead, ComparesTheAnswersOfSamples) {
 
 TEST(GapHead, SegmentNeedsFourTypes) {
   EXPECT_EQ(bp::test::refusal_of([] {
-              const Bert model(small_config(), make_gap_head({GapHeadKind::segment}),
-                               Precision::fp32, 1);
+              const Bert model(small_config(), make_gap_head(GapHeadKind::segment), Precision::fp32,
+                               1);
               return 0;
             }),
             "the head segment needs 4 token types, and 'type_vocab_size' is 2");

@@ -39,7 +39,7 @@ class SegmentTypes : public ::testing::Test {
   }
 
   Scratch folder_;
-  Bert model_{four_types(), make_gap_head({GapHeadKind::segment}), Precision::fp32, 1};
+  Bert model_{four_types(), make_gap_head(GapHeadKind::segment), Precision::fp32, 1};
 };
 
 TEST_F(SegmentTypes, OnlyTypeZeroIsThePretrainedOne) {

@@ -39,14 +39,14 @@ class GoldenPretrain : public ::testing::Test {
 
   [[nodiscard]] HeadMaker both() {
     return [this](const EncoderSpec& config, Parameters& parameters) {
-      return make_pretrain_head(config, parameters,
-                                [this](const Batch& batch) { return targets_of(batch); });
+      return make_pretrain_head(
+          config, parameters, [this](const Batch& batch) { return targets_of(batch); }, true);
     };
   }
   [[nodiscard]] HeadMaker masked() {
     return [this](const EncoderSpec& config, Parameters& parameters) {
-      return make_masked_head(config, parameters,
-                              [this](const Batch& batch) { return targets_of(batch); });
+      return make_pretrain_head(
+          config, parameters, [this](const Batch& batch) { return targets_of(batch); }, false);
     };
   }
   [[nodiscard]] std::unique_ptr<Bert> with_both(Precision precision = Precision::fp32) {

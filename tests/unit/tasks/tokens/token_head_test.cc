@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <iterator>
 #include <numbers>
-#include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +15,7 @@
 #include "tests/support/refusal.h"
 #include "tests/unit/tasks/golden_head.h"
 #include "tests/unit/tasks/small_model.h"
+#include "trainer/tasks/label_config.h"
 #include "trainer/tasks/tokens/sentence_windows.h"
 
 namespace bp::trainer {
@@ -24,35 +23,28 @@ namespace {
 
 class GoldenTokens : public ::testing::TestWithParam<int> {
  protected:
-  // The head's targets are those of the batch's step.
-  [[nodiscard]] HeadMaker head(std::optional<double> dropout = {}) {
-    const auto tags = static_cast<int>(golden_.expected("grad.classifier.bias").size(0));
-    return token_head({tags, dropout, [this](const Batch& batch) {
-                         targets_ = vector_of<std::int64_t>(golden_.rows("targets", batch));
-                         return std::span<const std::int64_t>(targets_);
-                       }});
-  }
-
-  GoldenHead golden_{"tokens_" + std::to_string(GetParam())};
-  std::vector<std::int64_t> targets_;
+  GoldenHead golden_{"tokens_" + std::to_string(GetParam()), [](const auto& golden, int step) {
+                       return std::vector<BatchArray>{
+                           {.integers = vector_of<std::int64_t>(golden.rows("targets", step))}};
+                     }};
 };
 
 // docs/acceptance.md, Tasks: Heads for tags, for numbers and for several labels compute what
 // transformers computes: logits, loss and every gradient, and 20 steps of AdamW to 1e-4.
 TEST_P(GoldenTokens, NumbersAndGradientsEqualTransformers) {
-  const auto model = golden_.model(head(), "bert.pooler.");
+  const auto model = golden_.model(make_token_head, "bert.pooler.");
   const std::vector<std::int64_t> targets = vector_of<std::int64_t>(golden_.rows("targets", 0));
   const auto none = std::ranges::count(targets, kIgnoredTarget);
   golden_.expect_first_step(*model, static_cast<double>(std::ssize(targets) - none));
 }
 
 TEST_P(GoldenTokens, TwentyStepsEqualTransformers) {
-  golden_.expect_training(*golden_.model(head(), "bert.pooler."));
+  golden_.expect_training(*golden_.model(make_token_head, "bert.pooler."));
 }
 
 // The parts of a batch add up to the batch, by their weights.
 TEST_P(GoldenTokens, TheWeightIsTheNumberOfTargets) {
-  const auto model = golden_.model(head(), "bert.pooler.");
+  const auto model = golden_.model(make_token_head, "bert.pooler.");
   const Batch whole = golden_.batch(0);
   const Loss all = model->loss(model->forward(whole, nullptr), whole);
   double sum = 0;
@@ -64,14 +56,8 @@ TEST_P(GoldenTokens, TheWeightIsTheNumberOfTargets) {
     part.lengths = {whole.lengths[r]};
     part.sample_ids = {whole.sample_ids[r]};
     part.token_ids = vector_of<std::int64_t>(golden_.expected("ids")[row]);
-    const std::vector<std::int64_t> targets =
-        vector_of<std::int64_t>(golden_.expected("targets")[row]);
-    const auto tags = static_cast<int>(golden_.expected("grad.classifier.bias").size(0));
-    const auto own = golden_.model(
-        token_head(
-            {tags, {}, [&](const Batch&) { return std::span<const std::int64_t>(targets); }}),
-        "bert.pooler.");
-    const Loss loss = own->loss(own->forward(part, nullptr), part);
+    part.arrays = {{.integers = vector_of<std::int64_t>(golden_.expected("targets")[row])}};
+    const Loss loss = model->loss(model->forward(part, nullptr), part);
     sum += loss.mean.item<double>() * loss.weight;
     weight += loss.weight;
   }
@@ -81,17 +67,20 @@ TEST_P(GoldenTokens, TheWeightIsTheNumberOfTargets) {
 
 INSTANTIATE_TEST_SUITE_P(Configurations, GoldenTokens, ::testing::Values(0, 1));
 
+EncoderSpec with_tags(double dropout) {
+  EncoderSpec config = small_config();
+  config.head =
+      label_keys({.labels = {"a", "b"}, .dropout = dropout}, "BertForTokenClassification");
+  return config;
+}
+
 struct Small {
-  explicit Small(std::vector<std::int64_t> chosen,
+  explicit Small(std::vector<std::int64_t> targets,
                  double dropout = 0,
                  Precision precision = Precision::fp32)
-      : targets(std::move(chosen)),
-        model(small_config(),
-              token_head(
-                  {2, dropout, [this](const Batch&) { return std::span(std::as_const(targets)); }}),
-              precision,
-              1) {}
-  std::vector<std::int64_t> targets;
+      : model(with_tags(dropout), make_token_head, precision, 1) {
+    batch.arrays = {{.integers = std::move(targets)}};
+  }
   Batch batch = small_batch();
   Bert model;
   TrainingStep step{1, 1};
@@ -166,7 +155,10 @@ TEST(TokenHead, DropoutOfItsOwn) {
 }
 
 TEST(TokenHead, NeedsATag) {
-  EXPECT_EQ(bp::test::refusal_of([] { return token_head({}) == nullptr; }),
+  EXPECT_EQ(bp::test::refusal_of([] {
+              const Bert model(small_config(), make_token_head, Precision::fp32, 1);
+              return 0;
+            }),
             "a head for token classification needs at least one tag");
 }
 
