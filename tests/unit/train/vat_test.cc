@@ -18,7 +18,7 @@
 namespace bp::trainer {
 namespace {
 
-constexpr VatOptions kOptions{.xi = 0.1, .eps = 2};
+constexpr Regularization kOptions{.vat_eps = 2, .vat_xi = 0.1};
 constexpr double kWeight = 0.7;
 const std::string kFolder = kSourceDir + "/tests/golden/vat";
 const TrainingStep kVatStep{1, 0};
@@ -124,7 +124,7 @@ TEST_F(Vat, ChangesThePredictionsMoreThanNoiseOfTheSameSize) {
   for (int row = 0; row < layout.rows; ++row) {
     const auto begin = layout.offsets[static_cast<std::size_t>(row)];
     at::Tensor own = noise.slice(0, begin, begin + layout.length(row));
-    own.mul_(kOptions.eps / own.norm());
+    own.mul_(kOptions.vat_eps / own.norm());
   }
   EXPECT_GT(found, 2 * vat.of(noise).mean.item<double>());
 }

@@ -15,37 +15,6 @@ constexpr const char* kTaskFigure = "task_loss";
 constexpr const char* kRDropFigure = "r_drop_loss";
 constexpr const char* kVatFigure = "vat_loss";
 
-// The first of the two passes of R-Drop: the predictions under two dropout masks must agree.
-struct RDropPass {
-  at::Tensor outputs;
-  at::Tensor loss;
-};
-
-struct RDropLoss {
-  at::Tensor task;       // (loss1 + loss2) / 2
-  at::Tensor agreement;  // KL(p1 || p2) + KL(p2 || p1)
-};
-
-// Makes a second pass over the batch with other dropout masks and returns the parts of the mean
-// loss
-//
-//   (loss1 + loss2) / 2 + alpha / 4 * (KL(p1 || p2) + KL(p2 || p1)),
-//
-// p1 and p2 being what the two passes predict. This is half of equation 4 of Liang et al., 2021,
-// "R-Drop: regularized dropout for neural networks" (arXiv:2106.14448), so that the loss keeps the
-// scale that it has without R-Drop. Without dropout it is the first loss.
-RDropLoss r_drop_loss(const Bert& model,
-                      const Batch& batch,
-                      const TrainingStep& step,
-                      const RDropPass& first) {
-  TrainingStep other = step;
-  other.draw = step.draw + 1;
-  const at::Tensor outputs = model.forward(batch, &other);
-  const at::Tensor agreement = model.divergence(first.outputs, outputs, batch).mean +
-                               model.divergence(outputs, first.outputs, batch).mean;
-  return {(first.loss + model.loss(outputs, batch).mean) / 2, agreement};
-}
-
 bool has_parts(const Regularization& regularization, const Distillation* distillation) {
   return regularization.r_drop > 0 || regularization.vat > 0 || distillation != nullptr;
 }
@@ -67,18 +36,28 @@ Loss step_loss(const Bert& model,
   };
   at::Tensor added;
   if (regularization.r_drop > 0) {
-    const RDropLoss r_drop = r_drop_loss(model, batch, step, {outputs, loss.mean});
-    report(kRDropFigure, r_drop.agreement);
-    loss.mean = r_drop.task;
-    added = regularization.r_drop / 4 * r_drop.agreement;
+    // A second pass over the batch, with other dropout masks, must predict the same. The loss is
+    //
+    //   (loss1 + loss2) / 2 + alpha / 4 * (KL(p1 || p2) + KL(p2 || p1)),
+    //
+    // p1 and p2 being what the two passes predict. This is half of equation 4 of Liang et al.,
+    // 2021, "R-Drop: regularized dropout for neural networks" (arXiv:2106.14448), so that the loss
+    // keeps the scale that it has without R-Drop. Without dropout it is the first loss.
+    TrainingStep other = step;
+    other.draw = step.draw + 1;
+    const at::Tensor second = model.forward(batch, &other);
+    const at::Tensor agreement = model.divergence(outputs, second, batch).mean +
+                                 model.divergence(second, outputs, batch).mean;
+    report(kRDropFigure, agreement);
+    loss.mean = (loss.mean + model.loss(second, batch).mean) / 2;
+    added = regularization.r_drop / 4 * agreement;
   }
   if (!has_parts(regularization, distillation)) return loss;
   report(kTaskFigure, loss.mean);
   if (added.defined()) loss.mean = loss.mean + added;
   if (regularization.vat > 0) {
-    const VatOptions vat{regularization.vat_xi, regularization.vat_eps};
     const VatLoss vat_loss(model, batch, step, outputs);
-    const at::Tensor mean = vat_loss(vat);
+    const at::Tensor mean = vat_loss(regularization);
     report(kVatFigure, mean);
     loss.mean = loss.mean + regularization.vat * mean;
   }

@@ -48,19 +48,19 @@ Loss VatLoss::of(const Tensor& perturbation) const {
   return model_.divergence(target_, model_.forward(batch_, &pass), batch_);
 }
 
-Tensor VatLoss::perturbation(const Tensor& noise, const VatOptions& options) const {
+Tensor VatLoss::perturbation(const Tensor& noise, const Regularization& options) const {
   const at::AutoGradMode needed(true);  // even where the caller computes no gradient
   Tensor start = noise.clone();
   normalize(layout_, start);
-  start.mul_(options.xi).requires_grad_(true);
+  start.mul_(options.vat_xi).requires_grad_(true);
   const Loss change = of(start);
   // The sum over the samples: the direction of one must not depend on the others in its batch.
   Tensor direction = torch::autograd::grad({change.mean * change.weight}, {start})[0];
   normalize(layout_, direction);
-  return direction.mul_(options.eps);
+  return direction.mul_(options.vat_eps);
 }
 
-Tensor VatLoss::operator()(const VatOptions& options) const {
+Tensor VatLoss::operator()(const Regularization& options) const {
   const Tensor noise = normal_noise(layout_, model_.config().embedding_width(), step_);
   return of(perturbation(on_device_of(target_, noise), options)).mean;
 }
