@@ -51,15 +51,17 @@ Share in_steps(const TrainOptions& options) {
   };
 }
 
+double epochs_at(const EpochPosition& position, std::int64_t rows) {
+  return static_cast<double>(position.epoch) +
+         static_cast<double>(position.used) / static_cast<double>(rows);
+}
+
 // Counts steps of a schedule in epochs, as `sampler` cuts them. The lengths of epochs may differ
 // (--accumulate 4,2), so each end is counted from the beginning of the schedule.
 class EpochSteps {
  public:
   EpochSteps(const RowSampler& sampler, const EpochPosition& from)
-      : sampler_(sampler),
-        from_(from),
-        begin_(static_cast<double>(from.epoch) +
-               static_cast<double>(from.used) / static_cast<double>(sampler.rows())) {}
+      : sampler_(sampler), from_(from), begin_(epochs_at(from, sampler.rows())) {}
 
   [[nodiscard]] std::int64_t in(double epochs) const {
     return sampler_.steps_until(begin_ + epochs, from_);
@@ -148,6 +150,11 @@ std::vector<std::string> schedule_names(const Extensions& extensions) {
   for (const OwnSchedule& one : own_schedules()) names.push_back(one.name);
   for (const CustomSchedule& own : extensions.schedules) names.push_back(own.name);
   return names;
+}
+
+std::int64_t spans_done(double every, const EpochPosition& position, std::int64_t rows) {
+  constexpr double kRounding = 1e-9;  // 0.3 of three parts of 0.1
+  return static_cast<std::int64_t>(std::floor(epochs_at(position, rows) / every + kRounding));
 }
 
 void check_schedule_options(const TrainOptions& options) {

@@ -44,6 +44,12 @@ struct Schedule {
   std::function<double(const AfterWarmup&)> share = [](const AfterWarmup& at) { return at.left; };
 };
 
+// Returns how many spans of `every` epochs a run has done where the next step begins at `position`
+// of an epoch of `rows` rows.
+[[nodiscard]] std::int64_t spans_done(double every,
+                                      const EpochPosition& position,
+                                      std::int64_t rows);
+
 // Throws InputError (2) for an option that the schedule lacks, and for an --end-lr above --lr.
 void check_schedule_options(const TrainOptions& options);
 

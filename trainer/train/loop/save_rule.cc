@@ -1,6 +1,6 @@
 #include "trainer/train/loop/save_rule.h"
 
-#include <cmath>
+#include "trainer/optim/schedule.h"
 
 namespace bp::trainer {
 
@@ -16,20 +16,13 @@ bool SaveRule::due(std::int64_t step, const EpochPosition& end) {
     case SaveBy::steps:
       return step % every_.steps == 0;
     case SaveBy::epochs:
-      return parts_done(end) > parts_done(begin);
+      return spans_done(every_.epochs, end, rows_) > spans_done(every_.epochs, begin, rows_);
     case SaveBy::time:
       return now_() - last_ >= every_.time;
     case SaveBy::never:
       return false;
   }
   return false;
-}
-
-std::int64_t SaveRule::parts_done(const EpochPosition& at) const {
-  constexpr double kRounding = 1e-9;  // 0.3 of three parts of 0.1
-  const double epochs =
-      static_cast<double>(at.epoch) + static_cast<double>(at.used) / static_cast<double>(rows_);
-  return static_cast<std::int64_t>(std::floor(epochs / every_.epochs + kRounding));
 }
 
 }  // namespace bp::trainer

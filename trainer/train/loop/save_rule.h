@@ -29,9 +29,6 @@ class SaveRule {
   void saved() { last_ = now_(); }
 
  private:
-  // Returns the number of parts of an epoch, `every_.epochs` long, that are done.
-  [[nodiscard]] std::int64_t parts_done(const EpochPosition& at) const;
-
   SaveEvery every_;
   std::int64_t rows_;
   EpochPosition at_;  // where the last step ended

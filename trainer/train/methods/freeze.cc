@@ -11,6 +11,7 @@
 #include "trainer/common/numbers.h"
 #include "trainer/model/families/family.h"
 #include "trainer/optim/model_parts.h"
+#include "trainer/optim/schedule.h"
 
 namespace bp::trainer {
 namespace {
@@ -58,17 +59,10 @@ GradualUnfreezing::~GradualUnfreezing() {
   for (const auto& [depth, parameter] : parameters_) parameter.requires_grad_(true);
 }
 
-std::int64_t GradualUnfreezing::spans_done(std::int64_t step, const EpochPosition& at) const {
-  if (every_.by == SaveBy::steps) return step / every_.steps;
-  constexpr double kRounding = 1e-9;  // 0.3 of three parts of 0.1
-  const double epochs =
-      static_cast<double>(at.epoch) + static_cast<double>(at.used) / static_cast<double>(rows_);
-  return static_cast<std::int64_t>(std::floor(epochs / every_.epochs + kRounding));
-}
-
 void GradualUnfreezing::apply(std::int64_t step, const EpochPosition& position) const {
   if (parameters_.empty()) return;
-  const std::int64_t trained = spans_done(step, position);
+  const std::int64_t trained =
+      every_.by == SaveBy::steps ? step / every_.steps : spans_done(every_.epochs, position, rows_);
   for (const auto& [depth, parameter] : parameters_) parameter.requires_grad_(depth <= trained);
 }
 

@@ -41,8 +41,6 @@ class GradualUnfreezing {
   void apply(std::int64_t step, const EpochPosition& position) const;
 
  private:
-  [[nodiscard]] std::int64_t spans_done(std::int64_t step, const EpochPosition& position) const;
-
   SaveEvery every_;
   std::int64_t rows_;
   std::vector<std::pair<int, at::Tensor>> parameters_;  // with their distance from the head
