@@ -2,8 +2,10 @@
 // terminal.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,14 @@ struct ErrorRows {
   std::string order = {};           // what the worst one has: "the highest loss"
   std::vector<ErrorRow> rows = {};  // the worst first
 };
+
+// Returns the kMostErrorRows items with the highest badness(item); of equal ones, the first.
+template <class Item, class Badness>
+[[nodiscard]] std::vector<Item> worst_of(std::vector<Item> items, const Badness& badness) {
+  std::ranges::stable_sort(items, std::ranges::greater{}, badness);
+  items.resize(std::min(items.size(), kMostErrorRows));
+  return items;
+}
 
 // The rows behind the first ones are folded. It is left out without rows.
 [[nodiscard]] Section error_section(const ErrorRows& errors);

@@ -33,22 +33,13 @@ std::vector<std::string> RowScorer::lines(const std::string& name) const {
 ErrorRows RowScorer::errors(const std::string& name,
                             double least,
                             const std::function<ErrorRow(std::size_t row)>& identify) const {
-  struct Worst {
-    std::size_t row = 0;
-    double loss = 0;
-  };
-  std::vector<Worst> worst;
+  using RowLoss = std::pair<std::size_t, double>;
+  std::vector<RowLoss> losses;
   for (std::size_t row = 0; row < rows_.answers.size(); ++row) {
-    if (!rows_.counts(row)) continue;
-    const double loss = rows_.loss_of(row, least);
-    const auto behind =
-        std::ranges::find_if(worst, [&](const Worst& other) { return other.loss < loss; });
-    if (behind == worst.end() && worst.size() == kMostErrorRows) continue;
-    worst.insert(behind, {row, loss});
-    if (worst.size() > kMostErrorRows) worst.pop_back();
+    if (rows_.counts(row)) losses.emplace_back(row, rows_.loss_of(row, least));
   }
   ErrorRows errors{.split = name, .order = "the highest loss"};
-  for (const auto& [row, loss] : worst) {
+  for (const auto& [row, loss] : worst_of(std::move(losses), &RowLoss::second)) {
     errors.rows.push_back(identify(row));
     ErrorRow& shown = errors.rows.back();
     const std::span<const int> answers = rows_.answers.of(row);

@@ -77,52 +77,31 @@ WrittenRows read_rows(CsvRows& rows) {
 
 using Index = std::unordered_map<std::string, int>;
 
-// Appends the numbers of the labels in `field`. Returns false if a part of it is not a label.
-bool find_labels(const std::string& field,
-                 char separator,
-                 const Index& index,
-                 std::vector<int>& in) {
+// Adds the labels in `field`, each once. Returns false if a part of it is not a label.
+bool add_labels(const std::string& field, char separator, const Index& index, LabelSets& to) {
+  std::vector<int> labels;
   for (std::size_t begin = 0; begin < field.size();) {
     const std::size_t end = std::min(field.find(separator, begin), field.size());
     const auto label = index.find(field.substr(begin, end - begin));
     if (label == index.end()) return false;
-    in.push_back(label->second);
+    labels.push_back(label->second);
     begin = end + 1;
   }
+  std::ranges::sort(labels);
+  const auto repeated = std::ranges::unique(labels);
+  labels.erase(repeated.begin(), repeated.end());
+  to.add(labels);
   return true;
 }
 
-// Sets the answers and predictions of rows with one label each. Returns false if a row has another
-// number of them.
-bool set_single_labels(const WrittenRows& written, const Index& index, LabelledRows& rows) {
+// Sets the answers and predictions of rows with separators between labels. Returns false if the
+// rows do not have this form.
+bool set_labels(const WrittenRows& written, const Index& index, LabelledRows& rows) {
   rows.answers = rows.predictions = {};
   for (std::size_t i = 0; i < written.answers.size(); ++i) {
-    const auto answer = index.find(written.answers[i]);
-    const auto prediction = index.find(written.predictions[i]);
-    if (prediction == index.end()) return false;
-    if (answer == index.end() && !written.answers[i].empty()) return false;
-    rows.predictions.add(std::span(&prediction->second, 1));
-    rows.answers.add(answer == index.end() ? std::span<const int>()
-                                           : std::span<const int>(&answer->second, 1));
-  }
-  return true;
-}
-
-// The same of rows with any number of labels between separators.
-bool set_label_sets(const WrittenRows& written, const Index& index, LabelledRows& rows) {
-  rows.answers = rows.predictions = {};
-  const auto add = [&](const std::string& field, LabelSets& sets) {
-    std::vector<int> labels;
-    if (!find_labels(field, rows.separator, index, labels)) return false;
-    std::ranges::sort(labels);
-    const auto repeated = std::ranges::unique(labels);
-    labels.erase(repeated.begin(), repeated.end());
-    sets.add(labels);
-    return true;
-  };
-  for (std::size_t i = 0; i < written.answers.size(); ++i) {
-    if (!add(written.answers[i], rows.answers)) return false;
-    if (!add(written.predictions[i], rows.predictions)) return false;
+    if (!add_labels(written.answers[i], rows.separator, index, rows.answers)) return false;
+    if (!add_labels(written.predictions[i], rows.separator, index, rows.predictions)) return false;
+    if (!rows.several && rows.predictions.of(i).size() != 1) return false;
   }
   return true;
 }
@@ -130,13 +109,14 @@ bool set_label_sets(const WrittenRows& written, const Index& index, LabelledRows
 // Returns the rows with the numbers of their labels. Unless they are single labels, finds the
 // separator with which all of them are labels of the model.
 LabelledRows label_rows(const FileToScore& file, const WrittenRows& written, const Index& index) {
-  LabelledRows rows{.labels = written.labels, .shares = written.shares};
+  constexpr char kNone = '\0';  // no label has it
+  LabelledRows rows{.labels = written.labels, .separator = kNone, .shares = written.shares};
   const bool several = value_of(file.settings, "multi-label") == "true" || index.size() == 1;
-  if (!several && set_single_labels(written, index, rows)) return rows;
+  if (!several && set_labels(written, index, rows)) return rows;
   rows.several = true;
   for (const auto& known : label_separators()) {
     rows.separator = known.second;
-    if (set_label_sets(written, index, rows)) return rows;
+    if (set_labels(written, index, rows)) return rows;
   }
   throw InputError(65, concat(file.path, " has labels that are none of its columns p_LABEL"),
                    "report reads the predictions that bert_train wrote as CSV");

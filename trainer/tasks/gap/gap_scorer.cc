@@ -148,10 +148,8 @@ class GapScorer : public Scorer {
     for (std::size_t row = 0; row < labels.size(); ++row) {
       if (labels[row] >= 0) rows.push_back(row);
     }
-    std::ranges::stable_sort(rows, {}, share_of);
-    rows.resize(std::min(rows.size(), kMostErrorRows));
     ErrorRows errors{.split = name_of(split()), .order = "the highest loss"};
-    for (const std::size_t row : rows) {
+    for (const std::size_t row : worst_of(rows, [&](auto r) { return -share_of(r); })) {
       const Sample sample = store().load(split(), static_cast<std::int64_t>(row));
       std::vector<std::string> fields;
       set_fields(sample, std::span(kept()).subspan(3 * row, 3), fields);

@@ -148,12 +148,9 @@ EvaluationSummary summary_of(const RegressScores& scores) {
 }
 
 ErrorRows error_rows(const std::string& split, std::vector<ScoredNumber> scored) {
-  std::ranges::stable_sort(scored, std::ranges::greater{}, [](const ScoredNumber& one) {
-    return std::abs(one.prediction - one.target);
-  });
-  scored.resize(std::min(scored.size(), kMostErrorRows));
+  const auto distance = [](const ScoredNumber& of) { return std::abs(of.prediction - of.target); };
   ErrorRows errors{.split = split, .order = "the largest errors"};
-  for (const ScoredNumber& one : scored) {
+  for (const ScoredNumber& one : worst_of(std::move(scored), distance)) {
     errors.rows.push_back({.answer = brief(one.target),
                            .prediction = brief(one.prediction),
                            .text_id = one.text_id,

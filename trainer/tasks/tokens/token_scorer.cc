@@ -199,16 +199,17 @@ class TokenScorer : public Scorer {
   }
   // The sentences with the most wrong words.
   [[nodiscard]] ErrorRows worst_sentences() const {
-    std::vector<std::pair<std::size_t, Sentence>> worst;  // each with the number of its wrong words
+    using WrongWords = std::pair<std::size_t, Sentence>;  // with their number
+    std::vector<WrongWords> all;
     for_each([&](const Sentence& sentence) {
       if (sentence.labels.size() != sentence.predictions.size()) return;
       const std::size_t wrong = sentence.wrong().size();
-      if (wrong > 0) worst.emplace_back(wrong, sentence);
+      if (wrong > 0) all.emplace_back(wrong, sentence);
     });
-    std::ranges::stable_sort(worst, std::greater(), &std::pair<std::size_t, Sentence>::first);
-    worst.resize(std::min(worst.size(), kMostErrorRows));
     ErrorRows errors{.split = name_of(split()), .order = "the most wrong words"};
-    for (const auto& [wrong, sentence] : worst) errors.rows.push_back(row_of(sentence));
+    for (const auto& [wrong, sentence] : worst_of(std::move(all), &WrongWords::first)) {
+      errors.rows.push_back(row_of(sentence));
+    }
     return errors;
   }
   // Answer and prediction are those of the wrong words: "new B-LOC, york I-LOC".
