@@ -187,6 +187,7 @@ void predict_rows(const std::string& data,
                   OnError on_error,
                   Prediction& prediction) {
   SampleList list;
+  const SampleSink into_list = std::bind_front(&SampleList::add, &list);
   const auto predict = [&] {
     if (!list.samples().empty()) prediction.add(list.samples());
     list.clear();
@@ -196,7 +197,7 @@ void predict_rows(const std::string& data,
     if (!rows->next()) return false;
     list.begin_row(rows->number());
     try {
-      maker.make(rows->fields(), list);
+      maker.make(rows->fields(), into_list);
     } catch (const InputError& error) {
       throw BadRow({error.exit_code(), concat(rows->place(), ": ", error.what()), error.hint()});
     }

@@ -28,12 +28,6 @@ std::string temporary_folder() {
   return error ? "/tmp" : folder.string();
 }
 
-class NoSamples : public SampleSink {
- public:
-  void add(std::span<const std::int32_t> /*token_ids*/,
-           std::span<const ArrayView> /*arrays*/) override {}
-};
-
 // Whether one of the texts of a pair is empty, or the only one.
 bool lacks_text(const std::vector<Field>& fields, const SourceRows& rows) {
   if (!rows.layout()) return false;  // the fields of another format are not all texts
@@ -76,9 +70,8 @@ class SecondReading {
 
  private:
   void try_to_make(SampleMaker& maker, const SourceRows& rows) {
-    NoSamples nowhere;
     try {
-      maker.make(rows.fields(), nowhere);
+      maker.make(rows.fields(), [](const auto& /*token_ids*/, const auto& /*arrays*/) {});
     } catch (const InputError& error) {
       found_.obstacle = {concat(rows.place(), ": ", error.what()), error.hint()};
     }

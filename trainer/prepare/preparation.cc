@@ -223,11 +223,13 @@ class Preparation {
     const PipelineLimits limits{.workers = encoding_threads(plan_.options)};
     const std::string& last = plan_.sources.back().files.back().path;
     KeptRowReader reader(plan_, chosen_->kept(), writer_->texts());
-    std::vector<RowEncoder> encoders = make_encoders(limits.workers);
+    const std::vector<std::unique_ptr<SampleMaker>> makers = make_makers(limits.workers);
     BlockPipeline<Block>(
         {.read = [&](Block& block) { return reader.read(block.rows); },
-         .work = [&](Block& block,
-                     std::size_t worker) { encoders[worker].encode(block.rows, block.store); },
+         .work =
+             [&](Block& block, std::size_t worker) {
+               encode(plan_, *chosen_, *makers[worker], block.rows, block.store);
+             },
          .take =
              [&](Block& block) {
                throw_if_stopping("reading", last);  // the reader may have finished long before
@@ -239,19 +241,16 @@ class Preparation {
         limits)
         .run();
   }
-  [[nodiscard]] std::vector<RowEncoder> make_encoders(std::size_t count) const {
+  // Each thread needs its own.
+  [[nodiscard]] std::vector<std::unique_ptr<SampleMaker>> make_makers(std::size_t count) const {
     const StoreSettings& settings = writer_->settings();
     const Tokenizer tokenizer(stored_vocabulary(settings.vocabulary, settings.tokenizer),
                               settings.lower_case);
-    std::vector<RowEncoder> encoders;
-    for (std::size_t i = 0; i < count; ++i) {
-      encoders.emplace_back(
-          plan_, plan_.options.task->make_maker(plan_.options, settings.names, tokenizer.another()),
-          [this](std::size_t source, std::int64_t place) {
-            return chosen_->split_of(source, place);
-          });
+    std::vector<std::unique_ptr<SampleMaker>> makers(count);
+    for (std::unique_ptr<SampleMaker>& maker : makers) {
+      maker = plan_.options.task->make_maker(plan_.options, settings.names, tokenizer.another());
     }
-    return encoders;
+    return makers;
   }
   void report() {
     if (Clock::now() < next_report_) return;

@@ -3,13 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "trainer/prepare/plan.h"
+#include "trainer/prepare/survey.h"
 #include "trainer/prepare/task_data.h"
 #include "trainer/store/store_block.h"
 
@@ -50,23 +49,12 @@ class RowBlock {
   std::vector<std::string_view> shown_;
 };
 
-// Each thread needs its own.
-class RowEncoder {
- public:
-  using SplitOf = std::function<Split(std::size_t source, std::int64_t place)>;
-
-  // `plan` must outlive it. Several threads may call `split_of` at once.
-  RowEncoder(const Plan& plan, std::unique_ptr<SampleMaker> maker, SplitOf split_of);
-
-  // Replaces the content of `block` by the rows' texts and samples. Throws InputError, naming the
-  // row, if the task refuses it.
-  void encode(RowBlock& rows, StoreBlock& block);
-
- private:
-  const Plan& plan_;
-  std::unique_ptr<SampleMaker> maker_;
-  SplitOf split_of_;
-  std::string buffer_;
-};
+// Replaces the content of `block` by the rows' texts and samples. Throws InputError, naming the
+// row, if the task refuses it.
+void encode(const Plan& plan,
+            const ChosenRows& chosen,
+            SampleMaker& maker,
+            RowBlock& rows,
+            StoreBlock& block);
 
 }  // namespace bp::trainer

@@ -7,17 +7,14 @@ namespace bp::trainer {
 namespace {
 
 ArrayValues values_of(const ArrayView& array) {
-  struct Visitor {
-    ArrayValues operator()(std::int64_t integer) const { return {.integers = {integer}}; }
-    ArrayValues operator()(double real) const { return {.reals = {real}}; }
-    ArrayValues operator()(std::span<const std::int32_t> integers) const {
-      return {.integers = {integers.begin(), integers.end()}};
-    }
-    ArrayValues operator()(std::span<const double> reals) const {
-      return {.reals = {reals.begin(), reals.end()}};
-    }
-  };
-  return std::visit(Visitor{}, array);
+  using Integers = std::span<const std::int32_t>;
+  if (const auto* integer = std::get_if<std::int64_t>(&array)) return {.integers = {*integer}};
+  if (const auto* real = std::get_if<double>(&array)) return {.reals = {*real}};
+  if (const auto* all = std::get_if<Integers>(&array)) {
+    return {.integers = {all->begin(), all->end()}};
+  }
+  const auto reals = std::get<std::span<const double>>(array);
+  return {.reals = {reals.begin(), reals.end()}};
 }
 
 }  // namespace

@@ -6,16 +6,16 @@
 #include <span>
 #include <vector>
 
-#include "trainer/prepare/task_data.h"
+#include "trainer/store/sample_schema.h"
 #include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 
-class SampleList : public SampleSink {
+class SampleList {
  public:
   // Names the row whose samples come next.
   void begin_row(std::int64_t number) { row_ = number; }
-  void add(std::span<const std::int32_t> token_ids, std::span<const ArrayView> arrays) override;
+  void add(std::span<const std::int32_t> token_ids, std::span<const ArrayView> arrays);
 
   // Removes the samples of that row, if it was the last one.
   void drop_row(std::int64_t number) {

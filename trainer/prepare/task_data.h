@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -62,13 +63,9 @@ class RowFinder {
   [[nodiscard]] virtual std::vector<Findings::Line> of_all() const { return {}; }
 };
 
-// Takes the samples of one row.
-class SampleSink {
- public:
-  virtual ~SampleSink() = default;
-  // Adds a sample. `arrays`: in the order of the task's schema, in its types.
-  virtual void add(std::span<const std::int32_t> token_ids, std::span<const ArrayView> arrays) = 0;
-};
+// Takes a sample of a row. `arrays`: in the order of the task's schema, in its types.
+using SampleSink =
+    std::function<void(std::span<const std::int32_t> token_ids, std::span<const ArrayView> arrays)>;
 
 // Each thread has its own.
 class SampleMaker {
@@ -76,7 +73,7 @@ class SampleMaker {
   virtual ~SampleMaker() = default;
   // Makes the samples of a row that the finder has accepted: one, or several if it is folded.
   // Throws InputError (65), without the row's place, for one that only the tokens show to be wrong.
-  virtual void make(Fields fields, SampleSink& sink) = 0;
+  virtual void make(Fields fields, const SampleSink& sink) = 0;
 };
 
 // Threads: any number of threads may use it at once.

@@ -30,17 +30,17 @@ std::string_view TextColumns::text(Fields fields, std::string& buffer) const {
 void TextColumns::make(Fields fields,
                        std::span<const ArrayView> arrays,
                        TokenWindows& windows,
-                       SampleSink& sink) const {
+                       const SampleSink& sink) const {
   if (!pairs()) {
     windows.encode(fields[0]);
-    while (windows.next()) sink.add(windows.sample(), arrays);
+    while (windows.next()) sink(windows.sample(), arrays);
     return;
   }
   windows.encode_pair(fields[0], fields[1]);
   (void)windows.next();  // a pair is one sample
   std::vector<ArrayView> with_types(arrays.begin(), arrays.end());
   with_types.emplace_back(windows.token_types());
-  sink.add(windows.sample(), with_types);
+  sink(windows.sample(), with_types);
 }
 
 }  // namespace bp::trainer

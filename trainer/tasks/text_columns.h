@@ -31,7 +31,7 @@ class TextColumns {
   void make(Fields fields,
             std::span<const ArrayView> arrays,
             TokenWindows& windows,
-            SampleSink& sink) const;
+            const SampleSink& sink) const;
 
  private:
   std::string first_ = "text";  // by name, or by number from 1; keys in JSON lines

@@ -1,5 +1,6 @@
 // Labels that the user gives: --labels, --label-map and --unknown-labels.
 // docs/acceptance.md, Data: Labels can be given, mapped or left out.
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -201,12 +202,13 @@ TEST_F(LabelOptions, RowsWithoutLabelsNeedNoMap) {
   const auto maker =
       task->make_maker(with, {"bad", "good"}, Tokenizer(Vocabulary::read(with.vocabulary)));
   SampleList list;
+  const SampleSink into_list = std::bind_front(&SampleList::add, &list);
   list.begin_row(1);
-  maker->make(std::vector<std::string_view>{"a", ""}, list);
+  maker->make(std::vector<std::string_view>{"a", ""}, into_list);
   ASSERT_EQ(list.samples().size(), 1U);
   EXPECT_EQ(label_of(list.samples().front()), -1);
   expect_input_error(66, "none.csv", "", [&] {
-    maker->make(std::vector<std::string_view>{"a", "good"}, list);
+    maker->make(std::vector<std::string_view>{"a", "good"}, into_list);
   });
 }
 

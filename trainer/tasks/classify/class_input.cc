@@ -41,13 +41,13 @@ class ClassMaker : public SampleMaker {
     for (const std::string& name : names) numbers_.emplace(name, number++);
   }
 
-  void make(Fields fields, SampleSink& sink) override {
+  void make(Fields fields, const SampleSink& sink) override {
     read_labels(fields.back());
     ArrayView labels = std::span<const std::int32_t>(labels_);
     if (!options_.multi_label) labels = std::int64_t{labels_.empty() ? -1 : labels_.front()};
     if (has_token_ids(fields)) {
       read_numbers(fields[kTokenIdsField], ids_);
-      sink.add(ids_, std::span(&labels, 1));
+      sink(ids_, std::span(&labels, 1));
       return;
     }
     options_.texts.make(fields, std::span(&labels, 1), windows_, sink);

@@ -91,7 +91,7 @@ class CustomMaker : public SampleMaker {
               Tokenizer tokenizer)
       : task_(task), texts_(texts), windows_(prepare, std::move(tokenizer)) {}
 
-  void make(Fields fields, SampleSink& sink) override {
+  void make(Fields fields, const SampleSink& sink) override {
     const std::vector<double> answers = read_answers(task_, fields);
     std::vector<ArrayView> arrays(answers.begin(), answers.end());
     arrays.resize(task_.answers().size(), ArrayView(0.0));

@@ -98,7 +98,7 @@ class GapMaker : public SampleMaker {
         types_(types),
         tokenizer_(std::move(tokenizer)) {}
 
-  void make(Fields fields, SampleSink& sink) override {
+  void make(Fields fields, const SampleSink& sink) override {
     const GapSample sample = make_gap_sample(fields, max_length_, tokenizer_);
     const std::vector<std::int32_t> positions(sample.positions.begin(), sample.positions.end());
     std::vector<std::int32_t> id;
@@ -108,7 +108,7 @@ class GapMaker : public SampleMaker {
         std::int64_t{sample.label}, static_cast<std::int64_t>(sample.gender),
         std::span<const std::int32_t>(positions), std::span<const std::int32_t>(id),
         std::span<const std::int32_t>(token_types)};
-    sink.add(sample.ids, std::span(arrays).first(types_ ? std::size(arrays) : kGapId + 1));
+    sink(sample.ids, std::span(arrays).first(types_ ? std::size(arrays) : kGapId + 1));
   }
 
  private:

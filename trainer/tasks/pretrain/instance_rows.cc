@@ -50,7 +50,7 @@ std::optional<Instance> PairRows::take(std::string& place) {
   return instances_[next_++];
 }
 
-void InstanceSamples::make(Fields fields, SampleSink& sink) {
+void InstanceSamples::make(Fields fields, const SampleSink& sink) {
   read_numbers(fields.back(), packed_);
   const Instance instance = packed_at(packed_);
   require_fitting(instance);
@@ -62,7 +62,7 @@ void InstanceSamples::make(Fields fields, SampleSink& sink) {
     arrays.emplace_back(instance.positions);
     arrays.emplace_back(instance.ids);
   }
-  sink.add(instance.tokens, arrays);
+  sink(instance.tokens, arrays);
 }
 
 void InstanceSamples::require_fitting(const Instance& instance) const {

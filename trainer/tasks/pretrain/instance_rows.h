@@ -82,7 +82,7 @@ class InstanceSamples : public SampleMaker {
   };
   explicit InstanceSamples(const Form& form) : form_(form) {}
 
-  void make(Fields fields, SampleSink& sink) override;
+  void make(Fields fields, const SampleSink& sink) override;
 
  private:
   void require_fitting(const Instance& instance) const;

@@ -67,9 +67,9 @@ class PretrainMaker : public SampleMaker {
   PretrainMaker(const PrepareOptions& prepare, Tokenizer tokenizer)
       : windows_(prepare, std::move(tokenizer)) {}
 
-  void make(Fields fields, SampleSink& sink) override {
+  void make(Fields fields, const SampleSink& sink) override {
     windows_.encode(fields.front());
-    while (windows_.next()) sink.add(windows_.sample(), {});
+    while (windows_.next()) sink(windows_.sample(), {});
   }
 
  private:

@@ -156,7 +156,7 @@ class RegressMaker : public SampleMaker {
   RegressMaker(const PrepareOptions& prepare, const RegressOptions& options, Tokenizer tokenizer)
       : options_(options), windows_(prepare, std::move(tokenizer)) {}
 
-  void make(Fields fields, SampleSink& sink) override {
+  void make(Fields fields, const SampleSink& sink) override {
     const std::optional<double> target = written_number(fields.back());
     const ArrayView arrays[] = {target.value_or(0.0), std::int64_t{target ? 1 : 0}};
     options_.texts.make(fields, arrays, windows_, sink);

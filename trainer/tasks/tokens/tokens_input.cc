@@ -85,7 +85,7 @@ class TokenMaker : public SampleMaker {
   }
 
   // A sentence to predict need not have tags, and those that it has need not be known.
-  void make(Fields fields, SampleSink& sink) override {
+  void make(Fields fields, const SampleSink& sink) override {
     const std::vector<std::string> words = split_words(fields[kWordsField]);
     std::vector<std::int64_t> tags;
     for (const std::string& tag : split_words(fields[kTagsField])) {
@@ -99,7 +99,7 @@ class TokenMaker : public SampleMaker {
       const std::vector<std::int32_t> places(window.positions.begin(), window.positions.end());
       const ArrayView arrays[] = {std::span<const std::int32_t>(targets),
                                   std::span<const std::int32_t>(places)};
-      sink.add(window.ids, arrays);
+      sink(window.ids, arrays);
       if (truncates_) return;
     }
   }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -62,9 +63,8 @@ TEST(PackedInstances, AreUnpackedAsTheyWere) {
   EXPECT_ANY_THROW((void)packed_at(numbers));
 }
 
-class Sink : public SampleSink {
- public:
-  void add(std::span<const std::int32_t> token_ids, std::span<const ArrayView> arrays) override {
+struct Taken {
+  void add(std::span<const std::int32_t> token_ids, std::span<const ArrayView> arrays) {
     tokens = token_ids.size();
     types.assign(std::get<2>(arrays[0]).begin(), std::get<2>(arrays[0]).end());
     next_sentence = std::get<0>(arrays[1]);
@@ -80,12 +80,13 @@ TEST(InstanceSamples, HaveTypesTheLabelAndTheMasks) {
   std::vector<std::int32_t> numbers;
   append_packed(instance_of(6), numbers);
   const std::string_view fields[] = {"a.hdf5, row 1", field_of(numbers)};
-  Sink sink;
+  Taken taken;
+  const SampleSink sink = std::bind_front(&Taken::add, &taken);
   InstanceSamples({.next_sentence = true, .masks = true, .max_length = 6}).make(fields, sink);
-  EXPECT_EQ(sink.tokens, 6U);
-  EXPECT_THAT(sink.types, ElementsAre(0, 0, 0, 0, 1, 1));
-  EXPECT_EQ(sink.next_sentence, 1);
-  EXPECT_EQ(sink.masked, 2U);
+  EXPECT_EQ(taken.tokens, 6U);
+  EXPECT_THAT(taken.types, ElementsAre(0, 0, 0, 0, 1, 1));
+  EXPECT_EQ(taken.next_sentence, 1);
+  EXPECT_EQ(taken.masked, 2U);
   expect_input_error(65, "an instance of 6 tokens, more than --max-length 5", "--max-length 6",
                      [&] {
                        InstanceSamples({true, true, 5}).make(fields, sink);
