@@ -1,24 +1,11 @@
 #include "trainer/train/batches.h"
 
-#include <condition_variable>
-#include <deque>
-#include <exception>
-#include <mutex>
-#include <numeric>
-#include <stop_token>
-#include <thread>
 #include <utility>
-
-#include "base/check.h"
 
 namespace bp::trainer {
 namespace {
 
 constexpr std::size_t kAhead = 4;  // steps that are ready before they are needed
-
-Lengths lengths_in(const SampleStore& store) {
-  return std::make_shared<const std::vector<std::int32_t>>(store.lengths(Split::train));
-}
 
 RowSamplerOptions balanced(RowSamplerOptions options, const Lengths& lengths) {
   options.balanced = true;
@@ -28,82 +15,62 @@ RowSamplerOptions balanced(RowSamplerOptions options, const Lengths& lengths) {
 
 }  // namespace
 
-// Threads: `mutex_` guards ready_ and error_. After construction only the thread uses the rest.
-class Batches::Impl {
- public:
-  explicit Impl(const BatchesOptions& options)
-      : options_(options),
-        store_(SampleStore::open(options.store)),
-        complete_(options.task ? options.task->completion(store_.vocabulary()) : nullptr),
-        lengths_(options.sampler.lengths != nullptr ? options.sampler.lengths : lengths_in(store_)),
-        sampler_(balanced(options.sampler, lengths_)),
-        thread_([this](const std::stop_token& stop) { run(stop); }) {}
+Batches::Batches(const BatchesOptions& options)
+    : options_(options),
+      store_(SampleStore::open(options.store)),
+      complete_(options.task ? options.task->completion(store_.vocabulary()) : nullptr),
+      lengths_(options.sampler.lengths != nullptr
+                   ? options.sampler.lengths
+                   : std::make_shared<Lengths::element_type>(store_.lengths(Split::train))),
+      sampler_(balanced(options.sampler, lengths_)),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-  StepBatches next() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !ready_.empty() || error_ != nullptr; });
-    if (ready_.empty()) std::rethrow_exception(error_);
-    StepBatches step = std::move(ready_.front());
-    ready_.pop_front();
-    changed_.notify_all();
-    return step;
-  }
+StepBatches Batches::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !ready_.empty() || error_ != nullptr; });
+  if (ready_.empty()) std::rethrow_exception(error_);
+  StepBatches step = std::move(ready_.front());
+  ready_.pop_front();
+  changed_.notify_all();
+  return step;
+}
 
- private:
-  void run(const std::stop_token& stop) {
-    try {
-      EpochPosition position = options_.position;
-      for (std::int64_t i = 0; i < options_.steps; ++i) {
-        StepBatches made = make(options_.first_step + i, position);
-        position = sampler_.after(position);
-        std::unique_lock lock(mutex_);
-        if (!changed_.wait(lock, stop, [this] { return ready_.size() < kAhead; })) return;
-        ready_.push_back(std::move(made));
-        changed_.notify_all();
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      error_ = std::current_exception();
+void Batches::run(const std::stop_token& stop) {
+  try {
+    EpochPosition position = options_.position;
+    for (std::int64_t i = 0; i < options_.steps; ++i) {
+      StepBatches made = make(options_.first_step + i, position);
+      position = sampler_.after(position);
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait(lock, stop, [this] { return ready_.size() < kAhead; })) return;
+      ready_.push_back(std::move(made));
       changed_.notify_all();
     }
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    error_ = std::current_exception();
+    changed_.notify_all();
   }
+}
 
-  StepBatches make(std::int64_t step, const EpochPosition& position) const {
-    StepBatches result;
-    result.step = step;
-    const int micro_batches = sampler_.micro_batches(position.epoch);
-    int part = 0;
-    for (const std::vector<std::int64_t>& rows : sampler_.step(position)) {
-      result.world_rows += static_cast<std::int64_t>(rows.size());
-      for (const std::int64_t row : rows) {
-        result.world_tokens += (*lengths_)[static_cast<std::size_t>(row)];
-      }
-      if (part++ / micro_batches != options_.rank) continue;
-      std::vector<Sample> samples;
-      for (const std::int64_t row : rows) samples.push_back(store_.load(Split::train, row));
-      Batch batch = make_batch(samples, store_.schema(), store_.pad_id());
-      if (complete_) complete_(batch, {options_.sampler.seed, position.epoch});
-      result.micro_batches.push_back(std::move(batch));
+StepBatches Batches::make(std::int64_t step, const EpochPosition& position) const {
+  StepBatches result;
+  result.step = step;
+  const int micro_batches = sampler_.micro_batches(position.epoch);
+  int part = 0;
+  for (const std::vector<std::int64_t>& rows : sampler_.step(position)) {
+    result.world_rows += static_cast<std::int64_t>(rows.size());
+    for (const std::int64_t row : rows) {
+      result.world_tokens += (*lengths_)[static_cast<std::size_t>(row)];
     }
-    return result;
+    if (part++ / micro_batches != options_.rank) continue;
+    std::vector<Sample> samples;
+    for (const std::int64_t row : rows) samples.push_back(store_.load(Split::train, row));
+    Batch batch = make_batch(samples, store_.schema(), store_.pad_id());
+    if (complete_) complete_(batch, {options_.sampler.seed, position.epoch});
+    result.micro_batches.push_back(std::move(batch));
   }
-
-  BatchesOptions options_;
-  SampleStore store_;
-  CompleteBatch complete_;
-  Lengths lengths_;
-  RowSampler sampler_;
-
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::deque<StepBatches> ready_;
-  std::exception_ptr error_;
-  std::jthread thread_;  // last: its destructor joins the thread, which uses the others
-};
-
-Batches::Batches(const BatchesOptions& options) : impl_(std::make_unique<Impl>(options)) {}
-Batches::~Batches() = default;
-
-StepBatches Batches::next() { return impl_->next(); }
+  return result;
+}
 
 }  // namespace bp::trainer

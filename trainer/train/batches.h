@@ -1,14 +1,21 @@
 // The micro-batches of this rank, step by step. A thread of their own makes them ahead of time.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
+#include <deque>
+#include <exception>
 #include <memory>
+#include <mutex>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "trainer/batches/batch.h"
 #include "trainer/batches/row_sampler.h"
 #include "trainer/prepare/task_data.h"
+#include "trainer/store/sample_store.h"
 
 namespace bp::trainer {
 
@@ -34,7 +41,6 @@ struct BatchesOptions {
 class Batches {
  public:
   explicit Batches(const BatchesOptions& options);
-  ~Batches();
   Batches(const Batches&) = delete;
   Batches& operator=(const Batches&) = delete;
 
@@ -43,8 +49,21 @@ class Batches {
   [[nodiscard]] StepBatches next();
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  void run(const std::stop_token& stop);
+  [[nodiscard]] StepBatches make(std::int64_t step, const EpochPosition& position) const;
+
+  // `mutex_` guards ready_ and error_. After construction only the thread uses the rest.
+  BatchesOptions options_;
+  SampleStore store_;
+  CompleteBatch complete_;
+  Lengths lengths_;
+  RowSampler sampler_;
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<StepBatches> ready_;
+  std::exception_ptr error_;
+  std::jthread thread_;  // last: its destructor joins the thread, which uses the others
 };
 
 }  // namespace bp::trainer

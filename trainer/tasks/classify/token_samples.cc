@@ -1,15 +1,9 @@
 #include "trainer/tasks/classify/token_samples.h"
 
-#include <SQLiteCpp/SQLiteCpp.h>
-
-#include <charconv>
-#include <optional>
 #include <string_view>
-#include <system_error>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
+#include "base/options/value_text.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "trainer/tasks/classify/list_literal.h"
@@ -23,14 +17,6 @@ constexpr const char* kLabelsTable = "LabelEncodings";
 
 using Labels = std::unordered_map<std::int64_t, std::string>;
 
-std::optional<std::int64_t> whole_number_in(const std::string& text) {
-  std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end || text.empty()) return std::nullopt;
-  return number;
-}
-
 Labels read_labels(SQLite::Database& database, const std::string& path) {
   Labels labels;
   std::int64_t row = 0;
@@ -41,7 +27,7 @@ Labels read_labels(SQLite::Database& database, const std::string& path) {
   read_token_table(path, kLabelsTable, [&] {
     SQLite::Statement select(database, concat("SELECT key_col, val_col FROM ", kLabelsTable));
     for (row = 1; select.executeStep(); ++row) {
-      const std::optional<std::int64_t> code = whole_number_in(select.getColumn(0).getString());
+      const auto code = number_in<std::int64_t>(select.getColumn(0).getString());
       const std::string label = select.getColumn(1).getString();
       if (!code) refuse("key_col is not a whole number");
       if (label.empty()) refuse("val_col is empty");
@@ -52,92 +38,69 @@ Labels read_labels(SQLite::Database& database, const std::string& path) {
   return labels;
 }
 
+const char* kind_of(const SQLite::Column& column) {
+  if (column.isNull()) return "NULL";
+  if (column.isInteger()) return "an integer";
+  if (column.isFloat()) return "a real number";
+  return column.isText() ? "text" : "a blob";
+}
+
 }  // namespace
 
-class TokenSamples::Impl {
- public:
-  explicit Impl(const std::string& path)
-      : path_(path), database_(open_token_file(path)), labels_(read_labels(database_, path)) {
-    require_token_table(database_, path_, kSamplesTable);
-    read_token_table(path_, kSamplesTable, [&] {
-      select_.emplace(database_, concat("SELECT sample_id, tok_ids, label FROM ", kSamplesTable,
-                                        " ORDER BY sample_id"));
-    });
+TokenSamples::TokenSamples(const std::string& path)
+    : path_(path), database_(open_token_file(path)), labels_(read_labels(database_, path)) {
+  require_token_table(database_, path_, kSamplesTable);
+  read_token_table(path_, kSamplesTable, [&] {
+    select_.emplace(database_, concat("SELECT sample_id, tok_ids, label FROM ", kSamplesTable,
+                                      " ORDER BY sample_id"));
+  });
+}
+
+bool TokenSamples::next() {
+  bool found = false;
+  read_token_table(path_, kSamplesTable, [&] {
+    found = select_->executeStep();
+    if (!found && rows_ == 0) refuse("", "has no rows");
+    if (found) take();
+  });
+  return found;
+}
+
+// Sets the current sample to the row. A damaged page that refers to itself would never end; the ids
+// then come again.
+void TokenSamples::take() {
+  const SQLite::Column id = select_->getColumn(0);
+  if (!id.isInteger()) {
+    refuse(concat(", row ", rows_ + 1), concat("sample_id is ", kind_of(id), ", not an integer"));
   }
-
-  bool next() {
-    bool found = false;
-    read_token_table(path_, kSamplesTable, [&] {
-      found = select_->executeStep();
-      if (!found && rows_ == 0) refuse("", "has no rows");
-      if (found) take();
-    });
-    return found;
+  const std::int64_t last = std::exchange(sample_id_, id.getInt64());
+  if (rows_++ > 0 && sample_id_ <= last) refuse_sample("comes twice, or out of order");
+  const SQLite::Column ids = select_->getColumn(1);
+  if (!ids.isText()) refuse_sample(concat("tok_ids is ", kind_of(ids), ", not a list"));
+  const std::string_view text(ids.getText(), static_cast<std::size_t>(ids.getBytes()));
+  if (const std::string problem = parse_list_literal(text, ids_); !problem.empty()) {
+    refuse_sample("tok_ids " + problem);
   }
+  while (!ids_.empty() && ids_.back() == 0) ids_.pop_back();
+  const SQLite::Column label = select_->getColumn(2);
+  if (!label.isInteger()) refuse_sample(concat("label is ", kind_of(label), ", not an integer"));
+  code_ = label.getInt64();
+}
 
-  [[nodiscard]] std::string place() const { return concat(path_, ", sample_id ", sample_id_); }
+void TokenSamples::refuse_sample(const std::string& what) const {
+  refuse(concat(", sample_id ", sample_id_), what);
+}
 
-  std::string path_;
-  SQLite::Database database_;
-  Labels labels_;
-  std::optional<SQLite::Statement> select_;
-  std::int64_t rows_ = 0;
-  std::int64_t sample_id_ = 0;
-  std::vector<std::int32_t> ids_;
-  std::int64_t code_ = 0;
+void TokenSamples::refuse(const std::string& row, const std::string& what) const {
+  refuse_token_file(path_, concat(", table ", kSamplesTable, row, ": ", what));
+}
 
- private:
-  // Sets the current sample to the row. A damaged page that refers to itself would never end; the
-  // ids then come again.
-  void take() {
-    const SQLite::Column id = select_->getColumn(0);
-    if (!id.isInteger()) {
-      refuse(concat(", row ", rows_ + 1), concat("sample_id is ", kind_of(id), ", not an integer"));
-    }
-    const std::int64_t last = std::exchange(sample_id_, id.getInt64());
-    if (rows_++ > 0 && sample_id_ <= last) refuse_sample("comes twice, or out of order");
-    const SQLite::Column ids = select_->getColumn(1);
-    if (!ids.isText()) refuse_sample(concat("tok_ids is ", kind_of(ids), ", not a list"));
-    const std::string_view text(ids.getText(), static_cast<std::size_t>(ids.getBytes()));
-    if (const std::string problem = parse_list_literal(text, ids_); !problem.empty()) {
-      refuse_sample("tok_ids " + problem);
-    }
-    while (!ids_.empty() && ids_.back() == 0) ids_.pop_back();
-    const SQLite::Column label = select_->getColumn(2);
-    if (!label.isInteger()) {
-      refuse_sample(concat("label is ", kind_of(label), ", not an integer"));
-    }
-    code_ = label.getInt64();
-  }
-
-  static const char* kind_of(const SQLite::Column& column) {
-    if (column.isNull()) return "NULL";
-    if (column.isInteger()) return "an integer";
-    if (column.isFloat()) return "a real number";
-    return column.isText() ? "text" : "a blob";
-  }
-
-  [[noreturn]] void refuse_sample(const std::string& what) const {
-    refuse(concat(", sample_id ", sample_id_), what);
-  }
-  [[noreturn]] void refuse(const std::string& row, const std::string& what) const {
-    refuse_token_file(path_, concat(", table ", kSamplesTable, row, ": ", what));
-  }
-};
-
-TokenSamples::TokenSamples(const std::string& path) : impl_(std::make_unique<Impl>(path)) {}
-TokenSamples::~TokenSamples() = default;
-
-bool TokenSamples::next() { return impl_->next(); }
-std::int64_t TokenSamples::sample_id() const { return impl_->sample_id_; }
-std::span<const std::int32_t> TokenSamples::ids() const { return impl_->ids_; }
-std::int64_t TokenSamples::code() const { return impl_->code_; }
-std::string TokenSamples::place() const { return impl_->place(); }
+std::string TokenSamples::place() const { return concat(path_, ", sample_id ", sample_id_); }
 
 const std::string& TokenSamples::label() const {
   static const std::string kNone;
-  const auto found = impl_->labels_.find(impl_->code_);
-  return found == impl_->labels_.end() ? kNone : found->second;
+  const auto found = labels_.find(code_);
+  return found == labels_.end() ? kNone : found->second;
 }
 
 }  // namespace bp::trainer
