@@ -29,7 +29,7 @@ struct Cursor {
     std::string_view bytes;
   };
   sqlite3_vtab_cursor base{};
-  const std::vector<SampleColumn>* columns = nullptr;
+  const BlockTables::Table* content = nullptr;
   bool at_end = false;
   std::string_view rest;  // the rows behind the current one
   std::int64_t position = 0;
@@ -38,13 +38,13 @@ struct Cursor {
   void read_row() {
     at_end = rest.empty();
     if (at_end) return;
-    for (std::size_t i = 0; i < columns->size(); ++i) {
-      switch ((*columns)[i].kind) {
+    for (std::size_t i = 0; i < content->columns.size(); ++i) {
+      switch (content->columns[i].kind) {
         case SampleColumn::Kind::integer:
           values[i].integer = take_number(rest);
           break;
         case SampleColumn::Kind::real:
-          values[i].real = take_real(rest);
+          values[i].real = take_number<double>(rest);
           break;
         case SampleColumn::Kind::bytes:
           values[i].bytes = take_bytes(rest);
@@ -90,7 +90,7 @@ int close_cursor(sqlite3_vtab_cursor* base) {
 int begin_rows(sqlite3_vtab_cursor* base, int, const char*, int, sqlite3_value**) {
   const auto& content = *reinterpret_cast<VirtualTable*>(base->pVtab)->content;
   Cursor& cursor = cursor_of(base);
-  cursor.columns = &content.columns;
+  cursor.content = &content;
   cursor.values.resize(content.columns.size());
   cursor.rest = content.rows;
   cursor.position = content.position;
@@ -107,26 +107,17 @@ int next_row(sqlite3_vtab_cursor* base) {
 
 int is_at_end(sqlite3_vtab_cursor* base) { return cursor_of(base).at_end ? 1 : 0; }
 
-int give_text_column(sqlite3_vtab_cursor* base, sqlite3_context* to, int column) {
-  const auto& values = cursor_of(base).values;
-  if (column == 0) {
-    sqlite3_result_int64(to, values[0].integer);
-  } else {  // SQLite copies the bytes before the row changes
-    const std::string_view text = values[1].bytes;
-    sqlite3_result_text64(to, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
-  }
-  return SQLITE_OK;
-}
-
-int give_sample_column(sqlite3_vtab_cursor* base, sqlite3_context* to, int column) {
+// SQLite copies the bytes of a text or an array before the row changes.
+int give_column(sqlite3_vtab_cursor* base, sqlite3_context* to, int column) {
   const Cursor& row = cursor_of(base);
-  if (column == 0) {
+  const bool numbered = row.content->numbered;
+  if (numbered && column == 0) {
     sqlite3_result_int64(to, row.position);
     return SQLITE_OK;
   }
-  const auto which = static_cast<std::size_t>(column) - 1;
+  const auto which = static_cast<std::size_t>(column) - (numbered ? 1 : 0);
   const Cursor::Value& value = row.values[which];
-  switch ((*row.columns)[which].kind) {
+  switch (row.content->columns[which].kind) {
     case SampleColumn::Kind::integer:
       sqlite3_result_int64(to, value.integer);
       break;
@@ -134,7 +125,12 @@ int give_sample_column(sqlite3_vtab_cursor* base, sqlite3_context* to, int colum
       sqlite3_result_double(to, value.real);
       break;
     case SampleColumn::Kind::bytes:
-      sqlite3_result_blob64(to, value.bytes.data(), value.bytes.size(), SQLITE_STATIC);
+      if (numbered) {
+        sqlite3_result_blob64(to, value.bytes.data(), value.bytes.size(), SQLITE_STATIC);
+      } else {
+        sqlite3_result_text64(to, value.bytes.data(), value.bytes.size(), SQLITE_STATIC,
+                              SQLITE_UTF8);
+      }
       break;
   }
   return SQLITE_OK;
@@ -145,10 +141,8 @@ int give_row_number(sqlite3_vtab_cursor* base, sqlite3_int64* number) {
   return SQLITE_OK;
 }
 
-using GiveColumn = int(sqlite3_vtab_cursor*, sqlite3_context*, int);
-
 // Without xCreate, the table exists in each connection by its module's name.
-sqlite3_module module_with(GiveColumn* give_column) {
+const sqlite3_module kModule = [] {
   sqlite3_module module{};
   module.xConnect = connect_table;
   module.xBestIndex = choose_index;
@@ -161,13 +155,10 @@ sqlite3_module module_with(GiveColumn* give_column) {
   module.xColumn = give_column;
   module.xRowid = give_row_number;
   return module;
-}
+}();
 
-void add_module(sqlite3* database,
-                const char* name,
-                const sqlite3_module& module,
-                BlockTables::Table& content) {
-  const int status = sqlite3_create_module(database, name, &module, &content);
+void add_table(sqlite3* database, const char* name, BlockTables::Table& content) {
+  const int status = sqlite3_create_module(database, name, &kModule, &content);
   if (status != SQLITE_OK) throw SQLite::Exception(database, status);
 }
 
@@ -176,10 +167,8 @@ void add_module(sqlite3* database,
 BlockTables::BlockTables(sqlite3* database, std::vector<SampleColumn> sample_columns)
     : texts_{.numbered = false, .columns = {{"text_id"}, {"text", SampleColumn::Kind::bytes}}},
       samples_{.numbered = true, .columns = std::move(sample_columns)} {
-  static const sqlite3_module kTexts = module_with(give_text_column);
-  static const sqlite3_module kSamples = module_with(give_sample_column);
-  add_module(database, "block_texts", kTexts, texts_);
-  add_module(database, "block_samples", kSamples, samples_);
+  add_table(database, "block_texts", texts_);
+  add_table(database, "block_samples", samples_);
 }
 
 }  // namespace bp::trainer

@@ -83,10 +83,8 @@ inline void empty_for_reuse(std::string& buffer) {
 }
 
 // Append a number or a sized run of bytes to `rows`.
-inline void put_number(std::string& rows, std::int64_t number) {
-  rows.append(reinterpret_cast<const char*>(&number), sizeof(number));
-}
-inline void put_number(std::string& rows, double number) {
+template <class Number>
+requires(sizeof(Number) == 8) void put_number(std::string& rows, Number number) {
   rows.append(reinterpret_cast<const char*>(&number), sizeof(number));
 }
 inline void put_bytes(std::string& rows, std::string_view bytes) {
@@ -95,14 +93,9 @@ inline void put_bytes(std::string& rows, std::string_view bytes) {
 }
 
 // Takes a number or a sized run of bytes from the start of `rows`.
-[[nodiscard]] inline std::int64_t take_number(std::string_view& rows) {
-  std::int64_t number = 0;
-  std::memcpy(&number, rows.data(), sizeof(number));
-  rows.remove_prefix(sizeof(number));
-  return number;
-}
-[[nodiscard]] inline double take_real(std::string_view& rows) {
-  double number = 0;
+template <class Number = std::int64_t>
+[[nodiscard]] Number take_number(std::string_view& rows) {
+  Number number = 0;
   std::memcpy(&number, rows.data(), sizeof(number));
   rows.remove_prefix(sizeof(number));
   return number;

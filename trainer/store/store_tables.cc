@@ -3,13 +3,13 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/options/value_text.h"
 #include "base/text.h"
 
 namespace bp::trainer {
@@ -103,13 +103,9 @@ SampleSchema get_schema(SQLite::Database& database) {
 }
 
 std::int64_t whole_number(const std::string& text, const char* what) {
-  std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end || number < 0) {
-    throw SQLite::Exception(concat("its ", what, " is '", text, "'"));
-  }
-  return number;
+  const auto number = number_in<std::int64_t>(text);
+  if (!number || *number < 0) throw SQLite::Exception(concat("its ", what, " is '", text, "'"));
+  return *number;
 }
 
 // Sets the tokenizer, and checks what samples are padded with.

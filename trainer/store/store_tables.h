@@ -25,15 +25,8 @@ struct SampleColumn {
   Kind kind = Kind::integer;
 
   [[nodiscard]] const char* sql_type() const {
-    switch (kind) {
-      case Kind::integer:
-        return "INTEGER";
-      case Kind::real:
-        return "REAL";
-      case Kind::bytes:
-        return "BLOB";
-    }
-    return "";
+    constexpr const char* kNames[] = {"INTEGER", "REAL", "BLOB"};
+    return kNames[static_cast<std::size_t>(kind)];
   }
 };
 
@@ -50,15 +43,6 @@ struct SampleColumn {
     if (field.shape != Shape::one) columns.push_back({field.name, Kind::bytes});
   }
   return columns;
-}
-
-// Returns "a, b, c".
-[[nodiscard]] inline std::string column_names(const std::vector<SampleColumn>& columns) {
-  std::string names;
-  for (const SampleColumn& column : columns) {
-    names += (names.empty() ? "" : ", ") + column.name;
-  }
-  return names;
 }
 
 // Marks the file as a store of bert_train (SQLite's application_id: "bpds").
