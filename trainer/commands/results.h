@@ -11,7 +11,7 @@
 #include "trainer/commands/answer.h"
 #include "trainer/options/options.h"
 #include "trainer/report/predictions.h"
-#include "trainer/report/run_host.h"
+#include "trainer/report/sessions.h"
 #include "trainer/report/summary.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/runs/run_record.h"

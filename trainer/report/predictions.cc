@@ -50,9 +50,8 @@ std::string PredictionLines::line(const PredictionRow& row) const {
 }
 
 PredictionsWriter::PredictionsWriter(const std::string& path,
-                                     const std::vector<PredictionColumn>& columns,
-                                     PredictionFormat format)
-    : file_(path), lines_(format, columns) {
+                                     const std::vector<PredictionColumn>& columns)
+    : file_(path), lines_(PredictionFormat::csv, columns) {
   file_.write(lines_.header());
 }
 

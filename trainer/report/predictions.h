@@ -49,9 +49,7 @@ class PredictionLines {
 class PredictionsWriter {
  public:
   // Writes to a temporary file, which finish() moves to `path`. Throws io.
-  PredictionsWriter(const std::string& path,
-                    const std::vector<PredictionColumn>& columns,
-                    PredictionFormat format = PredictionFormat::csv);
+  PredictionsWriter(const std::string& path, const std::vector<PredictionColumn>& columns);
   PredictionsWriter(const PredictionsWriter&) = delete;
   PredictionsWriter& operator=(const PredictionsWriter&) = delete;
 

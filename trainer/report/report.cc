@@ -134,18 +134,6 @@ Section settings_section(const Report& report) {
   return section;
 }
 
-Series of_steps(const Report& report,
-                const std::string& name,
-                double StepRecord::*value,
-                Series::Look look = Series::Look::noisy) {
-  Series series{.name = name, .look = look};
-  for (const StepRecord& record : report.metrics.steps) {
-    series.x.push_back(static_cast<double>(record.step));
-    series.y.push_back(record.*value);
-  }
-  return series;
-}
-
 // The curves of all figures that steps reported, in the order of their first records.
 std::vector<Series> of_figures(const Report& report) {
   std::vector<Series> all;
@@ -160,17 +148,6 @@ std::vector<Series> of_figures(const Report& report) {
     }
   }
   return all;
-}
-
-Series of_dev(const Report& report, const std::string& key) {
-  Series series{.name = "dev " + key, .look = Series::Look::dots};
-  for (const EvaluationRecord& record : report.metrics.evaluations) {
-    if (record.split == "dev") {
-      series.x.push_back(static_cast<double>(record.step));
-      series.y.push_back(record.result.at(key));
-    }
-  }
-  return series;
 }
 
 // Returns "train loss 0.693 at first, 0.102 at last": the curve for readers who cannot see it.
@@ -197,8 +174,8 @@ std::vector<Mark> marks_of(const Report& report) {
 Section loss_section(const Report& report) {
   Section section{.title = "Loss"};
   Chart chart{.marks = marks_of(report)};
-  for (const Series& series :
-       {of_steps(report, "train loss", &StepRecord::loss), of_dev(report, "loss")}) {
+  for (const Series& series : {of_steps(report.metrics, "train loss", &StepRecord::loss),
+                               of_dev(report.metrics, "loss")}) {
     if (series.x.empty()) continue;
     chart.title += (chart.title.empty() ? "" : "; ") + spoken(series);
     chart.series.push_back(series);
@@ -210,10 +187,10 @@ Section loss_section(const Report& report) {
 // Accuracy, norm, rate.
 Section course_section(const Report& report) {
   std::vector<Series> all;
-  if (report.main_score != "loss") all.push_back(of_dev(report, report.main_score));
-  all.push_back(of_steps(report, "learning rate", &StepRecord::lr, Series::Look::line));
-  all.push_back(of_steps(report, "gradient norm", &StepRecord::grad_norm));
-  all.push_back(of_steps(report, "samples/s", &StepRecord::samples_per_s));
+  if (report.main_score != "loss") all.push_back(of_dev(report.metrics, report.main_score));
+  all.push_back(of_steps(report.metrics, "learning rate", &StepRecord::lr, Series::Look::line));
+  all.push_back(of_steps(report.metrics, "gradient norm", &StepRecord::grad_norm));
+  all.push_back(of_steps(report.metrics, "samples/s", &StepRecord::samples_per_s));
   for (const Series& figure : of_figures(report)) all.push_back(figure);
   Section section{.title = "Course of the run"};
   for (const Series& series : all) {
@@ -261,6 +238,29 @@ std::string files_behind(const Report& report) {
 }
 
 }  // namespace
+
+Series of_steps(const Metrics& metrics,
+                const std::string& name,
+                double StepRecord::*value,
+                Series::Look look) {
+  Series series{.name = name, .look = look};
+  for (const StepRecord& record : metrics.steps) {
+    series.x.push_back(static_cast<double>(record.step));
+    series.y.push_back(record.*value);
+  }
+  return series;
+}
+
+Series of_dev(const Metrics& metrics, const std::string& key) {
+  Series series{.name = "dev " + key, .look = Series::Look::dots};
+  for (const EvaluationRecord& record : metrics.evaluations) {
+    if (record.split == "dev") {
+      series.x.push_back(static_cast<double>(record.step));
+      series.y.push_back(record.result.at(key));
+    }
+  }
+  return series;
+}
 
 std::string render_report(const Report& report) {
   return page_html(

@@ -7,7 +7,6 @@
 #include "base/options/setting.h"
 #include "base/report/section.h"
 #include "trainer/report/metrics.h"
-#include "trainer/report/run_host.h"
 #include "trainer/report/sessions.h"
 #include "trainer/report/summary.h"
 
@@ -27,6 +26,13 @@ struct Report {
   std::vector<RunHost> hosts = {};
   std::vector<Session> sessions = {};  // the first one first; may be empty
 };
+
+// The course of a number of each step, and of a score on dev, over the steps of a run.
+[[nodiscard]] Series of_steps(const Metrics& metrics,
+                              const std::string& name,
+                              double StepRecord::*value,
+                              Series::Look look = Series::Look::noisy);
+[[nodiscard]] Series of_dev(const Metrics& metrics, const std::string& key);
 
 // Returns the whole page.
 [[nodiscard]] std::string render_report(const Report& report);

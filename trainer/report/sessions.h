@@ -15,9 +15,13 @@
 #include <vector>
 
 #include "trainer/report/evaluation_summary.h"
-#include "trainer/report/run_host.h"
 
 namespace bp::trainer {
+
+struct RunHost {
+  std::string name = {};
+  int ranks = 1;
+};
 
 struct Session {
   std::int64_t from_step = 0;  // steps that were done when it started

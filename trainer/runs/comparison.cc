@@ -15,6 +15,8 @@
 #include "base/report/section.h"
 #include "base/text.h"
 #include "trainer/common/numbers.h"
+#include "trainer/common/text_list.h"
+#include "trainer/report/report.h"
 #include "trainer/report/shown_text.h"
 
 namespace bp::trainer {
@@ -42,25 +44,6 @@ bool share_main_score(const std::vector<RunRecord>& runs) {
   return std::ranges::all_of(runs, [&](const RunRecord& run) {
     return run.main_score.key == runs.front().main_score.key;
   });
-}
-
-Series train_loss_of(const RunRecord& run) {
-  Series series{.look = Series::Look::smooth};
-  for (const StepRecord& record : run.metrics.steps) {
-    series.x.push_back(static_cast<double>(record.step));
-    series.y.push_back(record.loss);
-  }
-  return series;
-}
-
-Series dev_of(const RunRecord& run, const std::string& key) {
-  Series series{.look = Series::Look::dots};
-  for (const EvaluationRecord& record : run.metrics.evaluations) {
-    if (record.split != "dev") continue;
-    series.x.push_back(static_cast<double>(record.step));
-    series.y.push_back(record.result.at(key));
-  }
-  return series;
 }
 
 // Returns the numbers of the runs that charts show, in their order.
@@ -174,22 +157,22 @@ std::string comparison_text(const std::vector<RunRecord>& runs, int columns) {
 }
 
 std::string comparison_page(const std::vector<RunRecord>& runs) {
-  std::string paths;
-  for (const RunRecord& run : runs) paths += (paths.empty() ? "" : ", ") + run.path;
   Page page{.title = concat(runs.size(), " runs"),
-            .about = {paths},
+            .about = {list_of(runs, ", ", &RunRecord::path)},
             .sections = {{.title = "Results", .table = compared_runs(runs)}},
             .footer = concat("Written by bert_train report, at ", utc_now(), ".")};
   std::set<std::string> shown = {"loss"};
   for (const RunRecord& run : runs) {
     const std::string& key = run.main_score.key;
     if (!shown.insert(key).second) continue;
-    page.sections.push_back(
-        chart_section("dev " + key, runs, [&](const RunRecord& one) { return dev_of(one, key); }));
+    page.sections.push_back(chart_section(
+        "dev " + key, runs, [&](const RunRecord& one) { return of_dev(one.metrics, key); }));
   }
-  page.sections.push_back(chart_section("train loss", runs, train_loss_of));
-  page.sections.push_back(
-      chart_section("dev loss", runs, [](const RunRecord& run) { return dev_of(run, "loss"); }));
+  page.sections.push_back(chart_section("train loss", runs, [](const RunRecord& run) {
+    return of_steps(run.metrics, "", &StepRecord::loss, Series::Look::smooth);
+  }));
+  page.sections.push_back(chart_section(
+      "dev loss", runs, [](const RunRecord& run) { return of_dev(run.metrics, "loss"); }));
   Section settings{.title = "Settings that differ", .table = differing_settings(runs)};
   if (settings.table.rows.empty()) settings.remark = "All settings are the same.";
   page.sections.push_back(settings);

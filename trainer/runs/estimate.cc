@@ -8,7 +8,7 @@
 
 #include "base/report/report_table.h"
 #include "base/text.h"
-#include "trainer/report/json.h"
+#include "trainer/report/json_fields.h"
 #include "trainer/report/shown_text.h"
 
 namespace bp::trainer {
@@ -138,12 +138,7 @@ std::string estimate_text(const Estimate& e) {
 
 std::string to_json(const Estimate& e) {
   Json parts = Json::array();
-  for (const ModelPart& part : e.parts) {
-    parts.push_back({{"part", part.name},
-                     {"parameters", part.parameters},
-                     {"trained", part.trained},
-                     {"rate", number(part.rate)}});
-  }
+  for (const ModelPart& part : e.parts) parts.push_back(json_of(part));
   const ModelPart all = sum_of(e.parts);
   const Json json{{"model", e.model},
                   {"parameters", all.parameters},
