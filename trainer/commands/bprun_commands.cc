@@ -11,7 +11,6 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -23,6 +22,7 @@
 #include "trainer/commands/answer.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/scale_worlds.h"
+#include "trainer/common/look_up.h"
 #include "trainer/common/stop_signals.h"
 #include "trainer/common/whole_file.h"
 #include "trainer/report/terminal_width.h"
@@ -64,11 +64,6 @@ std::vector<char*> argv_of(std::vector<std::string>& words) {
   throw InputError(error == ENOENT ? 127 : 126,
                    concat("cannot start ", program, ": ", error_text(error)),
                    "bprun must be beside bert_train or in PATH");
-}
-
-std::string file_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 std::string last_lines(const std::string& path) {
@@ -150,7 +145,7 @@ MeasuredWorld measure_world(const std::string& world,
     std::fputs(last_lines(log).c_str(), stderr);
     throw InputError(code, concat("the world ", world, " failed; its last lines are above"), "");
   }
-  MeasuredWorld measured = parse_measured_world(file_text(figures));
+  MeasuredWorld measured = parse_measured_world(text_in(figures));
   measured.name = world;
   return measured;
 }

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <system_error>
 
 #include "base/input_error.h"
@@ -74,6 +76,11 @@ std::vector<std::string> entries_of(const std::string& folder) {
   }
   if (error) refuse_look_up(folder, error);
   return names;
+}
+
+std::string text_in(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 std::vector<std::string> files_that_begin(const std::string& prefix) {

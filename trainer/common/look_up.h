@@ -17,6 +17,8 @@ namespace bp::trainer {
 [[nodiscard]] bool folder_exists(const std::string& path);
 // Returns the size of a file in bytes. A file that does not exist is an error too.
 [[nodiscard]] std::uintmax_t size_of_file(const std::string& path);
+// Returns the content of a file; "" for one that cannot be read.
+[[nodiscard]] std::string text_in(const std::string& path);
 // Returns the names of a folder's entries, in no particular order; none if it does not exist.
 [[nodiscard]] std::vector<std::string> entries_of(const std::string& folder);
 

@@ -112,7 +112,7 @@ Lease::~Lease() {
 }
 
 bool Lease::try_take() {
-  if (create()) {
+  if (write_file(path_, text_of(mine_), O_EXCL)) {
     remove_torn_renewals();
     renewer_ = std::thread([this] { renew_until_stopped(); });
     return true;
@@ -163,13 +163,10 @@ bool Lease::read(const std::string& path, Content& content) {
   if (!file) {
     return false;
   }
-  std::getline(file, content.token);
-  std::getline(file, content.machine);
-  std::getline(file, process);
-  std::getline(file, renewals);
-  std::getline(file, content.host);
-  std::getline(file, content.progress);
-  std::getline(file, content.started);
+  for (std::string* const line : {&content.token, &content.machine, &process, &renewals,
+                                  &content.host, &content.progress, &content.started}) {
+    std::getline(file, *line);
+  }
   content.process = std::atoi(process.c_str());
   content.renewals = std::atoll(renewals.c_str());
   return true;
@@ -179,8 +176,6 @@ std::string Lease::text_of(const Content& content) {
   return concat(content.token, "\n", content.machine, "\n", content.process, "\n", content.renewals,
                 "\n", content.host, "\n", content.progress, "\n", content.started, "\n");
 }
-
-bool Lease::create() { return write_file(path_, text_of(mine_), O_EXCL); }
 
 // Removes the temporary files of holders that were killed between writing a renewal and renaming
 // it.

@@ -73,7 +73,6 @@ class Lease {
 
   static bool read(const std::string& path, Content& content);
   static std::string text_of(const Content& content);
-  bool create();
   void remove_torn_renewals() const;
   void renew_until_stopped();
   void renew(const std::string& text) const;

@@ -21,25 +21,19 @@ namespace fs = std::filesystem;
 constexpr const char* kPart = ".part-";
 constexpr const char* kJournal = "-journal";
 
-// Returns the leftovers of `store`, with their journals.
-std::vector<fs::path> files_left(const std::string& store) {
-  const std::vector<std::string> files = files_that_begin(store + kPart);
-  return {files.begin(), files.end()};
-}
-
-std::uintmax_t size_of(const fs::path& file) {
+std::uintmax_t size_of(const std::string& file) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(file, error);
   return error ? 0 : size;
 }
 
 // Returns the leftovers without journals and empty files, the longest first.
-std::vector<fs::path> leftovers(const std::string& store) {
-  std::vector<fs::path> files = files_left(store);
-  std::erase_if(files, [](const fs::path& file) {
-    return file.string().ends_with(kJournal) || size_of(file) == 0;
+std::vector<std::string> leftovers(const std::string& store) {
+  std::vector<std::string> files = files_that_begin(store + kPart);
+  std::erase_if(files, [](const std::string& file) {
+    return file.ends_with(kJournal) || size_of(file) == 0;
   });
-  std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
+  std::ranges::sort(files, [](const std::string& a, const std::string& b) {
     return size_of(a) != size_of(b) ? size_of(a) > size_of(b) : a < b;
   });
   return files;
@@ -48,14 +42,12 @@ std::vector<fs::path> leftovers(const std::string& store) {
 // Copies the leftover to `part` and opens it. Returns "" and sets `writer`, or returns why it
 // cannot be used.
 std::string try_copy(const Plan& plan,
-                     const fs::path& leftover,
+                     const std::string& leftover,
                      const std::string& part,
                      std::unique_ptr<StoreWriter>& writer) {
   try {
     fs::copy_file(leftover, part);
-    if (const fs::path journal = leftover.string() + kJournal; fs::exists(journal)) {
-      fs::copy_file(journal, part + kJournal);
-    }
+    if (fs::exists(leftover + kJournal)) fs::copy_file(leftover + kJournal, part + kJournal);
     writer = std::make_unique<StoreWriter>(part);
     std::string reason = difference(writer->settings().fingerprint, plan.fingerprint);
     if (reason.empty() && writer->settings().source_rows.size() != plan.sources.size()) {
@@ -85,7 +77,7 @@ std::unique_ptr<StoreWriter> continue_leftover(const Plan& plan,
                                                const std::string& part,
                                                const Say& say) {
   std::unique_ptr<StoreWriter> writer;
-  for (const fs::path& leftover : leftovers(plan.store)) {
+  for (const std::string& leftover : leftovers(plan.store)) {
     const std::string reason = try_copy(plan, leftover, part, writer);
     if (writer) {
       const auto& rows = writer->settings().source_rows;
@@ -102,12 +94,10 @@ std::unique_ptr<StoreWriter> continue_leftover(const Plan& plan,
 
 void remove_leftovers(const std::string& store, const std::string& part) {
   std::error_code ignored;
-  for (const fs::path& file : files_left(store)) {
-    const std::string name = file.filename().string();
-    const std::string mine = fs::path(part).filename().string();
-    if (name != mine && name != mine + kJournal) {
-      fs::remove(file, ignored);
-    }
+  const std::string mine = fs::path(part).filename().string();
+  for (const std::string& file : files_that_begin(store + kPart)) {
+    const std::string name = fs::path(file).filename().string();
+    if (name != mine && name != mine + kJournal) fs::remove(file, ignored);
   }
 }
 

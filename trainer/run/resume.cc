@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -18,6 +16,7 @@
 #include "trainer/checkpoint/manifest.h"
 #include "trainer/common/look_up.h"
 #include "trainer/common/numbers.h"
+#include "trainer/common/text_list.h"
 #include "trainer/model/families/family.h"
 #include "trainer/optim/optimizer_options.h"
 #include "trainer/optim/schedule.h"
@@ -29,10 +28,8 @@ namespace {
 namespace fs = std::filesystem;
 
 CheckpointState read_checkpoint(const std::string& folder) {
-  std::ifstream in(folder + "/state.json", std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
   try {
-    return parse_state(text);
+    return parse_state(text_in(folder + "/state.json"));
   } catch (const Error& error) {
     throw InputError(
         65, concat(folder, "/state.json: ", error.what()),
@@ -298,10 +295,8 @@ std::vector<std::string> differences(const ResumePoint& point, const CurrentRun&
     compare_options(refused, OnResume::reason, state.options, current.options);
   }
   if (!refused.empty()) {
-    std::string text;
-    for (const std::string& line : refused) text += (text.empty() ? "" : "; ") + line;
     throw InputError(
-        2, concat("cannot resume from ", point.folder, ": ", text),
+        2, concat("cannot resume from ", point.folder, ": ", list_of(refused, "; ")),
         concat("give", as_before.empty() ? " data and model" : as_before, " as before, ",
                other_optimizer ? "let the optimizer begin again with --reset-optimizer, " : "",
                "or start over in another folder with --run"));

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "bp/log.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/checkpoint/checkpoint_state.h"
+#include "trainer/common/look_up.h"
 
 namespace bp::trainer {
 namespace {
@@ -65,10 +65,8 @@ std::string run_that_needs(const std::string& store, const std::string& identity
 std::optional<std::string> identity_of_data(const std::string& run) {
   const CheckpointFolder checkpoints(run + "/checkpoints");
   for (const std::int64_t step : checkpoints.steps()) {
-    std::ifstream in(checkpoints.of_step(step) + "/state.json", std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
     try {
-      return parse_state(text).store;
+      return parse_state(text_in(checkpoints.of_step(step) + "/state.json")).store;
     } catch (const Error&) {
       continue;  // damaged: an older one may do
     }
