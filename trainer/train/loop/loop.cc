@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
 #include <torch/optim/optimizer.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,10 +17,13 @@
 
 #include "base/text.h"
 #include "bp/collective.h"
+#include "bp/error.h"
 #include "bp/log.h"
+#include "bp/store.h"
 #include "bp/torch/distributed_optimizer.h"
 #include "bp/trace.h"
 #include "trainer/checkpoint/snapshot.h"
+#include "trainer/common/stop_signals.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/optimizer_state.h"
 #include "trainer/optim/rates.h"
@@ -28,7 +32,6 @@
 #include "trainer/train/loop/early_stop.h"
 #include "trainer/train/loop/figure_sums.h"
 #include "trainer/train/loop/save_rule.h"
-#include "trainer/train/loop/stop.h"
 #include "trainer/train/methods/averaged_weights.h"
 #include "trainer/train/methods/freeze.h"
 #include "trainer/train/methods/step_loss.h"
@@ -83,8 +86,7 @@ class Loop {
         log_(job.metrics, steps_, now_.step, now_.totals, world.counters(), job.events),
         figures_(step_figures(model, job.regularization, job.distillation)),
         gpu_memory_(world, settings),
-        trace_(settings.trace, {world.rank(), world.size()}, now_.step),
-        stop_(job.stop_file) {
+        trace_(settings.trace, {world.rank(), world.size()}, now_.step) {
     now_.rows = job.rows;
   }
 
@@ -138,7 +140,7 @@ class Loop {
     const auto fed = Clock::now();
     gpu_memory_.computes(batches);
 
-    const bool requested = stop_.requested(world_.store());
+    const bool requested = stop_requested();
     const bool late = world_.rank() == 0 && time_.passed();
     if (requested || late) optimizer_.request_stop();
     const double lr = rates_.at({now_.step, now_.position});
@@ -236,6 +238,25 @@ class Loop {
                     scales_loss() ? concat(", at the loss scale ", optimizer_.loss_scale()) : ""));
     }
     return norm;
+  }
+
+  // Returns whether this rank has noticed a request to stop early: a signal, a file in the run's
+  // folder (rank 0 looks for it), or one in the job's store. Puts a request that this rank has
+  // noticed into the store, so that the launcher knows why ranks end. All ranks then save and end
+  // after the same step. Throws aborted if the job has failed: the other ranks cannot agree on a
+  // step any more, and the signal may come from the launcher, which ends a failed job with SIGTERM.
+  [[nodiscard]] bool stop_requested() const {
+    Store* const store = world_.store();
+    const bool here = stop_signal() != 0 ||
+                      (!job_.stop_file.empty() && ::access(job_.stop_file.c_str(), F_OK) == 0);
+    if (store == nullptr) return here;
+    if (here) {
+      if (const auto failure = store->job_failure()) {
+        throw Error(ErrorCode::aborted, concat("the job has failed: ", failure->text));
+      }
+      if (!store->stop_requested()) store->request_stop();
+    }
+    return here || store->stop_requested();
   }
 
   // Some rank stopped the run after this step: for a request, or rank 0 because the time has
@@ -364,7 +385,7 @@ class Loop {
   MachineWatch machine_;
   GpuMemoryHistory gpu_memory_;
   StepTrace trace_;
-  const StopSignal stop_;
+  const StopSignals signals_;
 };
 
 }  // namespace

@@ -49,7 +49,7 @@ struct TrainJob {
   // On rank 0; empty on the others.
   std::string metrics = {};            // path of metrics.jsonl
   std::string resumed = {};            // folder of the checkpoint that holds `start`, if one does
-  std::string stop_file = {};          // see StopSignal
+  std::string stop_file = {};          // whose existence asks this rank to stop
   EventLog* events = nullptr;          // for TensorBoard; must outlive the call
   Checkpoints* checkpoints = nullptr;  // writes the checkpoints; must outlive the call
 };
