@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "tests/e2e/shell_folder.h"
 #include "tests/support/places.h"
+#include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
 namespace {
@@ -110,6 +112,44 @@ TEST_F(TokenFileRuns, EqualsTheFileOfTexts) {
   (void)bert_train("eval csv short.csv --out csv.csv");
   (void)bert_train("eval csv short.sqlite --out old.csv");
   EXPECT_EQ(read_file(path("old.csv")), read_file(path("csv.csv")));
+}
+
+// The same with a byte-level tokenizer, of which the file has <s> ... </s> and <pad>.
+TEST_F(TokenFileRuns, MayHaveTheTokensOfAByteLevelTokenizer) {
+  const std::string roberta = kSourceDir + "/tests/golden/tokenizers/roberta.json";
+  Tokenizer tokenizer(Vocabulary::read(roberta));
+  std::string csv = "text,label\n";
+  std::string rows;
+  constexpr const char* kTexts[] = {"small letters", "capital letters with signs", "latin"};
+  for (int row = 0; row < 60; ++row) {
+    const std::string text = kTexts[row % 3] + concat(" ", row % 5);
+    std::vector<std::int32_t> ids = {tokenizer.form().cls};
+    tokenizer.encode(text, ids);
+    ids.insert(ids.end(), {tokenizer.form().sep, tokenizer.form().pad});
+    std::string list;
+    for (const std::int32_t id : ids) list += concat(list.empty() ? "" : ", ", id);
+    csv += concat(text, row % 3 == 0 ? ",no\n" : ",yes\n");
+    rows += concat("INSERT INTO Samples VALUES (", row, ", \"[", list, "]\", \"[1]\", ",
+                   row % 3 == 0 ? 1 : 0, ");");
+  }
+  folder().write("bytes.csv", csv);
+  (void)output_of("cp short.sqlite bytes.sqlite");
+  folder().write("rows.sql", concat("DELETE FROM Samples; DELETE FROM TrainQueue; DELETE FROM "
+                                    "ValidateQueue; DELETE FROM TestQueue;",
+                                    rows));
+  folder().write("fill.py",
+                 "import sqlite3\nsqlite3.connect(\"bytes.sqlite\").executescript(open("
+                 "\"rows.sql\").read().replace(chr(34), chr(39)))\n");
+  (void)output_of("python3 fill.py");
+  const std::string options = concat(" --vocab ", roberta,
+                                     " --max-length 24 --batch 8 --steps 6 --split 0.8,0.1,0.1 "
+                                     "--seed 3 ");
+  (void)bert_train("bytes.csv --store texts.sqlite --run texts" + options);
+  (void)bert_train("bytes.sqlite --run ids" + options);
+  for (const char* file : {"model/model.safetensors", "predictions.csv"}) {
+    EXPECT_EQ(read_file(path(concat("ids/", file))), read_file(path(concat("texts/", file))));
+  }
+  EXPECT_NE(read_file(path("ids/predictions.csv")), "");
 }
 
 TEST_F(TokenFileRuns, TheQueuesAreTheSplitOfTheRunAndOfItsEvaluations) {

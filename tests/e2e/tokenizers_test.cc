@@ -1,6 +1,7 @@
 // Model folders and vocabularies with a tokenizer.json, from training to scoring.
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "tests/e2e/trained_run.h"
@@ -83,6 +84,51 @@ TEST_F(TokenizerFiles, AByteLevelTokenizerTrainsSavesAndPredicts) {
   EXPECT_EQ(other.code, 65);
   EXPECT_THAT(other.output,
               HasSubstr("the data was prepared with another vocabulary than r/model"));
+}
+
+// The shape of a small RoBERTa, with the tokenizer that it is trained with.
+void write_roberta(const std::string& folder) {
+  std::filesystem::create_directory(folder);
+  std::filesystem::copy_file(kSourceDir + "/tests/golden/tokenizers/roberta.json",
+                             folder + "/tokenizer.json");
+  std::ofstream(folder + "/config.json")
+      << R"({"model_type": "roberta", "vocab_size": 700, "hidden_size": 16, "num_hidden_layers": 1,
+             "num_attention_heads": 2, "intermediate_size": 16, "max_position_embeddings": 66,
+             "type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5})";
+}
+
+// docs/features.md, Input: Pre-training with a RoBERTa, behind `<mask>` | `--task pretrain --model`
+TEST_F(TokenizerFiles, ARobertaIsPretrainedBehindItsOwnMask) {
+  write_roberta(path("roberta"));
+  std::ofstream text(path("small.txt"));
+  for (int document = 0; document < 60; ++document) {
+    text << "small letters with capital letters\nsigns of latin letters " << document % 7 << "\n\n";
+  }
+  text.close();
+  const std::string train = "small.txt --task pretrain --batch 8 --max-length 32 ";
+  const Ended first =
+      bert_train(train +
+                 "--whole-words --steps 6 --model roberta --vocab roberta/tokenizer.json "
+                 "--run masked");
+  ASSERT_EQ(first.code, 0) << first.output;
+  EXPECT_THAT(read(path("masked/model/config.json")), HasSubstr("\"model_type\": \"roberta\""));
+  EXPECT_THAT(read(path("masked/model/tokenizer_config.json")),
+              HasSubstr("\"mask_token\": \"<mask>\""));
+  const Ended again = bert_train(train + "--steps 2 --model masked/model --run more-masked");
+  ASSERT_EQ(again.code, 0) << again.output;
+  EXPECT_THAT(again.output, Not(HasSubstr("newly initialized")));
+  EXPECT_EQ(bert_train("eval more-masked small.txt").code, 0);
+
+  const std::string pairs =
+      "--task pretrain --next-sentence --max-length 32 --steps 2 "
+      "--model tiny --vocab roberta/tokenizer.json ";
+  const Ended of_text = bert_train("small.txt --run pairs --store pairs.sqlite " + pairs);
+  EXPECT_EQ(of_text.code, 0) << of_text.output;
+  const Ended made = bert_train(
+      "shards small.txt --vocab roberta/tokenizer.json --max-length 32 --copies 2 --out s");
+  ASSERT_EQ(made.code, 0) << made.output;
+  const Ended of_shards = bert_train("s --run shards " + pairs);
+  EXPECT_EQ(of_shards.code, 0) << of_shards.output;
 }
 
 }  // namespace

@@ -24,11 +24,11 @@ FUZZ_TARGET(gap_row) {
   bp::test::read_input([&] {
     const GapSample sample = make_gap_sample(fields, data[0], tokenizer);
     if (sample.ids.size() > data[0] || sample.label < -1 || sample.label > 2) std::abort();
-    if (sample.ids.front() != tokenizer.cls_id() || sample.ids.back() != tokenizer.sep_id()) {
+    if (sample.ids.front() != tokenizer.form().cls || sample.ids.back() != tokenizer.form().sep) {
       std::abort();
     }
     const auto pronoun = sample.ids.at(static_cast<std::size_t>(sample.positions[0]));
-    if (pronoun == tokenizer.unknown_id() || pronoun == tokenizer.sep_id()) std::abort();
+    if (pronoun == tokenizer.form().unknown || pronoun == tokenizer.form().sep) std::abort();
     for (const std::int64_t position : sample.positions) {
       if (position < 1 || position >= static_cast<std::int64_t>(sample.ids.size())) std::abort();
     }

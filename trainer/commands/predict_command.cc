@@ -252,7 +252,7 @@ int run_command(Communicator& world, const PredictOptions& options) {
     store.emplace(SampleStore::open(options.prepare.source));
     check_samples(*store, source, *options.task);
     names = store->names();
-    vocabulary.tokens = store->vocabulary();
+    vocabulary = vocabulary_of(*store);
   } else {
     vocabulary = vocabulary_of(source, reading);
   }
@@ -265,7 +265,7 @@ int run_command(Communicator& world, const PredictOptions& options) {
   }
   Prediction prediction(*model, precision, std::move(rows),
                         store ? store->schema() : options.task->schema(),
-                        options.task->completion(vocabulary.tokens), options);
+                        options.task->completion(vocabulary.tokens, vocabulary.json()), options);
   if (store) {
     predict_store(*store, chosen_split(options.on, *store), prediction);
   } else {

@@ -82,7 +82,7 @@ class SecondReading {
     tokenizer_.encode(text, ids_);
     ++found_.lengths[static_cast<std::int64_t>(ids_.size())];
     found_.tokens += static_cast<std::int64_t>(ids_.size());
-    found_.unknown_tokens += std::ranges::count(ids_, tokenizer_.unknown_id());
+    found_.unknown_tokens += std::ranges::count(ids_, tokenizer_.form().unknown);
     return ids_.size();
   }
 

@@ -130,9 +130,9 @@ class TaskData {
       Tokenizer tokenizer) const = 0;
 
   // Returns what completes each batch of samples with this vocabulary; null: nothing is missing.
-  // Throws InputError (65) if the vocabulary cannot be used.
-  [[nodiscard]] virtual CompleteBatch completion(
-      const std::vector<std::string>& /*vocabulary*/) const {
+  // `tokenizer`: see SampleStore. Throws InputError (65) if the vocabulary cannot be used.
+  [[nodiscard]] virtual CompleteBatch completion(const std::vector<std::string>& /*vocabulary*/,
+                                                 const std::string& /*tokenizer*/) const {
     return {};
   }
 };

@@ -87,10 +87,10 @@ bool TokenWindows::next() {
     return true;
   }
   const std::size_t end = end_of_window();
-  sample_.assign(1, tokenizer_.cls_id());
+  sample_.assign(1, tokenizer_.form().cls);
   sample_.insert(sample_.end(), ids_.begin() + static_cast<std::ptrdiff_t>(begin_),
                  ids_.begin() + static_cast<std::ptrdiff_t>(end));
-  sample_.push_back(tokenizer_.sep_id());
+  sample_.push_back(tokenizer_.form().sep);
   begin_ = end;
   at_end_ = end == ids_.size();
   return true;

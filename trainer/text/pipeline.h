@@ -23,6 +23,7 @@ struct Pipeline {
   AddedTokens added_normalized;  // cut out of the normalized text between those
   std::vector<Normalizer> normalizers;
   std::vector<Splitter> splitters;  // at least one
+  std::string blank;                // how tokens write one: "\u0120", "\u2581"; "": BERT's pieces
   std::unique_ptr<const PieceModel> model;
   // Instead of normalizers, splitters and model: those of BERT, with these tokens.
   std::optional<WordForm> bert;

@@ -16,6 +16,8 @@
 namespace bp::trainer {
 namespace {
 
+using Json = JsonPlace::Json;
+
 template <class Step>
 struct Reader {
   const char* type;
@@ -145,6 +147,16 @@ std::vector<Splitter> read_splitters(const JsonPlace& place) {
   std::vector<Splitter> steps;
   append_steps(place, kSplitters, "pretokenizers", steps);
   return steps;
+}
+
+std::string read_blank(const JsonPlace& place) {
+  if (place.at("type").value() == "Metaspace") return place.at("replacement").text();
+  const Json& steps = place.at("pretokenizers").value();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const std::string blank = read_blank(place.at(concat("pretokenizers.", i)));
+    if (!blank.empty()) return blank;
+  }
+  return "";
 }
 
 Splitter read_byte_level(const JsonPlace& place) {

@@ -74,10 +74,6 @@ class Tokenizer {
   void encode(std::string_view text, std::vector<std::int32_t>& ids);
 
   [[nodiscard]] const SampleForm& form() const { return form_; }
-  [[nodiscard]] std::int32_t pad_id() const { return form_.pad; }
-  [[nodiscard]] std::int32_t unknown_id() const { return form_.unknown; }
-  [[nodiscard]] std::int32_t cls_id() const { return form_.cls; }
-  [[nodiscard]] std::int32_t sep_id() const { return form_.sep; }
 
  private:
   Tokenizer(std::unique_ptr<TextEncoder> encoder, const SampleForm& form);

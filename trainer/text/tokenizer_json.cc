@@ -109,6 +109,7 @@ class TokenizerReader {
     model_.at("byte_fallback").require_if_given(false);
     pipeline_->normalizers = read_normalizers(file_.at("normalizer"));
     pipeline_->splitters = {read_byte_level(file_.at("pre_tokenizer"))};
+    pipeline_->blank = character_of_byte(' ');
     read_ids(model_.at("vocab"));
     const JsonPlace unknown = model_.at("unk_token");
     const BytePairs::Options options{
@@ -122,7 +123,8 @@ class TokenizerReader {
       no(concat("model.merges: ", error.what()));
     }
     read_added();
-    read_form(options.unknown < 0 ? "<unk>" : unknown.text());
+    const char* const unused = id_of("<unk>") < 0 ? "[UNK]" : "<unk>";
+    read_form(options.unknown < 0 ? unused : unknown.text());
   }
 
   std::vector<std::pair<std::string, std::string>> merges() const {
@@ -147,6 +149,7 @@ class TokenizerReader {
     model_.at("byte_fallback").require_if_given(false);
     pipeline_->normalizers = read_normalizers(file_.at("normalizer"));
     pipeline_->splitters = read_splitters(file_.at("pre_tokenizer"));
+    pipeline_->blank = read_blank(file_.at("pre_tokenizer"));
     if (pipeline_->splitters.empty()) file_.at("pre_tokenizer").require("Metaspace");
     std::vector<double> scores;
     for (const Json& piece : model_.at("vocab").list()) {

@@ -18,7 +18,8 @@ RowSamplerOptions balanced(RowSamplerOptions options, const Lengths& lengths) {
 Batches::Batches(const BatchesOptions& options)
     : options_(options),
       store_(SampleStore::open(options.store)),
-      complete_(options.task ? options.task->completion(store_.vocabulary()) : nullptr),
+      complete_(options.task ? options.task->completion(store_.vocabulary(), store_.tokenizer())
+                             : nullptr),
       lengths_(options.sampler.lengths != nullptr
                    ? options.sampler.lengths
                    : std::make_shared<Lengths::element_type>(store_.lengths(Split::train))),

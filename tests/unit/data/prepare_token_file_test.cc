@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
+#include "tests/support/places.h"
 #include "tests/support/token_database.h"
 #include "tests/unit/data/prepare_fixture.h"
 #include "trainer/prepare/data_check.h"
@@ -12,6 +15,7 @@
 #include "trainer/prepare/plan.h"
 #include "trainer/prepare/survey.h"
 #include "trainer/store/sample_store.h"
+#include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
 namespace {
@@ -63,6 +67,29 @@ TEST_F(PrepareTokenFile, SamplesKeepTheirTokensAndGetTextsForPeople) {
   EXPECT_THAT(store.load(Split::dev, 0).token_ids, ElementsAre(2, 5, 4, 3));
   EXPECT_EQ(store.text(2, Split::dev), "b a") << "a sample may begin within a word";
   EXPECT_EQ(store.text(3, Split::test), "");
+}
+
+// <s> is 0, <pad> 1 and </s> 2.
+TEST_F(PrepareTokenFile, SamplesMayBeOfAByteLevelTokenizer) {
+  const std::string roberta = kSourceDir + "/tests/golden/tokenizers/roberta.json";
+  std::vector<std::int32_t> ids;
+  Tokenizer(Vocabulary::read(roberta)).encode("small letters", ids);
+  std::string list = "0";
+  for (const std::int32_t id : ids) list += concat(", ", id);
+  PrepareOptions with =
+      options({concat("'[", list, ", 2, 1, 1]', 1"), concat("'[", list, ", 2, 0]', 0")});
+  with.vocabulary = roberta;
+  const SampleStore store = SampleStore::open(run(with).store);
+  EXPECT_EQ(store.pad_id(), 1);
+  const Sample sample = store.load(Split::train, 0);
+  EXPECT_EQ(sample.token_ids.front(), 0);
+  EXPECT_EQ(sample.token_ids.back(), 2);
+  EXPECT_EQ(sample.token_ids.size(), ids.size() + 2);
+  EXPECT_EQ(store.text(sample.text_id, Split::train), "small letters");
+  with = options({concat("'[2, ", list, "]', 1")});
+  with.vocabulary = roberta;
+  with.store = scratch_.path("other.sqlite");
+  expect_refused(with, 65, "is not <s>, tokens and </s>, which have the ids 0 and 2 in ", "vocab");
 }
 
 TEST_F(PrepareTokenFile, ItsStoreIsAnotherFile) {

@@ -97,10 +97,10 @@ TEST(Tokenizer, IsCorrectWithAFullCache) {
 
 TEST(Tokenizer, KnowsItsSpecialIds) {
   const Tokenizer tokenizer(kVocabulary);
-  EXPECT_EQ(tokenizer.pad_id(), 0);
-  EXPECT_EQ(tokenizer.unknown_id(), 1);
-  EXPECT_EQ(tokenizer.cls_id(), 2);
-  EXPECT_EQ(tokenizer.sep_id(), 3);
+  EXPECT_EQ(tokenizer.form().pad, 0);
+  EXPECT_EQ(tokenizer.form().unknown, 1);
+  EXPECT_EQ(tokenizer.form().cls, 2);
+  EXPECT_EQ(tokenizer.form().sep, 3);
 }
 
 class VocabularyTest : public testing::Test {

@@ -75,7 +75,7 @@ TEST(VocabularyTraining, ItsVocabularyCanBeRead) {
   tokenizer.encode("banana naan", ids);
   ASSERT_GE(ids.size(), 2U);
   EXPECT_EQ(vocabulary.tokens[static_cast<std::size_t>(ids[0])], "banana");
-  EXPECT_EQ(std::count(ids.begin(), ids.end(), tokenizer.unknown_id()), 0);
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), tokenizer.form().unknown), 0);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "trainer/tasks/classify/token_rows.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,10 +11,13 @@
 
 #include "base/input_error.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "trainer/input/row_reader.h"
 #include "trainer/prepare/make_vocabulary.h"
 #include "trainer/prepare/prepare.h"
 #include "trainer/tasks/classify/token_samples.h"
+#include "trainer/text/token_texts.h"
+#include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
 namespace {
@@ -23,28 +25,26 @@ namespace {
 constexpr const char* kVocabularyHint =
     "--vocab takes the vocab.txt that the samples were made with, such as bert-base-uncased's";
 
-std::int32_t id_of(const std::vector<std::string>& vocabulary, std::string_view token) {
-  return static_cast<std::int32_t>(std::ranges::find(vocabulary, token) - vocabulary.begin());
-}
-
 class TokenRows : public RowReader {
  public:
   TokenRows(const std::string& path, const PrepareOptions& options)
       : samples_(path),
-        vocabulary_(needed_vocabulary(path, options).tokens),
+        vocabulary_(needed_vocabulary(path, options)),
+        texts_(token_texts(vocabulary_)),
+        form_(form_of(vocabulary_)),
         vocabulary_path_(options.vocabulary),
-        max_length_(static_cast<std::size_t>(options.max_length)),
-        cls_id_(id_of(vocabulary_, "[CLS]")),
-        sep_id_(id_of(vocabulary_, "[SEP]")) {}
+        max_length_(static_cast<std::size_t>(options.max_length)) {}
 
   bool next() override {
     if (!samples_.next()) return false;
     ++number_;
+    ids_ = samples_.ids();
+    while (!ids_.empty() && ids_.back() == form_.pad) ids_ = ids_.first(ids_.size() - 1);
     require_sample();
     write_text();
     code_ = concat(samples_.code());
     fields_[0] = text_;
-    fields_[kTokenIdsField] = field_of(samples_.ids());
+    fields_[kTokenIdsField] = field_of(ids_);
     fields_[kLabelCodeField] = code_;
     fields_[3] = samples_.label();
     return true;
@@ -55,46 +55,48 @@ class TokenRows : public RowReader {
 
  private:
   void require_sample() const {
-    const std::span<const std::int32_t> ids = samples_.ids();
-    for (const std::int32_t id : ids) {
-      if (std::cmp_less(id, vocabulary_.size())) continue;
+    for (const std::int32_t id : ids_) {
+      if (std::cmp_less(id, vocabulary_.tokens.size())) continue;
       throw InputError(65,
                        concat(place(), ": has the token id ", id, ", but ", vocabulary_path_,
-                              " has ", vocabulary_.size(), " tokens"),
+                              " has ", vocabulary_.tokens.size(), " tokens"),
                        kVocabularyHint);
     }
-    if (ids.size() < 2 || ids.front() != cls_id_ || ids.back() != sep_id_) {
-      throw InputError(65,
-                       concat(place(), ": is not [CLS], tokens and [SEP], which have the ids ",
-                              cls_id_, " and ", sep_id_, " in ", vocabulary_path_),
-                       kVocabularyHint);
-    }
-    if (ids.size() > max_length_) {
+    if (ids_.size() < 2 || ids_.front() != form_.cls || ids_.back() != form_.sep) {
       throw InputError(
           65,
-          concat(place(), ": has ", ids.size(), " tokens, more than --max-length ", max_length_),
-          concat("give --max-length ", ids.size(), " or more"));
+          concat(place(), ": is not ", token(form_.cls), ", tokens and ", token(form_.sep),
+                 ", which have the ids ", form_.cls, " and ", form_.sep, " in ", vocabulary_path_),
+          kVocabularyHint);
+    }
+    if (ids_.size() > max_length_) {
+      throw InputError(
+          65,
+          concat(place(), ": has ", ids_.size(), " tokens, more than --max-length ", max_length_),
+          concat("give --max-length ", ids_.size(), " or more"));
     }
   }
-  // The pieces of a word after its first one begin with ##. So may a sample, where a longer text
-  // was divided within a word.
+  [[nodiscard]] const std::string& token(std::int32_t id) const {
+    return vocabulary_.tokens.at(static_cast<std::size_t>(id));
+  }
+  // A sample may begin within a word or a character, where a longer text was divided.
   void write_text() {
     text_.clear();
-    const std::span<const std::int32_t> ids = samples_.ids();
-    for (const std::int32_t id : ids.subspan(1, ids.size() - 2)) {
-      const std::string_view token = vocabulary_[static_cast<std::size_t>(id)];
-      const bool continues = token.size() > 2 && token.starts_with("##");
-      if (!continues && !text_.empty()) text_ += ' ';
-      text_ += continues ? token.substr(2) : token;
+    for (const std::int32_t id : ids_.subspan(1, ids_.size() - 2)) {
+      const TokenText& token = texts_[static_cast<std::size_t>(id)];
+      if (token.begins_word && !text_.empty()) text_ += ' ';
+      text_ += token.text;
     }
+    if (find_invalid_utf8(text_) != std::string_view::npos) text_ = valid_utf8(text_);
   }
 
   TokenSamples samples_;
-  std::vector<std::string> vocabulary_;
+  Vocabulary vocabulary_;
+  std::vector<TokenText> texts_;  // of the tokens
+  SampleForm form_;
   std::string vocabulary_path_;
   std::size_t max_length_;
-  std::int32_t cls_id_;
-  std::int32_t sep_id_;
+  std::span<const std::int32_t> ids_;  // of the sample, without padding
   std::int64_t number_ = 0;
   std::string text_;
   std::string code_;

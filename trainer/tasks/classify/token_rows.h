@@ -14,8 +14,8 @@
 namespace bp::trainer {
 
 // Throws InputError: 2 if `options` name no vocabulary, and what read_vocabulary() and TokenSamples
-// throw. The reader throws 65 for a sample that is not [CLS] tokens [SEP] of this vocabulary, or is
-// longer than the options say.
+// throw. The reader throws 65 for a sample that is not [CLS] tokens [SEP], by this vocabulary's
+// names, or is longer than the options say.
 [[nodiscard]] std::unique_ptr<RowReader> open_token_rows(const std::string& path,
                                                          const PrepareOptions& options);
 

@@ -89,7 +89,7 @@ std::size_t begin_of(const Row& row, std::size_t mention) {
 void tokenize(const Row& row, Tokenizer& tokenizer, GapSample& sample) {
   std::array<std::size_t, 3> order = {0, 1, 2};
   std::ranges::stable_sort(order, {}, [&](std::size_t k) { return row.offsets.at(k); });
-  sample.ids.push_back(tokenizer.cls_id());
+  sample.ids.push_back(tokenizer.form().cls);
   std::size_t begin = 0;
   for (const std::size_t k : order) {
     const std::size_t end = begin_of(row, k);
@@ -98,7 +98,7 @@ void tokenize(const Row& row, Tokenizer& tokenizer, GapSample& sample) {
     begin = end;
   }
   tokenizer.encode(row.text.substr(begin), sample.ids);
-  sample.ids.push_back(tokenizer.sep_id());
+  sample.ids.push_back(tokenizer.form().sep);
 }
 
 // The piece at the pronoun's position must be the pronoun's own first piece.
@@ -107,7 +107,7 @@ void check_pronoun(const Row& row, const GapSample& sample, Tokenizer& tokenizer
   const std::size_t begin = begin_of(row, 0);
   tokenizer.encode(row.text.substr(begin, row.offsets[0] + row.mentions[0].size() - begin), own);
   const std::int32_t found = sample.ids.at(static_cast<std::size_t>(sample.positions[0]));
-  if (own.empty() || found != own.front() || found == tokenizer.unknown_id()) {
+  if (own.empty() || found != own.front() || found == tokenizer.form().unknown) {
     fail(row.id,
          concat("the word at Pronoun-offset, ", quoted(row.text.substr(row.offsets[0])),
                 ", does not begin with a piece of the pronoun ", quoted(row.mentions[0])),

@@ -10,7 +10,6 @@
 namespace bp::trainer {
 namespace {
 
-constexpr int kShortestLength = 5;  // [CLS] a [SEP] b [SEP]
 constexpr std::size_t kShortestTarget = 2;
 
 std::uint32_t count(std::size_t number) { return static_cast<std::uint32_t>(number); }
@@ -28,10 +27,11 @@ void truncate(std::span<const std::int32_t>& first,
 
 }  // namespace
 
-void check(const InstanceOptions& options) {
-  if (options.max_length < kShortestLength) {
+void check(const InstanceOptions& options, int separators) {
+  const int shortest = 4 + separators;  // [CLS] a [SEP] b [SEP]
+  if (options.max_length < shortest) {
     throw InputError(2, concat("instances of ", options.max_length, " tokens"),
-                     concat("give a length of ", kShortestLength, " or more"));
+                     concat("give a length of ", shortest, " or more"));
   }
   if (!(options.short_share >= 0 && options.short_share <= 1)) {
     throw InputError(2, concat("a share of ", options.short_share, " short instances"),
@@ -43,7 +43,8 @@ void check(const InstanceOptions& options) {
 }
 
 std::size_t DocumentInstances::room() const {
-  return static_cast<std::size_t>(options_.max_length) - (options_.next_sentences ? 3 : 2);
+  const int special = options_.next_sentences ? 2 + form_.separators : 2;
+  return static_cast<std::size_t>(options_.max_length - special);
 }
 
 DocumentInstances::Segment DocumentInstances::segment(std::size_t first, std::size_t last) const {
@@ -118,13 +119,14 @@ DocumentInstances::Segment DocumentInstances::random_next(std::size_t document,
 void DocumentInstances::add_instance(
     Segment first, Segment second, NextSentence next, Draws& draws, InstanceList& to) {
   truncate(first, second, room(), draws);
-  made_.assign(1, special_.cls);
+  made_.assign(1, form_.cls);
   made_.insert(made_.end(), first.begin(), first.end());
-  made_.push_back(special_.sep);
+  const bool is_pair = next != NextSentence::none;
+  made_.insert(made_.end(), static_cast<std::size_t>(is_pair ? form_.separators : 1), form_.sep);
   const auto of_first = static_cast<std::int32_t>(made_.size());
-  if (next != NextSentence::none) {
+  if (is_pair) {
     made_.insert(made_.end(), second.begin(), second.end());
-    made_.push_back(special_.sep);
+    made_.push_back(form_.sep);
   }
   Masks masks;
   if (masker_ != nullptr) masks = masker_->hide(made_, Draws(draws.next(), 0, 0));
@@ -135,7 +137,7 @@ InstanceMaker::InstanceMaker(const Tokenizer& tokenizer,
                              const Vocabulary& vocabulary,
                              const InstanceOptions& options)
     : options_(options), tokenizer_(tokenizer.another()) {
-  check(options);
+  check(options, tokenizer_.form().separators);
   if (options.masks) masker_.emplace(vocabulary, *options.masks);
 }
 
@@ -169,8 +171,7 @@ void InstanceMaker::reserve(InstanceList& list) const {
 
 InstanceCounts InstanceMaker::make(const DocumentBlock& block, InstanceList& list) {
   tokenize(block);
-  DocumentInstances instances(options_, {tokenizer_.cls_id(), tokenizer_.sep_id()}, tokens_,
-                              masker_ ? &*masker_ : nullptr);
+  DocumentInstances instances(options_, tokenizer_.form(), tokens_, masker_ ? &*masker_ : nullptr);
   list.clear();
   reserve(list);
   const std::size_t others = block.begins_with_other ? 1 : 0;

@@ -31,8 +31,8 @@ struct InstanceOptions {
   std::uint64_t seed = 0;
   std::optional<MaskOptions> masks = MaskOptions{.share = 0.15, .most = 20};  // none: no masks
 };
-// Throws InputError (2) for invalid ones.
-void check(const InstanceOptions& options);
+// Throws InputError (2) for invalid ones. `separators`: see SampleForm.
+void check(const InstanceOptions& options, int separators = 1);
 
 // The token ids of documents, sentence after sentence. No sentence and no document is empty.
 struct DocumentTokens {
@@ -45,16 +45,13 @@ struct DocumentTokens {
 
 class DocumentInstances {
  public:
-  // `documents` and `masker`, which may be null, must outlive this object. `cls` and `sep` are ids.
-  struct Special {
-    std::int32_t cls = 0;
-    std::int32_t sep = 0;
-  };
+  // `documents` and `masker`, which may be null, must outlive this object. `form`: of the
+  // tokenizer's samples.
   DocumentInstances(const InstanceOptions& options,
-                    const Special& special,
+                    const SampleForm& form,
                     const DocumentTokens& documents,
                     const Masker* masker)
-      : options_(options), special_(special), documents_(documents), masker_(masker) {}
+      : options_(options), form_(form), documents_(documents), masker_(masker) {}
 
   // Adds the instances of a document. `draws` decides everything that is random.
   void add(std::size_t document, Draws draws, InstanceList& to);
@@ -77,7 +74,7 @@ class DocumentInstances {
   [[nodiscard]] std::size_t room() const;  // for tokens of the text
 
   const InstanceOptions& options_;
-  Special special_;
+  SampleForm form_;
   const DocumentTokens& documents_;
   const Masker* masker_;
   std::vector<std::int32_t> made_;  // the tokens of the instance that is being made
@@ -94,7 +91,7 @@ struct InstanceCounts {
 // One thread may use it at a time.
 class InstanceMaker {
  public:
-  // Throws InputError: 2 for invalid options, and 65 for a vocabulary without [MASK].
+  // Throws InputError: 2 for invalid options, and 65 for a vocabulary without a mask token.
   InstanceMaker(const Tokenizer& tokenizer,
                 const Vocabulary& vocabulary,
                 const InstanceOptions& options);

@@ -1,24 +1,21 @@
 #include "trainer/tasks/pretrain/masks.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/input_error.h"
 #include "base/text.h"
+#include "trainer/text/token_texts.h"
 
 namespace bp::trainer {
 namespace {
 
-constexpr std::array<std::string_view, 5> kNeverMasked = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
-                                                          "[MASK]"};
 constexpr double kBecomesMask = 0.8;
-constexpr double kOthersStay = 0.5;  // of those that do not become [MASK]
+constexpr double kOthersStay = 0.5;  // of those that do not become the mask token
 
 void check(const MaskOptions& options) {
   if (!(options.share > 0 && options.share < 1)) {
@@ -31,22 +28,28 @@ void check(const MaskOptions& options) {
   }
 }
 
+[[noreturn]] void refuse(const Vocabulary& vocabulary) {
+  if (vocabulary.pipeline == nullptr) {
+    throw InputError(65, "the vocabulary has no [MASK]",
+                     "pre-training hides tokens behind it: add the line [MASK] to the vocabulary");
+  }
+  throw InputError(65, "the tokenizer has neither [MASK] nor <mask>",
+                   "pre-training hides tokens behind it: add it to added_tokens in tokenizer.json");
+}
+
 }  // namespace
 
 Masker::Masker(const Vocabulary& vocabulary, const MaskOptions& options) : options_(options) {
   check(options);
-  const auto mask = std::ranges::find(vocabulary.tokens, "[MASK]");
-  if (mask == vocabulary.tokens.end()) {
-    throw InputError(65, "the vocabulary has no [MASK]",
-                     "pre-training hides tokens behind it: add the line [MASK] to the vocabulary");
-  }
-  mask_id_ = static_cast<std::int32_t>(mask - vocabulary.tokens.begin());
+  const SampleForm form = form_of(vocabulary);
+  mask_id_ = form.mask;
+  if (mask_id_ < 0) refuse(vocabulary);
   kinds_.reserve(vocabulary.tokens.size());
-  for (const std::string& token : vocabulary.tokens) {
-    const bool special = std::ranges::find(kNeverMasked, token) != kNeverMasked.end();
-    kinds_.push_back(special                   ? Kind::special
-                     : token.starts_with("##") ? Kind::next_piece
-                                               : Kind::first_piece);
+  for (const TokenText& token : token_texts(vocabulary)) {
+    kinds_.push_back(token.begins_word ? Kind::first_piece : Kind::next_piece);
+  }
+  for (const std::int32_t id : {form.pad, form.unknown, form.cls, form.sep, form.mask}) {
+    if (id >= 0) kinds_[static_cast<std::size_t>(id)] = Kind::special;
   }
 }
 

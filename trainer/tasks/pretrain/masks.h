@@ -1,10 +1,11 @@
 // Chooses the tokens of a sample that a masked language model predicts, and hides them: 80 % of
-// them become [MASK], 10 % any token of the vocabulary, and 10 % stay, as in BERT.
+// them become the tokenizer's mask token, 10 % any token of the vocabulary, and 10 % stay, as in
+// BERT.
 //
 // A sample of n tokens has min(most, max(1, round(share * n))) chosen ones, where round() takes
 // halves to the even number, as Python does; with whole words it may be fewer, because a word that
-// would exceed the number is skipped, as in Google's create_pretraining_data.py. A special token
-// ([CLS], [SEP], [UNK], ...) is never chosen.
+// would exceed the number is skipped, as in Google's create_pretraining_data.py. A special token of
+// the tokenizer ([CLS], <s>, [UNK], ...) is never chosen.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ namespace bp::trainer {
 struct MaskOptions {
   double share = 0.15;
   int most = 0;              // of one sample; 0: no bound
-  bool whole_words = false;  // a piece and the "##" pieces behind it are chosen together, or not
+  bool whole_words = false;  // all pieces of a word are chosen, or none (see token_texts())
   // A dynamic mask is another one in each epoch, a static one the same in all.
   bool dynamic = true;
 };
@@ -33,7 +34,7 @@ struct Masks {
 // Threads: any number of threads may use it at once.
 class Masker {
  public:
-  // Throws InputError (65) if the vocabulary has no [MASK], or (2) for invalid options.
+  // Throws InputError (65) if the vocabulary has no mask token, or (2) for invalid options.
   Masker(const Vocabulary& vocabulary, const MaskOptions& options);
 
   // Returns the masks of a sample, and hides the tokens in `tokens`. All ids must be of the

@@ -160,11 +160,12 @@ class PretrainInput : public TaskInput {
     return std::make_unique<PretrainMaker>(prepare, std::move(tokenizer));
   }
 
-  [[nodiscard]] CompleteBatch completion(
-      const std::vector<std::string>& vocabulary) const override {
+  [[nodiscard]] CompleteBatch completion(const std::vector<std::string>& vocabulary,
+                                         const std::string& tokenizer) const override {
     MaskOptions masks = options_.masks;
     masks.dynamic = !options_.static_masks;
-    return [masker = Masker({vocabulary}, masks)](Batch& batch, const BatchDraw& draw) {
+    return [masker = Masker(stored_vocabulary(vocabulary, tokenizer), masks)](
+               Batch& batch, const BatchDraw& draw) {
       const bool has_masks = batch.arrays.size() > kPairArrays;
       if (!has_masks) mask_batch(masker, draw, batch);
     };

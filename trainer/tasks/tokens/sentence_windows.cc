@@ -9,7 +9,7 @@ namespace {
 class WindowBuilder {
  public:
   WindowBuilder(std::size_t max_length, const Tokenizer& tokenizer)
-      : max_length_(max_length), cls_id_(tokenizer.cls_id()), sep_id_(tokenizer.sep_id()) {}
+      : max_length_(max_length), form_(tokenizer.form()) {}
 
   void add(std::int64_t word, std::span<const std::int32_t> pieces, std::int64_t target) {
     if (pieces.size() > space()) begin(word);
@@ -23,7 +23,7 @@ class WindowBuilder {
   }
 
   [[nodiscard]] std::vector<SentenceWindow>& finish() {
-    if (!windows_.empty()) append(sep_id_, kIgnoredTarget);
+    if (!windows_.empty()) append(form_.sep, kIgnoredTarget);
     return windows_;
   }
 
@@ -35,7 +35,7 @@ class WindowBuilder {
   void begin(std::int64_t first_word) {
     (void)finish();
     windows_.emplace_back().first_word = first_word;
-    append(cls_id_, kIgnoredTarget);
+    append(form_.cls, kIgnoredTarget);
   }
   void append(std::int32_t id, std::int64_t target) {
     windows_.back().ids.push_back(id);
@@ -43,8 +43,7 @@ class WindowBuilder {
   }
 
   std::size_t max_length_;
-  std::int32_t cls_id_;
-  std::int32_t sep_id_;
+  SampleForm form_;
   std::vector<SentenceWindow> windows_;
 };
 
@@ -60,10 +59,12 @@ std::vector<SentenceWindow> make_sentence_windows(const std::vector<std::string>
   }
   WindowBuilder builder(max_length, tokenizer);
   std::vector<std::int32_t> pieces;
+  const SampleForm& form = tokenizer.form();
+  const std::int32_t unknown = form.unknown < 0 ? form.pad : form.unknown;
   for (std::size_t i = 0; i < words.size(); ++i) {
     pieces.clear();
     tokenizer.encode(concat(" ", words[i]), pieces);  // byte-level words begin with a blank
-    if (pieces.empty()) pieces.push_back(tokenizer.unknown_id());
+    if (pieces.empty()) pieces.push_back(unknown);
     const bool tagged = !tags.empty() && tags[i] >= 0;
     builder.add(static_cast<std::int64_t>(i), pieces, tagged ? tags[i] : kIgnoredTarget);
   }

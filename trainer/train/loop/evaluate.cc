@@ -58,7 +58,7 @@ std::vector<Batch> first_blocks(const TaskData& task,
                                 Split split,
                                 std::int64_t most) {
   const Share share{0, std::min(store.size(split), most * kBlockSamples)};
-  return load_blocks(store, split, share, task.completion(store.vocabulary()));
+  return load_blocks(store, split, share, task.completion(store.vocabulary(), store.tokenizer()));
 }
 
 bool evaluate(Communicator& world,
@@ -67,7 +67,7 @@ bool evaluate(Communicator& world,
               const SampleStore& store,
               Split split,
               Scorer& scorer) {
-  const CompleteBatch complete = task.completion(store.vocabulary());
+  const CompleteBatch complete = task.completion(store.vocabulary(), store.tokenizer());
   const Share mine = share_of(store.size(split), world.size(), world.rank());
   const std::int64_t round = samples_at_once();
   const bool leads = world.topology().local_rank() == 0;

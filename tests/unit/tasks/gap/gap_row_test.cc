@@ -173,9 +173,9 @@ class GapFiles : public ::testing::Test {
                                                  reader.fields().begin() + 10);
       if (reader.row() == 0) continue;
       const GapSample sample = make_gap_sample(fields, 512, tokenizer);
-      std::vector<std::int32_t> whole = {tokenizer.cls_id()};
+      std::vector<std::int32_t> whole = {tokenizer.form().cls};
       tokenizer.encode(fields[1], whole);
-      whole.push_back(tokenizer.sep_id());
+      whole.push_back(tokenizer.form().sep);
       EXPECT_EQ(sample.ids, whole) << fields[0];
       EXPECT_NE(sample.gender, Gender::unknown) << fields[0];
       ++facts.labels.at(static_cast<std::size_t>(sample.label));

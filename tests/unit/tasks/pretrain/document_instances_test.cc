@@ -61,7 +61,7 @@ bool consecutive(const std::vector<std::int32_t>& tokens) {
 
 InstanceList make_all(const DocumentTokens& documents, InstanceOptions options) {
   options.masks.reset();
-  DocumentInstances maker(options, {kCls, kSep}, documents, nullptr);
+  DocumentInstances maker(options, {.cls = kCls, .sep = kSep}, documents, nullptr);
   InstanceList list;
   for (int copy = 0; copy < options.copies; ++copy) {
     for (std::size_t i = 0; i < documents.size(); ++i) {
@@ -158,6 +158,30 @@ TEST(DocumentInstances, OfOneDocumentTakeTheRandomSegmentFromIt) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     EXPECT_EQ(parts_of(list[i]).second.at(0) / 1000, 1);
   }
+}
+
+// RoBERTa's form: two separators between the segments.
+TEST(DocumentInstances, HaveTheFormOfTheTokenizer) {
+  const DocumentTokens documents = documents_of({12, 12});
+  InstanceOptions options{.max_length = 32};
+  DocumentInstances maker(options, {.cls = kCls, .sep = kSep, .separators = 2}, documents, nullptr);
+  InstanceList list;
+  maker.add(0, Draws(1, 0, 0), list);
+  ASSERT_GT(list.size(), 0U);
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::vector<std::int32_t> tokens(list[i].tokens.begin(), list[i].tokens.end());
+    longest = std::max(longest, tokens.size());
+    const auto sep = std::ranges::find(tokens, kSep);
+    ASSERT_LT(sep + 2, tokens.end());
+    EXPECT_EQ(sep[1], kSep);
+    EXPECT_NE(sep[2], kSep);
+    EXPECT_EQ(list[i].first, sep - tokens.begin() + 2);
+    EXPECT_EQ(std::ranges::count(tokens, kSep), 3);
+  }
+  EXPECT_LE(longest, 32U);
+  EXPECT_EQ(test::input_refusal([] { check({.max_length = 5}, 2); }),
+            "2: instances of 5 tokens | give a length of 6 or more");
 }
 
 TEST(DocumentInstances, InvalidOptionsAreRefused) {

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "tests/support/places.h"
 #include "tests/unit/data/input_refusal.h"
 
 namespace bp::trainer {
@@ -185,6 +187,55 @@ TEST(Masks, DependOnSeedEpochAndSampleOnly) {
   const Masker fixed(vocabulary(), {.dynamic = false});
   EXPECT_EQ(mask(fixed, 1, 2, 3), mask(fixed, 1, 3, 3));
   EXPECT_NE(mask(fixed, 1, 2, 3), mask(fixed, 1, 2, 4));
+}
+
+// <s>, three words of several pieces, <unk>, </s>, <pad>.
+std::vector<std::int32_t> roberta_sample(const Vocabulary& vocabulary) {
+  const SampleForm form = form_of(vocabulary);
+  std::vector<std::int32_t> ids = {form.cls};
+  Tokenizer(vocabulary).encode("smallest letters, capitals", ids);
+  ids.insert(ids.end(), {form.unknown, form.sep, form.pad});
+  return ids;
+}
+
+const Vocabulary& roberta() {
+  static const Vocabulary kRoberta =
+      Vocabulary::read(kSourceDir + "/tests/golden/tokenizers/roberta.json");
+  return kRoberta;
+}
+
+TEST(Masks, AreTheTokenizersOwn) {
+  const SampleForm form = form_of(roberta());
+  const std::vector<std::int32_t> before = roberta_sample(roberta());
+  const Masker masker(roberta(), {.share = 0.9});
+  std::ptrdiff_t hidden = 0;
+  for (std::int64_t n = 0; n < 50; ++n) {
+    std::vector<std::int32_t> ids = before;
+    EXPECT_EQ(masker.hide(ids, masker.draws_of(1, 0, n)).positions.size(), before.size() - 4);
+    EXPECT_EQ(ids.front(), form.cls);
+    EXPECT_TRUE(std::equal(ids.end() - 3, ids.end(), before.end() - 3));
+    hidden += std::ranges::count(ids, form.mask);
+  }
+  EXPECT_GT(hidden, 100);
+}
+
+TEST(Masks, WholeWordsOfBytesAreNeverCut) {
+  const std::vector<std::int32_t> before = roberta_sample(roberta());
+  const Masker masker(roberta(), {.share = 0.6, .whole_words = true});
+  std::size_t chosen = 0;
+  for (std::int64_t n = 0; n < 200; ++n) {
+    std::vector<std::int32_t> ids = before;
+    const Masks masks = masker.hide(ids, masker.draws_of(1, 0, n));
+    chosen += masks.positions.size();
+    const auto is_chosen = [&](std::size_t at) {
+      return std::ranges::count(masks.positions, static_cast<std::int32_t>(at)) > 0;
+    };
+    for (std::size_t at = 2; at + 3 < before.size(); ++at) {
+      const std::string& token = roberta().tokens[static_cast<std::size_t>(before[at])];
+      ASSERT_TRUE(token.starts_with("\u0120") || is_chosen(at) == is_chosen(at - 1)) << n << at;
+    }
+  }
+  EXPECT_GT(chosen, 200U);
 }
 
 // Stored samples with static masks and resumed runs rely on it: the numbers must never change.

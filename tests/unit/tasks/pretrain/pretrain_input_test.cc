@@ -99,7 +99,7 @@ Batch masked(const std::vector<Sample>& samples,
              const BatchDraw& draw,
              const std::vector<std::string>& options = {}) {
   Batch batch = make_batch(samples, {}, 0);
-  pretrain(options)->completion(words())(batch, draw);
+  pretrain(options)->completion(words(), "")(batch, draw);
   return batch;
 }
 
@@ -149,7 +149,7 @@ TEST_F(PretrainInput, AVocabularyNeedsAMask) {
   expect_input_error(65, "the vocabulary has no [MASK]",
                      "pre-training hides tokens behind it: add the line [MASK] to the vocabulary",
                      [] {
-                       (void)pretrain()->completion({"[PAD]", "[UNK]", "[CLS]", "[SEP]"});
+                       (void)pretrain()->completion({"[PAD]", "[UNK]", "[CLS]", "[SEP]"}, "");
                      });
 }
 

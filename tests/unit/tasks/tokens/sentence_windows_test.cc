@@ -44,6 +44,19 @@ TEST(SentenceWindows, TheFirstPieceHasTheTag) {
   EXPECT_EQ(windows[0].first_word, 0);
 }
 
+// A byte-level vocabulary may lack bytes, and have no token for what it lacks.
+TEST(SentenceWindows, AWordWithoutPiecesOrUnknownTokenIsPadding) {
+  Tokenizer tokenizer(Vocabulary::parse(R"({
+      "added_tokens": [], "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+      "post_processor": {"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]},
+      "model": {"type": "BPE", "vocab": {"[PAD]": 0, "[CLS]": 1, "[SEP]": 2, "a": 3},
+                "merges": []}})",
+                                        "bytes.json"));
+  const auto windows = make_sentence_windows({"a", "x", "a"}, {}, 512, tokenizer);
+  ASSERT_THAT(windows, SizeIs(1));
+  EXPECT_THAT(windows[0].ids, ElementsAre(1, 3, 0, 3, 2));
+}
+
 TEST(SentenceWindows, WordsMayHaveNoTag) {
   Tokenizer tokenizer = small_tokenizer();
   const auto untagged = make_sentence_windows(kWords, {}, 512, tokenizer);
