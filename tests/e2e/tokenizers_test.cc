@@ -14,6 +14,7 @@ using test::Ended;
 using test::read;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 class TokenizerFiles : public test::TrainedRun {};
 
@@ -129,6 +130,32 @@ TEST_F(TokenizerFiles, ARobertaIsPretrainedBehindItsOwnMask) {
   ASSERT_EQ(made.code, 0) << made.output;
   const Ended of_shards = bert_train("s --run shards " + pairs);
   EXPECT_EQ(of_shards.code, 0) << of_shards.output;
+}
+
+TEST_F(TokenizerFiles, AVocabularyOfBytePairsIsTrainedOnTheTexts) {
+  const std::string with = " --vocab-kind bpe --vocab-size 320 --steps 2 --max-length 32 ";
+  const Ended trained =
+      bert_train("other.csv --model tiny --run pairs-run --store bpe.sqlite" + with);
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  EXPECT_THAT(trained.output, HasSubstr("training a vocabulary"));
+  for (const char* token : {"\"<mask>\":4", "\"\u0120stone\":"}) {
+    EXPECT_THAT(read(path("pairs-run/model/vocab.json")), HasSubstr(token));
+    EXPECT_THAT(read(path("pairs-run/model/tokenizer.json")), HasSubstr(token));
+  }
+  EXPECT_THAT(read(path("pairs-run/model/merges.txt")), StartsWith("#version: 0.2\n"));
+  EXPECT_EQ(bert_train("eval pairs-run/model other.csv --out whole.csv").code, 0);
+  std::filesystem::remove(path("pairs-run/model/tokenizer.json"));
+  const Ended older = bert_train("eval pairs-run/model other.csv --out older.csv");
+  EXPECT_EQ(older.code, 0) << older.output;
+  EXPECT_EQ(read(path("older.csv")), read(path("whole.csv")));
+  const Ended same = bert_train(
+      "prep other.csv --store bpe.sqlite --max-length 32 --vocab-kind "
+      "bpe --vocab-size 320");
+  EXPECT_THAT(same.output, HasSubstr("using the store bpe.sqlite, which matches"));
+  const Ended pieces =
+      bert_train("prep other.csv --store bpe.sqlite --max-length 32 --vocab-size 320");
+  EXPECT_EQ(pieces.code, 2) << pieces.output;
+  EXPECT_THAT(pieces.output, HasSubstr("at most 320 tokens of byte pairs there"));
 }
 
 }  // namespace

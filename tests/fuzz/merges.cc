@@ -1,7 +1,7 @@
 // RoBERTa's vocab.json and merges.txt, separated by a zero byte, and a tokenizer made of them.
 #include "fuzz.h"
+#include "trainer/text/roberta_files.h"
 #include "trainer/text/tokenizer.h"
-#include "trainer/text/tokenizer_json.h"
 
 FUZZ_TARGET(merges) {
   using namespace bp::trainer;

@@ -1,5 +1,8 @@
 // print_ids VOCABULARY cased|uncased FILE [COLUMN header|none]: prints the ids of each row's text,
 // one row per line. FILE is a TSV file; without COLUMN, each line is a JSON string.
+//
+// print_ids --train SIZE FILE [COLUMN header|none]: trains byte pairs on the texts, and prints the
+// tokenizer.json.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -11,6 +14,7 @@
 
 #include "trainer/input/table_reader.h"
 #include "trainer/text/tokenizer.h"
+#include "trainer/text/vocabulary_training.h"
 
 namespace {
 
@@ -34,14 +38,34 @@ void read_strings(const char* path, const TakeText& take) {
   }
 }
 
+void read_texts(int argc, char** argv, const TakeText& take) {
+  if (argc == 6) {
+    read_table(argv, take);
+  } else {
+    read_strings(argv[3], take);
+  }
+}
+
+void train(int argc, char** argv) {
+  VocabularyTrainer trainer(false, VocabularyKind::byte_pairs);
+  read_texts(argc, argv, [&](const std::string& text) { trainer.add(text); });
+  std::printf("%s\n", trainer.train(std::atoi(argv[2])).json().c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 6 && argc != 4) {
-    std::fprintf(stderr, "usage: print_ids VOCABULARY cased|uncased FILE [COLUMN header|none]\n");
+    std::fprintf(stderr,
+                 "usage: print_ids VOCABULARY cased|uncased FILE [COLUMN header|none]\n"
+                 "       print_ids --train SIZE FILE [COLUMN header|none]\n");
     return 2;
   }
   try {
+    if (std::string(argv[1]) == "--train") {
+      train(argc, argv);
+      return 0;
+    }
     Tokenizer tokenizer(Vocabulary::read(argv[1]), std::string(argv[2]) == "uncased");
     const TakeText print = [&](const std::string& text) {
       std::vector<std::int32_t> ids;
@@ -49,11 +73,7 @@ int main(int argc, char** argv) {
       for (const std::int32_t id : ids) std::printf("%d ", id);
       std::printf("\n");
     };
-    if (argc == 6) {
-      read_table(argv, print);
-    } else {
-      read_strings(argv[3], print);
-    }
+    read_texts(argc, argv, print);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "print_ids: %s\n", error.what());
     return 1;

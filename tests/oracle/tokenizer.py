@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unicodedata
 
-from tokenizers import BertWordPieceTokenizer, __version__
+from tokenizers import BertWordPieceTokenizer, Tokenizer, __version__, models, pre_tokenizers, trainers
 
 import real_tokenizers
 
@@ -33,7 +33,8 @@ def random_texts(count):
     assigned = [c for c in range(0x110000) if unicodedata.category(chr(c)) not in ("Cs", "Cn", "Co")]
     known = set(assigned)
     marks = [c for c in assigned if unicodedata.category(chr(c))[0] == "M"]
-    special = ["<s>", "</s>", "<mask>", "[MASK]", "[CLS]", "<unk>", "'s", "'LL", "``", "''", "\u2581", "\r\n", "...", "  "]
+    special = ["<s>", "</s>", "<mask>", "[MASK]", "[CLS]", "<unk>", "'s", "'LL", "``", "''", "\u2581", "\r\n", "...",
+               "  ", " " * 25, " [MASK] ", "|||PHONE_NUMBER|||", "[unused7]", "<|endoftext|>"]
     for _ in range(count):
         text = ""
         for _ in range(rng.randrange(1, 12)):
@@ -70,6 +71,25 @@ def differences(name, encode, command, texts):
     return len(found)
 
 
+def trained_pairs(path, column, header, size=8000):
+    """Returns whether bp and the wheel learn the same byte pairs, and the same tokenizer, from a file."""
+    texts = texts_of(path, column, header)
+    command = [print_ids, "--train", str(size), str(path), str(column), "header" if header else "none"]
+    ours = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    wheel = Tokenizer(models.BPE())
+    wheel.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    wheel.train_from_iterator(texts, trainers.BpeTrainer(
+        vocab_size=size, min_frequency=2, show_progress=False, special_tokens=special,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    learned, theirs = json.loads(ours)["model"], json.loads(wheel.to_str())["model"]
+    same = learned["vocab"] == theirs["vocab"] and learned["merges"] == theirs["merges"]
+    read = Tokenizer.from_str(ours).encode_batch(texts[:2000], add_special_tokens=False)
+    same = same and [a.ids for a in read] == [b.ids for b in wheel.encode_batch(texts[:2000], add_special_tokens=False)]
+    print(f"byte pairs of {path.name}: {len(learned['merges'])} merges, {'the same' if same else 'OTHERS'}", flush=True)
+    return same
+
+
 rows = different = 0
 with tempfile.TemporaryDirectory() as folder:
     random_file = pathlib.Path(folder) / "random.jsonl"
@@ -93,6 +113,10 @@ with tempfile.TemporaryDirectory() as folder:
         different += differences(f"{name}, random", encode, command + [str(random_file)], unusual)
         rows += len(unusual)
         print(f"{name}: {different} differences so far", flush=True)
+
+for source in (SST2[-1], GAP[0]):
+    different += not trained_pairs(*source)
+    rows += 1
 
 verdict = "pass" if rows and not different else "FAIL"
 print(f"{verdict}: {rows - different} of {rows} rows have the ids of tokenizers {__version__}")

@@ -24,6 +24,7 @@
 #include "trainer/prepare/plan.h"
 #include "trainer/run/run_settings.h"
 #include "trainer/tasks/tasks.h"
+#include "trainer/text/roberta_files.h"
 
 namespace bp::trainer {
 namespace {
@@ -247,6 +248,7 @@ ModelSource find_model(const std::string& model,
 TokenizerFiles files_of(const Vocabulary& vocabulary, bool lower_case, int max_length) {
   TokenizerFiles files{vocabulary.tokens, lower_case, max_length, vocabulary.json()};
   if (!vocabulary.pipeline) return files;
+  files.older = roberta_files(vocabulary.json());
   const SampleForm form = form_of(vocabulary);
   const auto name_of = [&](std::int32_t id, std::string& name) {
     if (id >= 0) name = vocabulary.tokens.at(static_cast<std::size_t>(id));

@@ -194,6 +194,10 @@ void add_data_options(OptionSet& set, DataOptions& options) {
   set.flag({"dedupe", "Keep each text once, preferably in the test or dev file"}, prepare.dedupe)
       .others = {"drop-duplicates"};
   set.number({"vocab-size", "Tokens of a trained vocabulary"}, prepare.vocabulary_size, 6, 1e6);
+  set.choice<VocabularyKind>(
+      {"vocab-kind", "Kind of a trained vocabulary; bpe: of bytes, as RoBERTa's, keeps the case"},
+      prepare.vocabulary_kind,
+      {{"wordpiece", VocabularyKind::word_pieces}, {"bpe", VocabularyKind::byte_pairs}});
   set.on_resume(OnResume::free);
   set.path({"store", "The prepared data set", "DATA with the suffix .sqlite", "FILE"},
            prepare.store);

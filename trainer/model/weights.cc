@@ -140,8 +140,10 @@ void save_weights(const Bert& model, const std::string& path) {
 std::vector<std::pair<std::string, std::string>> tokenizer_texts(const TokenizerFiles& tokenizer) {
   const TokenizerConfig config{tokenizer.lower_case, tokenizer.max_length};
   if (!tokenizer.tokenizer_json.empty()) {
-    return {{"tokenizer_config.json", tokenizer_config_json(config, tokenizer.names)},
-            {"tokenizer.json", tokenizer.tokenizer_json}};
+    std::vector<std::pair<std::string, std::string>> texts = tokenizer.older;
+    texts.emplace_back("tokenizer_config.json", tokenizer_config_json(config, tokenizer.names));
+    texts.emplace_back("tokenizer.json", tokenizer.tokenizer_json);
+    return texts;
   }
   std::string lines;
   for (const std::string& token : tokenizer.vocabulary) lines += token + "\n";

@@ -73,11 +73,12 @@ struct TokenizerFiles {
   // Of a tokenizer that is not BERT's, instead of vocab.txt.
   std::string tokenizer_json = {};
   SpecialNames names = {};
+  std::vector<std::pair<std::string, std::string>> older = {};  // other files of the same
 };
 
 // Returns the files of a model's folder besides its weights, as (name, content): config.json,
-// tokenizer_config.json, vocab.txt or tokenizer.json; and of adapters adapter_config.json and, if
-// the base's hash is known, adapter_base.json.
+// tokenizer_config.json, vocab.txt, or tokenizer.json and what `older` holds; and of adapters
+// adapter_config.json and, if the base's hash is known, adapter_base.json.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> model_texts(
     const Bert& model, const TokenizerFiles& tokenizer);
 

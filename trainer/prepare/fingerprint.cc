@@ -40,6 +40,10 @@ const char* name_of(LongText long_text) {
   return kNames[static_cast<std::size_t>(long_text)];
 }
 
+const char* name_of(VocabularyKind kind) {
+  return kind == VocabularyKind::byte_pairs ? " tokens of byte pairs" : " tokens";
+}
+
 std::string with_encoding(const std::string& format, const std::string& encoding) {
   const bool is_utf8 = encoding == kFindEncoding || encoding == "utf-8";
   return is_utf8 ? format : concat(format, ", encoding ", encoding);
@@ -99,10 +103,10 @@ Fingerprint make_fingerprint(const Plan& plan) {
       print.emplace_back(concat("format of the ", name), describe(source.files[i], options));
     }
   }
-  print.emplace_back("vocabulary",
-                     options.vocabulary.empty()
-                         ? concat("trained, at most ", options.vocabulary_size, " tokens")
-                         : content_of_vocabulary(options.vocabulary));
+  print.emplace_back("vocabulary", options.vocabulary.empty()
+                                       ? concat("trained, at most ", options.vocabulary_size,
+                                                name_of(options.vocabulary_kind))
+                                       : content_of_vocabulary(options.vocabulary));
   print.emplace_back("case", options.lower_case ? "lower" : "kept");
   print.emplace_back("max length", concat(options.max_length));
   print.emplace_back("long text", name_of(options.long_text));

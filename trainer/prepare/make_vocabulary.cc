@@ -51,7 +51,7 @@ Vocabulary make_vocabulary(const Plan& plan,
     return read_vocabulary(plan.options.vocabulary, plan.options.lower_case);
   }
   say("training a vocabulary");
-  VocabularyTrainer trainer(plan.options.lower_case);
+  VocabularyTrainer trainer(plan.options.lower_case, plan.options.vocabulary_kind);
   for (SourceRows rows(plan, plan.sources.front()); rows.next();) {
     if (trains(rows.number())) trainer.add(rows.text());
   }

@@ -14,6 +14,7 @@
 #include "trainer/input/table.h"
 #include "trainer/prepare/lease.h"
 #include "trainer/prepare/task_data.h"
+#include "trainer/text/vocabulary_training.h"
 
 namespace bp::trainer {
 
@@ -43,6 +44,7 @@ struct PrepareOptions {
   bool dedupe = false;              // keeps each text once: see TextRows::repeats()
   std::string vocabulary;           // a vocab.txt; empty: trains one on the train texts
   int vocabulary_size = 8000;
+  VocabularyKind vocabulary_kind = VocabularyKind::word_pieces;
   bool lower_case = true;
   int max_length = 128;
   LongText long_text = LongText::fold;

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <sstream>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -267,61 +266,6 @@ class TokenizerReader {
 Vocabulary parse_tokenizer_json(const std::string& text, const std::string& path) {
   const Json json = parse_json(text, path);
   return TokenizerReader(path, json).read(text);
-}
-
-std::string roberta_json(const std::string& vocabulary,
-                         const std::string& merges,
-                         const std::string& path) {
-  const Json ids = parse_json(vocabulary, path);
-  Json added = Json::array();
-  for (const char* token : {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}) {
-    if (!ids.is_object() || !ids.contains(token)) refuse(concat(path, " has no ", token));
-    added.push_back({{"id", ids[token]},
-                     {"content", token},
-                     {"single_word", false},
-                     {"lstrip", token == std::string_view("<mask>")},
-                     {"rstrip", false},
-                     {"normalized", false},
-                     {"special", true}});
-  }
-  if (find_invalid_utf8(merges) != std::string_view::npos) {
-    refuse(concat("the merges of ", path, " are not UTF-8"));
-  }
-  Json pairs = Json::array();
-  std::istringstream lines(merges);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    if (!line.empty() && !line.starts_with("#version")) pairs.push_back(line);
-  }
-  const Json byte_level = {{"type", "ByteLevel"},
-                           {"add_prefix_space", false},
-                           {"trim_offsets", true},
-                           {"use_regex", true}};
-  return Json{{"version", "1.0"},
-              {"truncation", nullptr},
-              {"padding", nullptr},
-              {"added_tokens", added},
-              {"normalizer", nullptr},
-              {"pre_tokenizer", byte_level},
-              {"post_processor",
-               {{"type", "RobertaProcessing"},
-                {"sep", {"</s>", ids["</s>"]}},
-                {"cls", {"<s>", ids["<s>"]}},
-                {"trim_offsets", true},
-                {"add_prefix_space", false}}},
-              {"decoder", byte_level},
-              {"model",
-               {{"type", "BPE"},
-                {"dropout", nullptr},
-                {"unk_token", nullptr},
-                {"continuing_subword_prefix", ""},
-                {"end_of_word_suffix", ""},
-                {"fuse_unk", false},
-                {"byte_fallback", false},
-                {"ignore_merges", false},
-                {"vocab", ids},
-                {"merges", pairs}}}}
-      .dump();
 }
 
 }  // namespace bp::trainer

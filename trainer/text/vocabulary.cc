@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "bp/error.h"
 #include "trainer/text/pipeline.h"
+#include "trainer/text/roberta_files.h"
 #include "trainer/text/tokenizer.h"
 #include "trainer/text/tokenizer_json.h"
 

@@ -117,6 +117,8 @@ TEST(CommandLine, ValuesReachTheirOptions) {
                                 "5",
                                 "--vocab-size",
                                 "500",
+                                "--vocab-kind",
+                                "bpe",
                                 "--save-every",
                                 "50",
                                 "--keep=3",
@@ -159,6 +161,7 @@ TEST(CommandLine, ValuesReachTheirOptions) {
   EXPECT_EQ(o.keep_best, 4);
   EXPECT_EQ(o.resume, "runs/a");
   EXPECT_EQ(o.prepare.vocabulary_size, 500);
+  EXPECT_EQ(o.prepare.vocabulary_kind, VocabularyKind::byte_pairs);
 }
 
 TEST(CommandLine, SplitSaysWhoDividesTheRows) {
