@@ -156,7 +156,9 @@ void Encoder::adapt(Linear& linear,
   for (const std::string& module : modules) {
     const std::string name = layer + module;
     if (lora_ != nullptr && lora_->adapts(name)) {
-      Adapter adapter = parameters.adapter(name, out, linear.weight.master.size(1), lora_->rank);
+      Adapter adapter =
+          parameters.adapter(name, out, linear.weight.master.size(1), lora_->rank_of(name));
+      adapter.scale = lora_->scale_of(name);
       adapter.begin = begin;
       adapter.site = site;
       linear.adapters.push_back(std::move(adapter));
@@ -196,7 +198,7 @@ void Encoder::merge_adapters() {
   for (Linear* const linear : all) {
     for (const Adapter& adapter : linear->adapters) {
       const Tensor added = matrix_product(adapter.b.master, adapter.a.master, at::kFloat);
-      linear->weight.master.narrow(0, adapter.begin, added.size(0)).add_(added, lora_->scale());
+      linear->weight.master.narrow(0, adapter.begin, added.size(0)).add_(added, adapter.scale);
     }
     linear->adapters.clear();
   }
@@ -357,7 +359,7 @@ Tensor Encoder::pool(const Pass& pass, const Tensor& first) const {
   Tensor y = at::linear(x, pooler_.weight.master, pooler_.bias);
   for (const Adapter& adapter : pooler_.adapters) {
     const Tensor dropped = drop(pass.first_layout, x, pass.dropout(lora_->dropout, adapter.site));
-    y = y + at::linear(at::linear(dropped, adapter.a.master), adapter.b.master) * lora_->scale();
+    y = y + at::linear(at::linear(dropped, adapter.a.master), adapter.b.master) * adapter.scale;
   }
   switch (spec_.pooling) {
     case Pooling::relu:

@@ -1,6 +1,7 @@
 #include "trainer/model/lora.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/nearest.h"
 #include "base/refuse.h"
@@ -15,11 +16,28 @@ bool is_end_of(std::string_view end, std::string_view module) {
   return module == end || (module.ends_with(end) && module[module.size() - end.size() - 1] == '.');
 }
 
+template <class Value>
+Value fitting(const std::vector<std::pair<std::string, Value>>& values,
+              std::string_view module,
+              Value otherwise) {
+  const auto found =
+      std::ranges::find_if(values, [&](const auto& one) { return is_end_of(one.first, module); });
+  return found == values.end() ? otherwise : found->second;
+}
+
 std::string last_part(const std::string& module) { return module.substr(module.rfind('.') + 1); }
 
 }  // namespace
 
+int LoraConfig::rank_of(std::string_view module) const { return fitting(ranks, module, rank); }
+
+double LoraConfig::scale_of(std::string_view module) const {
+  const double own = rank_of(module);
+  return fitting(alphas, module, alpha) / (rank_stabilized ? std::sqrt(own) : own);
+}
+
 bool LoraConfig::adapts(std::string_view module) const {
+  if (targets == std::vector<std::string>{kAllLinear}) return true;
   return std::ranges::any_of(targets, [&](const std::string& t) { return is_end_of(t, module); });
 }
 
@@ -72,7 +90,9 @@ void check(const LoraConfig& config, const EncoderSpec& spec) {
   if (config.targets.empty()) refuse("no module is named that could get adapters");
   const std::vector<std::string> modules = adaptable_modules(spec);
   for (const std::string& target : config.targets) {
+    if (target == kAllLinear && config.targets.size() == 1) continue;
     if (std::ranges::any_of(modules, [&](const auto& m) { return is_end_of(target, m); })) continue;
+    if (config.saves(target + ".weight")) continue;  // PEFT lists the head's products, too
     const std::string nearest = nearest_name(target, target_names(spec));
     refuse(concat("no module's name ends with ", in_quotes(target),
                   nearest.empty() ? "" : concat("; did you mean ", in_quotes(nearest), "?")));

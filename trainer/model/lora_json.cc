@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -15,7 +18,6 @@ namespace {
 // The keys that make another kind of adapter unless they are null, false or empty. Beside them,
 // 'bias' must be "none".
 constexpr const char* kOtherKinds[] = {"alora_invocation_tokens",
-                                       "alpha_pattern",
                                        "arrow_config",
                                        "exclude_modules",
                                        "fan_in_fan_out",
@@ -26,20 +28,21 @@ constexpr const char* kOtherKinds[] = {"alora_invocation_tokens",
                                        "lora_bias",
                                        "megatron_config",
                                        "monteclora_config",
-                                       "rank_pattern",
                                        "target_parameters",
                                        "trainable_token_indices",
                                        "use_bdlora",
                                        "use_dora",
                                        "use_qalora",
-                                       "use_rslora",
                                        "velora_config"};
+
+double number_in(const Json& value, const std::string& key) {
+  if (!value.is_number()) refuse(concat("'", key, "' is ", shown(value), "; it must be a number"));
+  return value.get<double>();
+}
 
 double number(const Json& json, const char* key, double otherwise) {
   const Json& found = find(json, key);
-  if (found.is_null()) return otherwise;
-  if (!found.is_number()) refuse(concat("'", key, "' is ", shown(found), "; it must be a number"));
-  return found.get<double>();
+  return found.is_null() ? otherwise : number_in(found, key);
 }
 
 // PEFT writes whole numbers without a point.
@@ -47,6 +50,10 @@ nlohmann::ordered_json whole(double value) {
   const auto integer = static_cast<std::int64_t>(value);
   if (static_cast<double>(integer) == value) return integer;
   return value;
+}
+
+bool is_of_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
 }
 
 std::string text(const Json& json, const char* key) {
@@ -70,9 +77,48 @@ std::vector<std::string> names(const Json& json, const char* key) {
 
 // Of PEFT's patterns of whole names, bp knows only the one for all products.
 std::vector<std::string> targets_of(const Json& json) {
-  const Json& found = find(json, "target_modules");
-  if (found == Json("all-linear")) return {"query", "key", "value", "dense"};
+  if (find(json, "target_modules") == Json(kAllLinear)) return {kAllLinear};
   return names(json, "target_modules");
+}
+
+int rank_in(const Json& value, const std::string& key) {
+  constexpr double kMostRank = 65536;
+  const double rank = value.is_number() ? value.get<double>() : 0;
+  if (!(rank >= 1 && rank <= kMostRank) || rank != static_cast<int>(rank)) {
+    refuse(concat("'", key, "' is ", shown(value), "; it must be a whole number from 1"));
+  }
+  return static_cast<int>(rank);
+}
+
+// Returns the numbers of a pattern in their order in the file. PEFT's names are regular
+// expressions, of which bp reads the usual ones: ends of names, in which a dot may be escaped.
+template <class Number>
+std::vector<std::pair<std::string, Number>> pattern_in(
+    const nlohmann::ordered_json& json,
+    const char* key,
+    Number (*number_of)(const Json& value, const std::string& key)) {
+  std::vector<std::pair<std::string, Number>> numbers;
+  const auto found = json.find(key);
+  if (found == json.end() || found->is_null()) return numbers;
+  if (!found->is_object())
+    refuse(concat("'", key, "' is ", shown(Json(*found)), ", not an object"));
+  for (const auto& [pattern, value] : found->items()) {
+    std::string name = pattern;
+    for (std::size_t at = 0; (at = name.find("\\.")) != std::string::npos;) name.erase(at, 1);
+    if (!std::ranges::all_of(name, is_of_name)) {
+      refuse(
+          concat("'", key, "' holds ", shown(Json(pattern)), "; bp supports only ends of names"));
+    }
+    numbers.emplace_back(name, number_of(Json(value), concat(key, ".", pattern)));
+  }
+  return numbers;
+}
+
+template <class Number>
+nlohmann::ordered_json object_of(const std::vector<std::pair<std::string, Number>>& numbers) {
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const auto& [name, number] : numbers) object[name] = whole(number);
+  return object;
 }
 
 }  // namespace
@@ -94,6 +140,10 @@ std::string adapter_config_json(const LoraConfig& config) {
   json["r"] = config.rank;
   json["revision"] = nullptr;
   json["target_modules"] = config.targets;
+  if (config.targets == std::vector<std::string>{kAllLinear}) json["target_modules"] = kAllLinear;
+  if (!config.ranks.empty()) json["rank_pattern"] = object_of(config.ranks);
+  if (!config.alphas.empty()) json["alpha_pattern"] = object_of(config.alphas);
+  if (config.rank_stabilized) json["use_rslora"] = true;
   if (config.task_type.empty()) {
     json["task_type"] = nullptr;
   } else {
@@ -132,14 +182,13 @@ LoraConfig parse_adapter_config(const std::string& content) {
     refuse_kind("init_lora_weights");
   }
   LoraConfig config;
-  constexpr double kMostRank = 65536;
-  const double rank = number(json, "r", 0);
-  if (!(rank >= 1 && rank <= kMostRank) || rank != static_cast<int>(rank)) {
-    refuse(concat("'r' is ", shown(find(json, "r")), "; it must be a whole number from 1"));
-  }
-  config.rank = static_cast<int>(rank);
+  config.rank = rank_in(find(json, "r"), "r");
   config.alpha = number(json, "lora_alpha", config.rank);
   config.dropout = number(json, "lora_dropout", 0);
+  config.rank_stabilized = find(json, "use_rslora") == Json(true);
+  const auto ordered = nlohmann::ordered_json::parse(content);
+  config.ranks = pattern_in(ordered, "rank_pattern", rank_in);
+  config.alphas = pattern_in(ordered, "alpha_pattern", number_in);
   config.targets = targets_of(json);
   config.modules_to_save = names(json, "modules_to_save");
   config.task_type = text(json, "task_type");

@@ -25,6 +25,7 @@ struct Adapter {
   Weight b;                // [part of out, rank]
   std::int64_t begin = 0;  // of the part in the product's outputs
   std::uint32_t site = 0;  // of dropout
+  double scale = 1;
 };
 
 // A matrix, and the bias that the operation after the product adds.

@@ -9,7 +9,7 @@ at::Tensor Pass::product(const LayoutPtr& x_layout,
   for (const Adapter& adapter : linear.adapters) {
     const at::Tensor dropped = drop(x_layout, x, dropout(lora->dropout, adapter.site));
     const at::Tensor low = trainer::product(dropped, weight(adapter.a));
-    y = add_columns(y, trainer::product(low, weight(adapter.b)), adapter.begin, lora->scale());
+    y = add_columns(y, trainer::product(low, weight(adapter.b)), adapter.begin, adapter.scale);
   }
   return y;
 }

@@ -53,30 +53,48 @@ class Lora : public ::testing::Test {
   Batch batch_ = golden_batch(expected_);
 };
 
-// docs/features.md, Models and losses: LoRA in PEFT's format, trained, loaded and merged |
-// `--lora`, `--lora-alpha`, `--lora-dropout`, `--lora-targets`, `bert_train merge`
-TEST_F(Lora, LogitsLossAndEveryGradientEqualPefts) {
-  LoraConfig config = golden_lora();
+// Compares a golden folder's adapters with PEFT's numbers. `trained`: the number of parameters.
+void expect_pefts_numbers(const std::string& folder, LoraConfig config, std::size_t trained) {
+  const std::map<std::string, at::Tensor> expected = read_tensors(folder + "/expected.safetensors");
+  const Batch batch = golden_batch(expected);
   config.dropout = 0;
   const auto model = golden_model(config);
-  const LoadReport report = load_adapters(*model, kLoraFolder + "/adapter_model.safetensors");
+  const LoadReport report = load_adapters(*model, folder + "/adapter_model.safetensors");
   EXPECT_THAT(report.missing, IsEmpty());
   EXPECT_THAT(report.unexpected, IsEmpty());
   for (const TrainingStep* step : {static_cast<const TrainingStep*>(nullptr), &kLoraStep}) {
-    EXPECT_TRUE(at::allclose(model->forward(batch_, step), expected_.at("logits"), 1e-5, 2e-6));
+    EXPECT_TRUE(at::allclose(model->forward(batch, step), expected.at("logits"), 1e-5, 2e-6));
   }
-  const at::Tensor loss = model->loss(model->forward(batch_, &kLoraStep), batch_).mean;
-  EXPECT_NEAR(loss.item<float>(), expected_.at("loss").item<float>(), 2e-6);
+  const at::Tensor loss = model->loss(model->forward(batch, &kLoraStep), batch).mean;
+  EXPECT_NEAR(loss.item<float>(), expected.at("loss").item<float>(), 2e-6);
   loss.backward();
-  std::size_t trained = 0;
   for (const auto& [name, parameter] : model->parameters()) {
-    const auto wanted = expected_.find("grad." + name);
-    EXPECT_EQ(parameter.grad().defined(), wanted != expected_.end()) << name;
-    if (wanted == expected_.end() || !parameter.grad().defined()) continue;
+    const auto wanted = expected.find("grad." + name);
+    EXPECT_EQ(parameter.grad().defined(), wanted != expected.end()) << name;
+    if (wanted == expected.end() || !parameter.grad().defined()) continue;
     EXPECT_TRUE(at::allclose(parameter.grad(), wanted->second, 1e-4, 2e-6)) << name;
-    ++trained;
+    --trained;
   }
-  EXPECT_EQ(trained, 24U);  // A and B of 5 products in each of 2 layers and of the pooler; the head
+  EXPECT_EQ(trained, 0U);
+  model->merge_adapters();
+  const at::Tensor merged = model->forward(batch, nullptr);
+  EXPECT_LE((merged - expected.at("merged")).abs().max().item<float>(), 3e-6);
+}
+
+// docs/features.md, Models and losses: LoRA in PEFT's format, trained, loaded and merged |
+// `--lora`, `--lora-alpha`, `--lora-dropout`, `--lora-targets`, `bert_train merge`
+TEST_F(Lora, LogitsLossAndEveryGradientEqualPefts) {
+  // A and B of 5 products in each of 2 layers and of the pooler; the head
+  expect_pefts_numbers(kLoraFolder, golden_lora(), 24);
+}
+
+TEST_F(Lora, PatternsOfRanksAndAlphasAndRsLoraGivePeftsNumbers) {
+  const std::string folder = kLoraFolder + "/patterns";
+  LoraConfig config = read_adapter_config(folder + "/adapter_config.json");
+  expect_pefts_numbers(folder, config, 28);
+  config.targets = {kAllLinear};
+  expect_pefts_numbers(folder, config, 28);
+  EXPECT_EQ(parse_adapter_config(adapter_config_json(config)), config);
 }
 
 TEST_F(Lora, NewAdaptersChangeNoBit) {
@@ -183,14 +201,44 @@ TEST(LoraConfigTest, RefusesWhatItDoesNotCompute) {
   EXPECT_EQ(refused(lora + R"(, "use_dora": true)"),
             "use_dora is true; bp does not support such adapters");
   EXPECT_THAT(refused(lora + R"(, "bias": "all")"), HasSubstr("bias is 'all'"));
-  EXPECT_THAT(refused(lora + R"(, "rank_pattern": {"query": 4})"), HasSubstr("rank_pattern"));
+  EXPECT_EQ(refused(lora + R"(, "rank_pattern": {"quer[yz]": 4})"),
+            "'rank_pattern' holds 'quer[yz]'; bp supports only ends of names");
+  EXPECT_EQ(refused(lora + R"(, "rank_pattern": {"query": 0.5})"),
+            "'rank_pattern.query' is 0.5; it must be a whole number from 1");
+  EXPECT_EQ(refused(lora + R"(, "alpha_pattern": {"query": "4"})"),
+            "'alpha_pattern.query' is '4'; it must be a number");
+  EXPECT_THAT(refused(lora + R"(, "alpha_pattern": [4])"), HasSubstr("is a list, not an object"));
   EXPECT_THAT(refused(lora + R"(, "init_lora_weights": "pissa")"), HasSubstr("pissa"));
   EXPECT_THAT(refused(R"("peft_type": "LORA", "r": 0)"), HasSubstr("'r' is 0"));
   EXPECT_THAT(refused(R"("peft_type": "LORA", "r": 2, "target_modules": ".*query")"),
               HasSubstr("not a list of names"));
   EXPECT_EQ(parse_adapter_config(R"({"peft_type": "LORA", "r": 4, "target_modules": "all-linear"})")
                 .targets,
-            std::vector<std::string>({"query", "key", "value", "dense"}));
+            std::vector<std::string>({kAllLinear}));
+}
+
+TEST(LoraConfigTest, TheFirstPatternThatFitsCounts) {
+  const LoraConfig config = parse_adapter_config(
+      R"({"peft_type": "LORA", "r": 4, "lora_alpha": 6, "target_modules": ["query", "dense"],
+          "rank_pattern": {"layer\\.1\\.attention.self.query": 9, "query": 16},
+          "alpha_pattern": {"y": 1, "query": 8, "layer.1.attention.self.query": 2}})");
+  const std::string layer = "bert.encoder.layer.";
+  EXPECT_EQ(config.rank_of(layer + "1.attention.self.query"), 9);
+  EXPECT_EQ(config.rank_of(layer + "11.attention.self.query"), 16);
+  EXPECT_EQ(config.rank_of(layer + "1.output.dense"), 4);
+  EXPECT_EQ(config.scale_of(layer + "1.attention.self.query"), 8.0 / 9);
+  EXPECT_EQ(config.scale_of(layer + "1.output.dense"), 6.0 / 4);
+  LoraConfig stabilized = config;
+  stabilized.rank_stabilized = true;
+  EXPECT_EQ(stabilized.scale_of(layer + "1.attention.self.query"), 8.0 / 3);
+}
+
+// PEFT's "all-linear" lists the products of the head, which it saves whole.
+TEST(LoraConfigTest, ProductsOfWhatIsSavedWholeMayBeTargets) {
+  LoraConfig config{.rank = 1, .targets = {"query", "classifier.dense"}};
+  EXPECT_THAT(refusal_of([&] { check(config, EncoderSpec()); }), HasSubstr("classifier.dense"));
+  config.modules_to_save = {"classifier", "score"};
+  EXPECT_NO_THROW(check(config, EncoderSpec()));
 }
 
 TEST(LoraConfigTest, ATargetThatFitsNothingIsRefusedWithTheNearest) {
