@@ -83,7 +83,7 @@ inline constexpr std::string_view kAdapterPrefix = "base_model.model.";
 [[nodiscard]] std::string adapter_config_json(const LoraConfig& config);
 // Throws invalid_argument, without the file's name, for broken JSON and for adapters of a kind that
 // bp does not have (DoRA, trained biases, ...).
-[[nodiscard]] LoraConfig parse_adapter_config(const std::string& text);
+[[nodiscard]] LoraConfig parse_adapter_config(const std::string& content);
 // The same for a file, which errors name. Throws io if it cannot be read.
 [[nodiscard]] LoraConfig read_adapter_config(const std::string& path);
 

@@ -100,8 +100,9 @@ std::vector<std::pair<std::string, Number>> pattern_in(
   std::vector<std::pair<std::string, Number>> numbers;
   const auto found = json.find(key);
   if (found == json.end() || found->is_null()) return numbers;
-  if (!found->is_object())
+  if (!found->is_object()) {
     refuse(concat("'", key, "' is ", shown(Json(*found)), ", not an object"));
+  }
   for (const auto& [pattern, value] : found->items()) {
     std::string name = pattern;
     for (std::size_t at = 0; (at = name.find("\\.")) != std::string::npos;) name.erase(at, 1);

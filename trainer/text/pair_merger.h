@@ -53,7 +53,7 @@ class PairMerger {
   };
 
   Id id_of(const std::string& token);
-  void count_pairs(std::size_t word, int sign);
+  void count_pairs(std::size_t index, int sign);  // of the word with this index
   void merge(const Pair& pair);
   Id add_merged(const Pair& pair);
 

@@ -153,7 +153,7 @@ std::string read_blank(const JsonPlace& place) {
   if (place.at("type").value() == "Metaspace") return place.at("replacement").text();
   const Json& steps = place.at("pretokenizers").value();
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const std::string blank = read_blank(place.at(concat("pretokenizers.", i)));
+    std::string blank = read_blank(place.at(concat("pretokenizers.", i)));
     if (!blank.empty()) return blank;
   }
   return "";

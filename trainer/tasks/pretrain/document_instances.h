@@ -96,9 +96,9 @@ class InstanceMaker {
                 const Vocabulary& vocabulary,
                 const InstanceOptions& options);
 
-  // Replaces the content of `instances`. The result depends only on the documents, the vocabulary
+  // Replaces the content of `list`. The result depends only on the documents, the vocabulary
   // and the options.
-  InstanceCounts make(const DocumentBlock& block, InstanceList& instances);
+  InstanceCounts make(const DocumentBlock& block, InstanceList& list);
 
  private:
   void tokenize(const DocumentBlock& block);
