@@ -4,12 +4,15 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,6 +24,7 @@
 #include "trainer/model/passes/passes.h"
 #include "trainer/model/passes/products.h"
 #include "trainer/model/passes/rows.h"
+#include "trainer/model/relative_bias.h"
 
 namespace bp::trainer {
 namespace {
@@ -40,6 +44,7 @@ struct Attended {
 struct AttentionGradients {
   at::Tensor qkv;
   at::Tensor bias;
+  at::Tensor relative;
 };
 
 // Where the probabilities of each sample begin, in numbers of one head; the last is their sum.
@@ -127,6 +132,14 @@ PlaceOfHead<Number> place_of(const Layout& layout,
   return place;
 }
 
+// Returns where the numbers of a head begin that are for the distance 0; null for an undefined
+// tensor. `relative`: [..., 2 * longest - 1], of which `row` is the head's row.
+float* of_distance_0(const Tensor& relative, std::int64_t row) {
+  if (!relative.defined()) return nullptr;
+  const std::int64_t width = relative.size(-1);
+  return data<float>(relative) + row * width + width / 2;
+}
+
 // Returns whether this is faster than products of padded matrices in memory, which are fast where
 // samples are long and of similar lengths. `number`: the type of activations.
 // By attention_bench on a processor with AMX.
@@ -146,7 +159,8 @@ Attended attend(const Layout& layout,
                 const Tensor& qkv,
                 const Tensor& bias,
                 bool first_only,
-                const Dropout& dropout) {
+                const Dropout& dropout,
+                const Tensor& relative) {
   const std::vector<std::int64_t> scores = score_offsets(layout, first_only);
   const DropoutRows drops(dropout, layout);
   const std::int64_t hidden = qkv.size(1) / 3;
@@ -158,7 +172,8 @@ Attended attend(const Layout& layout,
     using Number = decltype(tag);
     const auto& kernels = kernels::kernels<Number>();
     for_heads(scores, heads.count, heads.size, [&](int row, int head) {
-      const auto at = place_of<Number>(layout, heads, qkv, bias, scores, first_only, row, head);
+      auto at = place_of<Number>(layout, heads, qkv, bias, scores, first_only, row, head);
+      at.head.relative = of_distance_0(relative, head);
       const kernels::DropoutRow drop = drops.of(row, head, 0);
       typename kernels::Kernels<Number>::Attended to;
       to.y = data<Number>(result.y) + at.y;
@@ -179,12 +194,17 @@ AttentionGradients attend_backward(const Layout& layout,
                                    const Tensor& bias,
                                    bool first_only,
                                    const Attended& attended,
-                                   const Tensor& dy) {
+                                   const Tensor& dy,
+                                   bool has_relative) {
   const std::vector<std::int64_t> scores = score_offsets(layout, first_only);
   const std::int64_t hidden = qkv.size(1) / 3;
   const std::int64_t width = 3 * hidden;
   AttentionGradients result;
   result.qkv = at::empty_like(qkv);
+  Tensor relative;
+  if (has_relative) {
+    relative = at::zeros({layout.rows, heads.count, 2 * layout.longest - 1}, bias.options());
+  }
   by_type(qkv, [&](auto tag) {
     using Number = decltype(tag);
     const auto& kernels = kernels::kernels<Number>();
@@ -198,6 +218,7 @@ AttentionGradients attend_backward(const Layout& layout,
       d.dq = data<Number>(result.qkv) + at.x;
       d.dk = d.dq + hidden;
       d.dv = d.dk + hidden;
+      d.relative_sum = of_distance_0(relative, std::int64_t{row} * heads.count + head);
       kernels.attend_backward(at.head, d, scratch_of_thread(at.head));
     });
     clear_rest(result.qkv, layout.offsets.back());
@@ -207,6 +228,7 @@ AttentionGradients attend_backward(const Layout& layout,
                                               static_cast<int>(width), end - begin);
                            });
   });
+  if (has_relative) result.relative = at::sum(relative, {0});
   return result;
 }
 
@@ -221,12 +243,15 @@ struct FusedAttention : Function<FusedAttention> {
                         const Tensor& bias,
                         int count,
                         bool first_only,
-                        const Dropout& dropout) {
+                        const Dropout& dropout,
+                        const std::optional<Tensor>& relative) {
     const Heads heads = heads_of(qkv, count);
     keep(ctx, layout, {}, heads);
-    const Attended found = attend(*layout, heads, qkv, bias, first_only, dropout);
+    const Attended found =
+        attend(*layout, heads, qkv, bias, first_only, dropout, relative.value_or(Tensor()));
     ctx->save_for_backward({qkv, bias, found.p, found.dropped});
     ctx->saved_data["first_only"] = first_only;
+    ctx->saved_data["relative"] = relative.has_value();
     return found.y;
   }
 
@@ -235,11 +260,17 @@ struct FusedAttention : Function<FusedAttention> {
     const auto kept = kept_by(ctx);
     const AttentionGradients d = attend_backward(
         *kept->layout, kept->heads, saved[0], saved[1], ctx->saved_data["first_only"].toBool(),
-        {{}, saved[2], saved[3]}, gradients[0].contiguous());
-    return {Tensor(), d.qkv, d.bias, Tensor(), Tensor(), Tensor()};
+        {{}, saved[2], saved[3]}, gradients[0].contiguous(), ctx->saved_data["relative"].toBool());
+    return {Tensor(), d.qkv, d.bias, Tensor(), Tensor(), Tensor(), d.relative};
   }
 };
 
+// Returns scores [rows * heads, queries, longest] as [rows, heads, queries, longest].
+Tensor by_sample(const Tensor& scores, const Heads& heads) {
+  return scores.view({-1, heads.count, scores.size(1), scores.size(2)});
+}
+
+// Its `relative` is by query and key: [heads, queries, longest].
 struct PaddedAttention : Function<PaddedAttention> {
   static Tensor forward(AutogradContext* ctx,
                         const LayoutPtr& layout,
@@ -247,7 +278,8 @@ struct PaddedAttention : Function<PaddedAttention> {
                         const Tensor& bias,
                         int count,
                         bool first_only,
-                        const Dropout& dropout) {
+                        const Dropout& dropout,
+                        const std::optional<Tensor>& relative) {
     const Heads heads = heads_of(qkv, count);
     keep(ctx, layout, {}, heads);
     const int longest = layout->longest;
@@ -259,10 +291,12 @@ struct PaddedAttention : Function<PaddedAttention> {
     const at::ScalarType number = qkv.scalar_type();
     const Tensor p = matrix_products(for_products(q), for_products(k).transpose(1, 2), number);
     const float scale = score_scale(heads);
+    if (relative) by_sample(p, heads).add_(*relative, 1 / scale);
     const Tensor dropped = passes::softmax(*layout, heads, p, scale, dropout);
     const Tensor heads_y = matrix_products(for_products(dropped), for_products(v), number);
     const Tensor y = passes::merge(*layout, heads, {{heads_y}, {parts.lengths[0]}}, nullptr);
     ctx->save_for_backward({q, k, v, p, dropped});
+    ctx->saved_data["relative"] = relative.has_value();
     return y;
   }
 
@@ -284,13 +318,17 @@ struct PaddedAttention : Function<PaddedAttention> {
     const Tensor d_scores = matrix_products(dy, for_products(v).transpose(1, 2), number);
     const float scale = score_scale(heads);
     passes::softmax_backward(layout, heads, p, dropped, d_scores, scale);
+    Tensor d_relative;
+    if (ctx->saved_data["relative"].toBool()) {
+      d_relative = at::sum(by_sample(d_scores, heads), {0}, false, at::kFloat).div_(scale);
+    }
     const Tensor d = for_products(d_scores);
     const Tensor dq = matrix_products(d, for_products(k), number);
     const Tensor dk = matrix_products(d.transpose(1, 2), for_products(q), number);
     Tensor d_bias;
     const Tensor dqkv = passes::merge(
         layout, heads, {{dq, dk, dv}, {queries, layout.longest, layout.longest}}, &d_bias);
-    return {Tensor(), dqkv, d_bias, Tensor(), Tensor(), Tensor()};
+    return {Tensor(), dqkv, d_bias, Tensor(), Tensor(), Tensor(), d_relative};
   }
 };
 
@@ -302,11 +340,15 @@ Tensor attention(const LayoutPtr& layout,
                  int heads,
                  bool first_only,
                  const Dropout& dropout,
-                 AttentionWay way) {
+                 AttentionWay way,
+                 const Tensor& relative) {
   const bool is_faster = qkv.is_cpu() && is_fused_faster(*layout, qkv.scalar_type());
   const bool fused = way == AttentionWay::fused || (way == AttentionWay::faster && is_faster);
-  return fused ? FusedAttention::apply(layout, qkv, bias, heads, first_only, dropout)
-               : PaddedAttention::apply(layout, qkv, bias, heads, first_only, dropout);
+  // An undefined tensor can only be passed as an empty optional.
+  std::optional<Tensor> added;
+  if (relative.defined()) added = fused ? relative : by_query(relative, first_only);
+  return fused ? FusedAttention::apply(layout, qkv, bias, heads, first_only, dropout, added)
+               : PaddedAttention::apply(layout, qkv, bias, heads, first_only, dropout, added);
 }
 
 }  // namespace bp::trainer

@@ -23,7 +23,8 @@ double parameters_of(const EncoderSpec& c) {
       4 * hidden * hidden + 2 * hidden * c.intermediate + 9 * hidden + c.intermediate;
   const double embeddings = double{2} + c.vocabulary + c.positions + c.token_types;
   const double pooler = (hidden + 1) * hidden;
-  return embeddings * width + c.layers * layer + pooler;
+  const double distances = c.relative_bias ? double{kRelativeBuckets} * c.heads : 0;
+  return embeddings * width + c.layers * layer + pooler + distances;
 }
 
 }  // namespace

@@ -26,6 +26,7 @@
 #include "trainer/model/passes/device_of.h"
 #include "trainer/model/passes/products.h"
 #include "trainer/model/passes/recompute.h"
+#include "trainer/model/relative_bias.h"
 
 namespace bp::trainer {
 namespace {
@@ -120,6 +121,10 @@ Encoder::Encoder(const EncoderSpec& spec,
   embedding_norm_ = parameters.norm(names.prefix + names.embedding_norm, width, spec.norm_epsilon);
   if (width != hidden) {
     projection_ = parameters.linear(names.prefix + names.projection, hidden, width);
+  }
+  if (spec.relative_bias) {
+    relative_bias_ = parameters.matrix(names.prefix + names.relative_bias + ".weight",
+                                       {kRelativeBuckets, spec.heads});
   }
   for (int i = 0; i < spec.layers; ++i) {
     const std::string name = names.layer(i);
@@ -230,6 +235,9 @@ Pass Encoder::begin(const Batch& batch, const TrainingStep* step) const {
   }
   pass.layout = std::make_shared<Layout>(std::move(layout));
   pass.first_layout = std::make_shared<Layout>(std::move(firsts));
+  if (spec_.relative_bias) {
+    pass.relative_bias = by_distance(relative_bias_, pass.layout->longest);
+  }
   return pass;
 }
 
@@ -273,7 +281,9 @@ Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) cons
   const bool again = !recording && pass.step != nullptr && pass.step->recomputed_layers > 0 &&
                      at::GradMode::is_enabled();
   std::size_t group = recording ? 1 : layers_.size();
-  if (again) group = static_cast<std::size_t>(pass.step->recomputed_layers);
+  // Gradients are sums over the layers that share a parameter, which a group would add up first.
+  const bool sums = spec_.relative_bias;
+  if (again) group = sums ? 1 : static_cast<std::size_t>(pass.step->recomputed_layers);
   const States wanted = recording ? States::all_tokens : states;
   for (std::size_t i = 0; i < layers_.size(); i += group) {
     const LayerSpan span{i, std::min(i + group, layers_.size())};
@@ -297,7 +307,9 @@ Tensor Encoder::recomputed(const Pass& pass, LayerSpan span, const Tensor& x, St
   const auto step = std::make_shared<TrainingStep>(*pass.step);
   Pass own = pass;
   own.step = step.get();
-  Tensor y = recompute(x, parameters_of(span), [this, step, own, span, states](const Tensor& from) {
+  std::vector<Tensor> parameters = parameters_of(span);
+  if (own.relative_bias.defined()) parameters.push_back(own.relative_bias);
+  Tensor y = recompute(x, parameters, [this, step, own, span, states](const Tensor& from) {
     return layers(own, span, from, states);
   });
   step->observe = nullptr;
@@ -338,7 +350,8 @@ Tensor Encoder::layer(const Pass& pass, std::size_t index, const Tensor& x, bool
   Tensor y = pass.product(pass.layout, x, l.qkv);
   y = seen("attention.self",
            attention(pass.layout, y, l.qkv.bias, spec_.heads, first_only,
-                     pass.dropout(spec_.attention_dropout, site + kProbabilitySite)));
+                     pass.dropout(spec_.attention_dropout, site + kProbabilitySite),
+                     AttentionWay::faster, pass.relative_bias));
   Tensor residual = x;
   if (first_only) {
     residual = firsts_of(x, *pass.layout);

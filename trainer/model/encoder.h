@@ -113,6 +113,7 @@ class Encoder {
   bool sparse_words_ = false;
   Norm embedding_norm_;
   std::optional<Linear> projection_;  // of the embeddings, if they are not as wide as the layers
+  at::Tensor relative_bias_;          // [kRelativeBuckets, heads]; undefined: the model has none
   std::vector<Layer> layers_;
   Linear pooler_;
 };

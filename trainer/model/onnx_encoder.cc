@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "trainer/model/families/family.h"
+#include "trainer/model/relative_bias.h"
 
 namespace bp::trainer {
 namespace {
@@ -21,6 +22,29 @@ Value padding_scores(OnnxGraph& graph, const Value& mask) {
   const Value wide = graph.add("Unsqueeze", {mask, graph.constant(List{1, 2})});
   const Value is_padding = graph.add("Sub", {graph.constant(1.0F), graph.to_float(wide)});
   return graph.add("Mul", {is_padding, graph.constant(std::numeric_limits<float>::lowest())});
+}
+
+// Returns what to add to the scores of each query and key for their distance: [1, heads, sequence,
+// sequence].
+Value relative_scores(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids) {
+  const auto scalar = [&](std::int64_t value) {
+    return graph.add("Squeeze", {graph.constant(List{value})});
+  };
+  const Value length = graph.add("Gather", {graph.add("Shape", {ids}), scalar(1)});
+  const Value places = graph.add("Range", {scalar(0), length, scalar(1)});
+  const Value distances =
+      graph.add("Sub", {graph.add("Unsqueeze", {places, graph.constant(List{0})}),
+                        graph.add("Unsqueeze", {places, graph.constant(List{1})})});
+  List buckets;
+  for (int d = -kFarthest; d <= kFarthest; ++d) buckets.push_back(relative_bucket(d));
+  const Value near = graph.add("Clip", {distances, scalar(-kFarthest), scalar(kFarthest)});
+  const Value numbers =
+      graph.add("Gather", {graph.constant(buckets), graph.add("Add", {near, scalar(kFarthest)})});
+  const WeightNames& names = names_of(spec);
+  const Value by_head = graph.add(
+      "Transpose", {graph.embedding(names.prefix + names.relative_bias + ".weight", numbers)},
+      {{"perm", List{2, 0, 1}}});
+  return graph.add("Unsqueeze", {by_head, graph.constant(List{0})});
 }
 
 // Returns the positions of a family that counts them from the padding token's id, i64 [batch,
@@ -62,11 +86,12 @@ Value embeddings(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids, co
   return graph.linear(x, names.prefix + names.projection);
 }
 
+// `added`: to the scores.
 Value attention(OnnxGraph& graph,
                 const EncoderSpec& spec,
                 const std::string& layer,
                 const Value& x,
-                const Value& padding) {
+                const Value& added) {
   const std::int64_t heads = spec.heads;
   const std::int64_t size = spec.hidden / heads;
   const std::vector<Value> parts =
@@ -84,7 +109,7 @@ Value attention(OnnxGraph& graph,
       graph.add("MatMul", {by_head(parts[0], kTokens), by_head(parts[1], kTransposed)});
   const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(size)));
   const Value scores =
-      graph.add("Add", {graph.add("Mul", {products, graph.constant(scale)}), padding});
+      graph.add("Add", {graph.add("Mul", {products, graph.constant(scale)}), added});
   const Value shares = graph.add("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
   const Value mixed = graph.add("MatMul", {shares, by_head(parts[2], kTokens)});
   const Value tokens = graph.add("Transpose", {mixed}, {{"perm", kTokens}});
@@ -107,13 +132,14 @@ Value add_encoder(OnnxGraph& graph, const EncoderSpec& spec) {
   const Value mask = graph.input("attention_mask", OnnxGraph::Type::i64, axes);
   const Value types =
       spec.has_types() ? graph.input("token_type_ids", OnnxGraph::Type::i64, axes) : Value();
-  const Value padding = padding_scores(graph, mask);
+  Value added = padding_scores(graph, mask);
+  if (spec.relative_bias) added = graph.add("Add", {added, relative_scores(graph, spec, ids)});
   Value x = embeddings(graph, spec, ids, types);
   const WeightNames& names = names_of(spec);
   for (int i = 0; i < spec.layers; ++i) {
     const std::string layer = names.layer(i);
     const Value attended =
-        graph.linear(attention(graph, spec, layer, x, padding), layer + names.attention_output);
+        graph.linear(attention(graph, spec, layer, x, added), layer + names.attention_output);
     x = graph.layer_norm(graph.add("Add", {attended, x}), layer + names.attention_norm,
                          spec.norm_epsilon);
     const Value wide = gelu(graph, graph.linear(x, layer + names.intermediate));

@@ -61,6 +61,7 @@ struct Pass {
   const LoraConfig* lora = nullptr;    // null: no matrix has adapters
   // Unless null, gets the states of all tokens: after the embeddings, and after each layer.
   std::vector<at::Tensor>* states = nullptr;
+  at::Tensor relative_bias = {};  // by_distance(); undefined: the model has none
 
   [[nodiscard]] Dropout dropout(double share, std::uint32_t site) const {
     return step == nullptr ? Dropout{} : draw_of(*step, share, site);

@@ -4,13 +4,16 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "trainer/model/passes/functions.h"
 #include "trainer/model/passes/layout.h"
+#include "trainer/model/relative_bias.h"
 
 namespace bp::trainer {
 namespace {
@@ -22,7 +25,7 @@ constexpr int kSize = 12;
 
 struct Found {
   Tensor y;
-  std::vector<Tensor> gradients;  // of queries, keys and values, and of their bias
+  std::vector<Tensor> gradients;  // of queries, keys and values, of their bias, and of `relative`
 };
 
 class AttentionWays : public ::testing::Test {
@@ -30,14 +33,22 @@ class AttentionWays : public ::testing::Test {
   AttentionWays() { at::manual_seed(5); }
   ~AttentionWays() override { at::set_num_threads(threads_); }
 
-  Found by(AttentionWay way, at::ScalarType type, bool first_only, double dropout) const {
+  // `relative`: whether scores get a bias by distance.
+  Found by(AttentionWay way,
+           at::ScalarType type,
+           bool first_only,
+           double dropout,
+           bool relative = false) const {
     const Tensor qkv = qkv_.to(type).requires_grad_(true);
     const Tensor bias = bias_.clone().requires_grad_(true);
     Found found;
-    found.y = attention(layout_, qkv, bias, kHeads, first_only, {dropout, 3, 4, 5}, way);
+    const Tensor added = relative ? relative_.clone().requires_grad_(true) : Tensor();
+    found.y = attention(layout_, qkv, bias, kHeads, first_only, {dropout, 3, 4, 5}, way, added);
     // Rows that belong to no sample have no gradient.
     const Tensor dy = dy_.slice(0, 0, found.y.size(0)).to(type);
-    found.gradients = torch::autograd::grad({found.y}, {qkv, bias}, {dy});
+    std::vector<Tensor> inputs = {qkv, bias};
+    if (relative) inputs.push_back(added);
+    found.gradients = torch::autograd::grad({found.y}, inputs, {dy});
     return found;
   }
 
@@ -47,6 +58,7 @@ class AttentionWays : public ::testing::Test {
   const Tensor qkv_ = at::randn({layout_->tokens, 3 * kHeads* kSize});
   const Tensor bias_ = at::randn({3 * kHeads * kSize});
   const Tensor dy_ = at::randn({layout_->tokens, kHeads* kSize});
+  const Tensor relative_ = at::randn({kHeads, 2 * layout_->longest - 1});
 };
 
 TEST_F(AttentionWays, ComputeTheSame) {
@@ -72,15 +84,68 @@ TEST_F(AttentionWays, ComputeTheSame) {
   }
 }
 
+TEST_F(AttentionWays, AddTheSameForDistances) {
+  for (const auto type : {at::kFloat, at::kBFloat16, at::kHalf}) {
+    for (const bool first_only : {false, true}) {
+      SCOPED_TRACE(concat(type, first_only ? ", first tokens" : ""));
+      const Found fused = by(AttentionWay::fused, type, first_only, 0.3, true);
+      const Found padded = by(AttentionWay::padded, type, first_only, 0.3, true);
+      const double bound = type == at::kFloat ? 1e-5 : 5e-2;
+      EXPECT_TRUE(at::allclose(fused.y, padded.y, bound, bound));
+      for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_TRUE(at::allclose(fused.gradients[i], padded.gradients[i], bound, 8 * bound)) << i;
+      }
+    }
+  }
+}
+
+// The same from the definition, sample by sample.
+TEST_F(AttentionWays, AddWhatBelongsToTheDistance) {
+  const Tensor relative = relative_.clone().requires_grad_(true);
+  const std::int64_t middle = layout_->longest - 1;
+  std::vector<Tensor> rows;
+  for (int row = 0; row < layout_->rows; ++row) {
+    const std::int64_t begin = layout_->offsets[static_cast<std::size_t>(row)];
+    const Tensor own = (qkv_ + bias_).slice(0, begin, begin + layout_->length(row));
+    const std::vector<Tensor> parts = own.view({-1, 3, kHeads, kSize}).transpose(0, 2).unbind(1);
+    Tensor scores = parts[0].matmul(parts[1].transpose(1, 2)) / std::sqrt(double{kSize});
+    const Tensor places = at::arange(layout_->length(row));
+    const Tensor distances = places.unsqueeze(0) - places.unsqueeze(1);
+    scores = scores + relative.index({at::arange(kHeads).view({-1, 1, 1}), distances + middle});
+    const Tensor y = scores.softmax(-1).matmul(parts[2]);
+    rows.push_back(y.transpose(0, 1).reshape({-1, kHeads * kSize}));
+  }
+  const Tensor right = at::cat(rows);
+  const std::int64_t samples = layout_->offsets.back();
+  const std::vector<Tensor> gradient =
+      torch::autograd::grad({right}, {relative}, {dy_.slice(0, 0, samples)});
+  for (const AttentionWay way : {AttentionWay::fused, AttentionWay::padded}) {
+    const Found found = by(way, at::kFloat, false, 0, true);
+    EXPECT_TRUE(at::allclose(found.y.slice(0, 0, samples), right, 1e-5, 1e-5));
+    EXPECT_TRUE(at::allclose(found.gradients[2], gradient[0], 1e-5, 1e-5));
+  }
+}
+
+// The numbers are those of transformers 5.24.0's MPNetEncoder.relative_position_bucket().
+TEST(RelativeBias, HasTheBucketsOfTransformers) {
+  const std::vector<std::pair<int, int>> buckets = {
+      {0, 0},   {1, 17},   {7, 23},   {8, 24},   {9, 24}, {12, 25}, {16, 26}, {32, 28},
+      {64, 30}, {127, 31}, {128, 31}, {400, 31}, {-1, 1}, {-8, 8},  {-9, 8},  {-128, 15}};
+  for (const auto& [distance, bucket] : buckets) {
+    EXPECT_EQ(relative_bucket(distance), bucket) << distance;
+  }
+}
+
 TEST_F(AttentionWays, FusedHasTheSameBitsWithAnyNumberOfThreads) {
   at::set_num_threads(1);
-  const Found alone = by(AttentionWay::fused, at::kFloat, false, 0.3);
+  const Found alone = by(AttentionWay::fused, at::kFloat, false, 0.3, true);
   for (const int threads : {2, 3, 8}) {
     at::set_num_threads(threads);
-    const Found found = by(AttentionWay::fused, at::kFloat, false, 0.3);
+    const Found found = by(AttentionWay::fused, at::kFloat, false, 0.3, true);
     EXPECT_TRUE(at::equal(found.y, alone.y)) << threads;
-    EXPECT_TRUE(at::equal(found.gradients[0], alone.gradients[0])) << threads;
-    EXPECT_TRUE(at::equal(found.gradients[1], alone.gradients[1])) << threads;
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_TRUE(at::equal(found.gradients[i], alone.gradients[i])) << threads << ", " << i;
+    }
   }
 }
 

@@ -194,6 +194,20 @@ TEST_P(Families, ComputeNearlyTheSameInHalfPrecision) {
   }
 }
 
+// A parameter that several layers use has the same sum of gradients, too.
+TEST_P(Families, HaveTheSameGradientsWhenLayersAreComputedAgain) {
+  const auto kept = model();
+  const auto again = model();
+  TrainingStep step{1, 1};
+  kept->loss(kept->forward(batch(), &step), batch()).mean.backward();
+  step.recomputed_layers = 2;
+  again->loss(again->forward(batch(), &step), batch()).mean.backward();
+  for (std::size_t i = 0; i < kept->parameters().size(); ++i) {
+    const auto& [name, parameter] = kept->parameters()[i];
+    EXPECT_TRUE(at::equal(parameter.grad(), again->parameters()[i].second.grad())) << name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Families, ::testing::ValuesIn(small_models()), name_of_family);
 
 // Padding inside a text has the padding's position, and the tokens behind it count on without it.

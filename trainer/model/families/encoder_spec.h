@@ -11,6 +11,9 @@ namespace bp::trainer {
 // The function behind the pooler's matrix.
 enum class Pooling : std::uint8_t { tanh, relu, gelu };
 
+// The buckets of distances of a relative bias.
+inline constexpr int kRelativeBuckets = 32;
+
 // The defaults are those of a BERT.
 struct EncoderSpec {
   std::string family = "bert";  // 'model_type' in config.json; see family.h
@@ -36,6 +39,9 @@ struct EncoderSpec {
   // The keys that belong to the head, which the encoder does not know, with their values as JSON:
   // {"problem_type", "\"regression\""}. No value holds lists or objects in others.
   std::map<std::string, std::string> head = {};
+  // A number for each head and each bucket of distances between two tokens is added to their
+  // scores, the same in all layers (relative_bias.h).
+  bool relative_bias = false;
   bool operator==(const EncoderSpec&) const = default;
 
   [[nodiscard]] int embedding_width() const { return embedding > 0 ? embedding : hidden; }

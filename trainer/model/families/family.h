@@ -36,6 +36,7 @@ struct WeightNames {
   std::string types = "embeddings.token_type_embeddings";  // empty: tokens have no types
   std::string embedding_norm = "embeddings.LayerNorm";
   std::string projection = {};  // from the width of the embeddings to the layers'
+  std::string relative_bias = {};
   // Belongs before the number of a layer; the names of a layer's modules follow the number.
   std::string layers = "encoder.layer.";
   std::array<std::string, 3> qkv = {"attention.self.query", "attention.self.key",
@@ -68,7 +69,9 @@ struct WeightNames {
   // Return what the names of all parameters of the embeddings and of the pooler begin with.
   [[nodiscard]] std::vector<std::string> embedding_parts() const {
     std::vector<std::string> parts = {prefix + words.substr(0, words.find('.') + 1)};
-    if (!projection.empty()) parts.push_back(prefix + projection + ".");
+    for (const std::string& part : {projection, relative_bias}) {
+      if (!part.empty()) parts.push_back(prefix + part + ".");
+    }
     return parts;
   }
   [[nodiscard]] std::string pooler_part() const {

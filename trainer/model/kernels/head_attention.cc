@@ -156,6 +156,11 @@ void softmax_row(float* scores, float* p, int count, float scale, const DropoutR
   for (int i = 0; i < count; ++i) scores[i] *= factor[i];
 }
 
+// Scales the scores of a query. `relative`: of the key 0.
+void add_relative(float* scores, const float* relative, int count, float scale) {
+  for (int i = 0; i < count; ++i) scores[i] = scale * scores[i] + relative[i];
+}
+
 template <class Number>
 void attend_head(const typename Kernels<Number>::HeadOfSample& h,
                  const typename Kernels<Number>::Attended& to,
@@ -183,7 +188,10 @@ void attend_head(const typename Kernels<Number>::HeadOfSample& h,
       }
       const std::int64_t at = std::int64_t{begin + i} * h.tokens;
       float* const row = s + i * keys;
-      softmax_row(row, p, h.tokens, h.scale, to.dropout == nullptr ? nullptr : &dropout);
+      const bool relative = h.relative != nullptr;
+      if (relative) add_relative(row, h.relative - (begin + i), h.tokens, h.scale);
+      softmax_row(row, p, h.tokens, relative ? 1.0F : h.scale,
+                  to.dropout == nullptr ? nullptr : &dropout);
       for (int j = 0; j < h.tokens; ++j) store(to.p[at + j], p[j]);
       if (to.dropout == nullptr) continue;
       for (int j = 0; j < h.tokens; ++j) store(to.dropped[at + j], row[j]);
@@ -232,6 +240,9 @@ void attend_head_backward(const typename Kernels<Number>::HeadOfSample& h,
         sum += d[j];
       }
       for (int j = 0; j < h.tokens; ++j) d[j] = h.scale * (d[j] - load(p[j]) * sum);
+      if (given.relative_sum == nullptr) continue;
+      float* __restrict to = given.relative_sum - (begin + i);
+      for (int j = 0; j < h.tokens; ++j) to[j] += d[j] / h.scale;
     }
     product(queries, size, h.tokens, {ds, keys, 1}, k, dq, false);
     store_rows(given.dq + begin * h.stride, h.stride, dq, size, queries, h.size);

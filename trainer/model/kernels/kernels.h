@@ -126,6 +126,8 @@ struct Kernels {
     int queries = 0;  // the first tokens, or all
     int size = 0;     // of the head
     float scale = 1;
+    // Number d is added to the scaled scores of keys d tokens behind the query. Null: nothing is.
+    const float* relative = nullptr;
   };
   struct Attended {
     Number* y = nullptr;  // row t at y + t * y_stride
@@ -134,7 +136,7 @@ struct Kernels {
     Number* dropped = nullptr;  // the same after dropout; null without
     const DropoutRow* dropout = nullptr;  // of the first query
   };
-  // y = dropout(softmax(scale * q k^T)) v. `scratch`: of attention_scratch() floats.
+  // y = dropout(softmax(scale * q k^T + relative)) v. `scratch`: of attention_scratch() floats.
   void (*attend)(const HeadOfSample& head, const Attended& to, float* scratch);
 
   struct AttendedGradients {
@@ -145,8 +147,9 @@ struct Kernels {
     Number* dq = nullptr;             // lie as q, k and v do
     Number* dk = nullptr;
     Number* dv = nullptr;
+    float* relative_sum = nullptr;  // lies as `relative` does; may be null
   };
-  // Sets dq, dk and dv. dq is 0 for tokens that are not queries.
+  // Sets dq, dk and dv, and adds to `relative_sum`. dq is 0 for tokens that are not queries.
   void (*attend_backward)(const HeadOfSample& head, const AttendedGradients& d, float* scratch);
 
   // Adds rows of `width` numbers to `sum`.

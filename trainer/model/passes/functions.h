@@ -79,6 +79,9 @@ at::Tensor drop(const LayoutPtr& layout, const at::Tensor& x, const Dropout& dro
 // values, each head by head); bias: [3 * hidden]. With `first_only`, only the first token of each
 // sample is a query and the result is [rows, hidden]; else it is [tokens, hidden].
 //
+// `relative`: fp32 [heads, 2 * layout.longest - 1]. Its number layout.longest - 1 + j - i is added
+// to the scaled score of the query i and the key j. Undefined: nothing is.
+//
 // The faster way is taken, unless `way` says otherwise: fused, head by head in the cache and
 // without padding (on the host only), or by products of padded matrices in memory.
 enum class AttentionWay : std::uint8_t { faster, fused, padded };
@@ -88,6 +91,7 @@ at::Tensor attention(const LayoutPtr& layout,
                      int heads,
                      bool first_only,
                      const Dropout& dropout,
-                     AttentionWay way = AttentionWay::faster);
+                     AttentionWay way = AttentionWay::faster,
+                     const at::Tensor& relative = {});
 
 }  // namespace bp::trainer
