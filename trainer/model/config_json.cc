@@ -51,15 +51,19 @@ void require(const Json& json, const char* key, Number& value) {
 
 // only() refuses a key that is set to anything but the one kind that bp has. never() refuses a key
 // that is set at all.
-void only(const Json& json, const char* key, const std::string& kind) {
+void only(const Json& json, const char* key, const Json& kind) {
   const Json& found = find(json, key);
-  if (found.is_null() || (found.is_string() && found.get<std::string>() == kind)) return;
-  refuse(concat(key, " is ", shown(found), "; bp supports only '", kind, "'"));
+  if (found.is_null() || found == kind) return;
+  refuse(concat(key, " is ", shown(found), "; bp supports only ", shown(kind)));
 }
 void never(const Json& json, const char* key) {
   const Json& found = find(json, key);
   const bool is_off = found.is_null() || found == Json(false) || found.empty();
   if (!is_off) refuse(concat(key, " is set, but bp does not support such models"));
+}
+
+Json json_of(const ConstantKey& key) {
+  return std::visit([](auto value) { return Json(value); }, key.value);
 }
 
 // Calls body(key, value) for each key of the family, in which `value` is the spec's own.
@@ -74,9 +78,7 @@ void for_keys(const Family& family, Spec& spec, const Body& body) {
 Json encoder_json(const EncoderSpec& spec) {
   const Family& family = family_of(spec);
   Json json = {{"model_type", spec.family}};
-  for (const ConstantKey& key : family.constants) {
-    std::visit([&](auto value) { json[key.name] = value; }, key.value);
-  }
+  for (const ConstantKey& key : family.constants) json[key.name] = json_of(key);
   for_keys(family, spec, [&](const ConfigKey& key, const auto& value) { json[key.name] = value; });
   return json;
 }
@@ -101,7 +103,7 @@ EncoderSpec parse_config(const std::string& text) {
   const Json json = parse_object(text);
   const Family& family = family_in(json);
   for (const ConstantKey& key : family.constants) {
-    if (const auto* kind = std::get_if<const char*>(&key.value)) only(json, key.name, *kind);
+    if (!std::holds_alternative<bool>(key.value)) only(json, key.name, json_of(key));
   }
   for (const char* key :
        {"is_decoder", "add_cross_attention", "pruned_heads", "quantization_config"}) {

@@ -145,10 +145,14 @@ TEST_P(Families, RefuseWhatChangesTheResultByName) {
     return refusal_of([&] { return parse_config(text(more)); });
   };
   for (const ConstantKey& key : family_of(spec()).constants) {
-    if (!std::holds_alternative<const char*>(key.value)) continue;
+    if (std::holds_alternative<bool>(key.value)) continue;
+    const auto* const text = std::get_if<const char*>(&key.value);
+    const std::string wanted =
+        text != nullptr ? in_quotes(*text) : std::to_string(std::get<int>(key.value));
     EXPECT_EQ(refusal(concat(", \"", key.name, "\": \"gelu_new\"")),
-              concat(key.name, " is 'gelu_new'; bp supports only '",
-                     std::get<const char*>(key.value), "'"));
+              concat(key.name, " is 'gelu_new'; bp supports only ", wanted));
+    EXPECT_EQ(refusal(concat(", \"", key.name, "\": 7")),
+              concat(key.name, " is 7; bp supports only ", wanted));
   }
   EXPECT_EQ(refusal(R"(, "is_decoder": true)"),
             "is_decoder is set, but bp does not support such models");

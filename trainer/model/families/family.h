@@ -20,10 +20,10 @@ struct ConfigKey {
   bool required = false;  // without it the number is that of Family::usual
 };
 
-// A key that every model of the family has with this value. Another text is refused.
+// A key that every model of the family has with this value. Another text or number is refused.
 struct ConstantKey {
   const char* name = "";
-  std::variant<bool, const char*> value = false;
+  std::variant<bool, int, const char*> value = false;
 };
 
 // The names that Hugging Face's files give the modules. A module's parameters are "<name>.weight"
