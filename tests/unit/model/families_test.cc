@@ -67,8 +67,8 @@ class Families : public ::testing::TestWithParam<SmallModel> {
   }
 };
 
-// docs/features.md, Models and losses: RoBERTa, XLM-RoBERTa, CamemBERT, DistilBERT, ELECTRA |
-// `--model`
+// docs/features.md, Models and losses: RoBERTa, XLM-RoBERTa, CamemBERT, DistilBERT, ELECTRA,
+// MPNet | `--model`
 TEST_P(Families, HaveTheNumbersOfTransformers) {
   const auto model = this->model();
   const TrainingStep step{1, 1};

@@ -111,6 +111,7 @@ struct Family {
 [[nodiscard]] const Family& camembert();
 [[nodiscard]] const Family& distilbert();
 [[nodiscard]] const Family& electra();
+[[nodiscard]] const Family& mpnet();
 [[nodiscard]] const Family& roberta();
 [[nodiscard]] const Family& xlm_roberta();
 
