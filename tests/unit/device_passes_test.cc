@@ -94,11 +94,14 @@ TEST_P(DevicePasses, ComputeGelu) {
     const Tensor x = random({33, width}, number());
     const Tensor dy = random({33, width}, number());
     const Tensor bias = random({width});
-    expect_close(passes::gelu(there(x), there(bias)), passes::gelu(x, bias), "gelu");
-    const auto [dx, d_bias] = passes::gelu_backward(there(dy), there(x), there(bias));
-    const auto [right_dx, right_bias] = passes::gelu_backward(dy, x, bias);
-    expect_close(dx, right_dx, "dx");
-    expect_close(d_bias, right_bias, "bias");
+    for (const bool by_tanh : {false, true}) {
+      expect_close(passes::gelu(there(x), there(bias), by_tanh), passes::gelu(x, bias, by_tanh),
+                   "gelu");
+      const auto [dx, d_bias] = passes::gelu_backward(there(dy), there(x), there(bias), by_tanh);
+      const auto [right_dx, right_bias] = passes::gelu_backward(dy, x, bias, by_tanh);
+      expect_close(dx, right_dx, "dx");
+      expect_close(d_bias, right_bias, "bias");
+    }
   }
 }
 

@@ -140,6 +140,30 @@ TYPED_TEST(Kernel, GeluIsErfGelu) {
   }
 }
 
+// "gelu_new" of transformers.
+TYPED_TEST(Kernel, GeluByTanhIsItsApproximation) {
+  using Number = typename TypeParam::Number;
+  const auto x = numbers<Number>(65, 1);
+  const auto bias = numbers<float>(65, 2);
+  std::vector<Number> y(65);
+  this->table().gelu_tanh(y.data(), x.data(), bias.data(), 65);
+  const std::vector<Number> ones(65, number<Number>(1));
+  std::vector<Number> dx(65);
+  std::vector<float> sum(65, 5.0F);
+  this->table().gelu_tanh_backward(dx.data(), sum.data(), ones.data(), x.data(), bias.data(), 65);
+  for (std::size_t i = 0; i < 65; ++i) {
+    const double u = value(x[i]) + bias[i];
+    const double root = std::sqrt(2 / M_PI);
+    const double bend = std::tanh(root * (u + 0.044715 * u * u * u));
+    const double wanted = u * (1 + bend) / 2;
+    const double slope =
+        (1 + bend) / 2 + u * (1 - bend * bend) / 2 * root * (1 + 3 * 0.044715 * u * u);
+    EXPECT_NEAR(value(y[i]), wanted, this->tolerance(wanted, std::max(1.0, std::abs(u))));
+    EXPECT_NEAR(value(dx[i]), slope, this->tolerance(slope));
+    EXPECT_NEAR(sum[i], 5 + slope, 3e-6);
+  }
+}
+
 TYPED_TEST(Kernel, SoftmaxIgnoresWhatIsNotValid) {
   using Number = typename TypeParam::Number;
   auto scores = numbers<Number>(48, 3);
@@ -162,6 +186,8 @@ TYPED_TEST(Kernel, NothingHidesANaN) {
   const std::vector<float> bias(32, 0.0F);
   std::vector<Number> y(32);
   this->table().gelu(y.data(), x.data(), bias.data(), 32);
+  EXPECT_TRUE(std::isnan(value(y[5])));
+  this->table().gelu_tanh(y.data(), x.data(), bias.data(), 32);
   EXPECT_TRUE(std::isnan(value(y[5])));
   this->table().softmax(y.data(), nullptr, x.data(), 32, 32, 1.0F, nullptr);
   EXPECT_TRUE(std::isnan(value(y[0])));

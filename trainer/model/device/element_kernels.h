@@ -42,6 +42,22 @@ template <class T>
   return {x < 0 ? tail : 1.0F - tail, 0.39894228F * e};
 }
 
+// The same by the approximation (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2, as on the host.
+template <class T>
+[[nodiscard]] BP_ON_DEVICE Normal normal_by_tanh(float x) {
+  const float square = 0.044715F * x * x;
+  const float z = 1.59576912F * x * (1.0F + square);
+  const float e = exponential<T>(-fabsf(z));
+  const float above = inverse<T>(1.0F + e);  // at |z|
+  const float slope = 1.59576912F * (1.0F + 3.0F * square);
+  return {z < 0 ? e * above : above, e * above * above * slope};
+}
+template <class T, bool by_tanh>
+[[nodiscard]] BP_ON_DEVICE Normal distribution(float x) {
+  if constexpr (by_tanh) return normal_by_tanh<T>(x);
+  return normal<T>(x);
+}
+
 template <class T, int count>
 struct EmbedPack {
   int packs;  // in a row
@@ -106,7 +122,7 @@ struct TypeSums {
   }
 };
 
-template <class T, int count>
+template <class T, int count, bool by_tanh>
 struct GeluPack {
   int packs;
   BP_ON_DEVICE void operator()(std::size_t i, void* const* at) const {
@@ -116,14 +132,14 @@ struct GeluPack {
     Word y;
     for (int k = 0; k < count; ++k) {
       const float u = load(x.v[k]) + bias[k];
-      store(y.v[k], u * normal<T>(u).below);
+      store(y.v[k], u * distribution<T, by_tanh>(u).below);
     }
     output<Word>(at, 0)[i] = y;
   }
 };
 
 // One call for each pack of columns and each piece of the rows, which are every pieces-th one.
-template <class T, int count>
+template <class T, int count, bool by_tanh>
 struct GeluBackwardColumns {
   int packs;
   int pieces;
@@ -140,7 +156,7 @@ struct GeluBackwardColumns {
       Word dx;
       for (int k = 0; k < count; ++k) {
         const float u = load(x.v[k]) + bias[k];
-        const Normal n = normal<T>(u);
+        const Normal n = distribution<T, by_tanh>(u);
         const float d = load(dy.v[k]) * (n.below + u * n.density);
         sum[k] += d;
         store(dx.v[k], d);

@@ -110,12 +110,13 @@ struct AddNormBackward {
   bool has_bias = true;  // on the host: the bias's sums are wanted
 };
 
-// y = gelu(x + bias), with erf.
+// y = gelu(x + bias), with erf or by_tanh.
 struct Gelu {
   Matrix size;
   void* y = nullptr;
   const void* x = nullptr;
   const float* bias = nullptr;
+  bool by_tanh = false;
 };
 struct GeluBackward {
   Matrix size;
@@ -125,6 +126,7 @@ struct GeluBackward {
   const void* dy = nullptr;
   const void* x = nullptr;
   const float* bias = nullptr;
+  bool by_tanh = false;
 };
 
 struct DropRows {
@@ -200,7 +202,7 @@ struct ModelKernels {
   using Code = int;
   using Stream = void*;
 
-  static constexpr int kVersion = 2;
+  static constexpr int kVersion = 3;
   // The function has nothing for rows of this width. The widest are 4096 numbers, and 1024 of
   // softmax.
   static constexpr Code kUnsupported = -1;

@@ -180,7 +180,9 @@ struct ModelOperations {
     const std::array<const void*, 2> aligned = {g.y, g.x};
     return with_pack(g.size.number, g.size.width, aligned, [&]<class T, int count>() {
       const int packs = g.size.width / count;
-      return each(stream, "gelu", ranges, elements(g.size) / count, GeluPack<T, count>{packs});
+      const std::size_t all = elements(g.size) / count;
+      return g.by_tanh ? each(stream, "gelu", ranges, all, GeluPack<T, count, true>{packs})
+                       : each(stream, "gelu", ranges, all, GeluPack<T, count, false>{packs});
     });
   }
 
@@ -191,9 +193,12 @@ struct ModelOperations {
     const std::array<const void*, 3> aligned = {g.dx, g.dy, g.x};
     return with_pack(g.size.number, g.size.width, aligned, [&]<class T, int count>() {
       const int packs = g.size.width / count;
-      return each(stream, "gelu_backward", ranges,
-                  static_cast<std::size_t>(packs) * static_cast<std::size_t>(g.pieces),
-                  GeluBackwardColumns<T, count>{packs, g.pieces, g.size.rows});
+      const auto with = [&](const auto& body) {
+        return each(stream, "gelu_backward", ranges,
+                    static_cast<std::size_t>(packs) * static_cast<std::size_t>(g.pieces), body);
+      };
+      return g.by_tanh ? with(GeluBackwardColumns<T, count, true>{packs, g.pieces, g.size.rows})
+                       : with(GeluBackwardColumns<T, count, false>{packs, g.pieces, g.size.rows});
     });
   }
 

@@ -154,6 +154,11 @@ struct Kernels {
 
   // Adds rows of `width` numbers to `sum`.
   void (*add_rows)(float* sum, const Number* rows, int width, std::int64_t count);
+
+  // gelu() with its approximation by tanh (Hendrycks and Gimpel 2016).
+  void (*gelu_tanh)(Number* y, const Number* x, const float* bias, int width);
+  void (*gelu_tanh_backward)(
+      Number* dx, float* bias_sum, const Number* dy, const Number* x, const float* bias, int width);
 };
 
 // attend() rounds the tokens and the size of a head up to a multiple of this in its scratch memory.

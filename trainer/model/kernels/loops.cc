@@ -28,6 +28,16 @@ BP_IN_LOOPS Normal normal(float x) {
   return {x < 0 ? tail : 1.0F - tail, 0.39894228F * e};
 }
 
+// The same by the approximation (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2.
+BP_IN_LOOPS Normal normal_by_tanh(float x) {
+  const float square = 0.044715F * x * x;
+  const float z = 1.59576912F * x * (1.0F + square);
+  const float e = exponential(-__builtin_fabsf(z));
+  const float above = 1.0F / (1.0F + e);  // at |z|
+  const float slope = 1.59576912F * (1.0F + 3.0F * square);
+  return {z < 0 ? e * above : above, e * above * above * slope};
+}
+
 template <class Number>
 void embed(Number* __restrict out,
            const float* __restrict word,
@@ -107,18 +117,18 @@ void add_norm_backward(const typename Kernels<Number>::AddNormBackward& row) {
   }
 }
 
-template <class Number>
+template <class Number, Normal (*distribution)(float) = normal>
 void gelu(Number* __restrict y,
           const Number* __restrict x,
           const float* __restrict bias,
           int width) {
   for (int i = 0; i < width; ++i) {
     const float u = load(x[i]) + bias[i];
-    store(y[i], u * normal(u).below);
+    store(y[i], u * distribution(u).below);
   }
 }
 
-template <class Number>
+template <class Number, Normal (*distribution)(float) = normal>
 void gelu_backward(Number* __restrict dx,
                    float* __restrict bias_sum,
                    const Number* __restrict dy,
@@ -127,7 +137,7 @@ void gelu_backward(Number* __restrict dx,
                    int width) {
   for (int i = 0; i < width; ++i) {
     const float u = load(x[i]) + bias[i];
-    const Normal at = normal(u);
+    const Normal at = distribution(u);
     const float d = load(dy[i]) * (at.below + u * at.density);
     bias_sum[i] += d;
     store(dx[i], d);
@@ -242,7 +252,9 @@ constexpr Kernels<Number> kTable = {embed<Number>,
                                     merge_heads<Number>,
                                     attend,
                                     attend_backward,
-                                    add_rows<Number>};
+                                    add_rows<Number>,
+                                    gelu<Number, normal_by_tanh>,
+                                    gelu_backward<Number, normal_by_tanh>};
 
 }  // namespace
 

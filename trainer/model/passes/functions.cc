@@ -88,14 +88,16 @@ struct AddColumns : Function<AddColumns> {
 };
 
 struct BiasGelu : Function<BiasGelu> {
-  static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& bias) {
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& bias, bool by_tanh) {
     ctx->save_for_backward({x, bias});
-    return passes::gelu(x, bias);
+    ctx->saved_data["by_tanh"] = by_tanh;
+    return passes::gelu(x, bias, by_tanh);
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const variable_list saved = ctx->get_saved_variables();
-    const auto [dx, d_bias] = passes::gelu_backward(gradients[0].contiguous(), saved[0], saved[1]);
-    return {dx, d_bias};
+    const auto [dx, d_bias] = passes::gelu_backward(gradients[0].contiguous(), saved[0], saved[1],
+                                                    ctx->saved_data["by_tanh"].toBool());
+    return {dx, d_bias, Tensor()};
   }
 };
 
@@ -168,7 +170,9 @@ Tensor add_columns(const Tensor& x, const Tensor& part, std::int64_t begin, doub
   return AddColumns::apply(x, part, begin, scale);
 }
 
-Tensor bias_gelu(const Tensor& x, const Tensor& bias) { return BiasGelu::apply(x, bias); }
+Tensor bias_gelu(const Tensor& x, const Tensor& bias, bool by_tanh) {
+  return BiasGelu::apply(x, bias, by_tanh);
+}
 
 Tensor add_norm(const LayoutPtr& layout,
                 const Tensor& x,

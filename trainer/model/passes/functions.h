@@ -56,8 +56,8 @@ at::Tensor add_columns(const at::Tensor& x,
                        std::int64_t begin,
                        double scale);
 
-// Returns gelu(x + bias).
-at::Tensor bias_gelu(const at::Tensor& x, const at::Tensor& bias);
+// Returns gelu(x + bias), with erf or by_tanh.
+at::Tensor bias_gelu(const at::Tensor& x, const at::Tensor& bias, bool by_tanh = false);
 
 struct Norm {
   at::Tensor gamma;

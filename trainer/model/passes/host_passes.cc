@@ -108,7 +108,8 @@ Code gelu(const device::Gelu& g, Stream /*stream*/) {
   for_each_row(g.size, [&](auto tag, const auto& k, std::int64_t t) {
     using Number = decltype(tag);
     const std::int64_t at = t * g.size.width;
-    k.gelu(at_row<Number>(g.y, at), at_row<Number>(g.x, at), g.bias, g.size.width);
+    const auto gelu = g.by_tanh ? k.gelu_tanh : k.gelu;
+    gelu(at_row<Number>(g.y, at), at_row<Number>(g.x, at), g.bias, g.size.width);
   });
   return 0;
 }
@@ -118,8 +119,9 @@ Code gelu_backward(const device::GeluBackward& g, Stream /*stream*/) {
                [&](auto tag, const auto& k, std::int64_t t, float* sum) {
                  using Number = decltype(tag);
                  const std::int64_t at = t * g.size.width;
-                 k.gelu_backward(at_row<Number>(g.dx, at), sum, at_row<Number>(g.dy, at),
-                                 at_row<Number>(g.x, at), g.bias, g.size.width);
+                 const auto backward = g.by_tanh ? k.gelu_tanh_backward : k.gelu_backward;
+                 backward(at_row<Number>(g.dx, at), sum, at_row<Number>(g.dy, at),
+                          at_row<Number>(g.x, at), g.bias, g.size.width);
                });
   return 0;
 }

@@ -225,20 +225,23 @@ EmbedGradients embed_backward(const Layout& layout,
   return result;
 }
 
-Tensor gelu(const Tensor& x, const Tensor& bias) {
+Tensor gelu(const Tensor& x, const Tensor& bias, bool by_tanh) {
   Tensor y = at::empty_like(x);
   run(&ModelKernels::gelu, "gelu",
-      device::Gelu{size_of(x), y.data_ptr(), x.const_data_ptr(), data<float>(bias)}, x);
+      device::Gelu{size_of(x), y.data_ptr(), x.const_data_ptr(), data<float>(bias), by_tanh}, x);
   return y;
 }
 
-std::pair<Tensor, Tensor> gelu_backward(const Tensor& dy, const Tensor& x, const Tensor& bias) {
+std::pair<Tensor, Tensor> gelu_backward(const Tensor& dy,
+                                        const Tensor& x,
+                                        const Tensor& bias,
+                                        bool by_tanh) {
   Tensor dx = at::empty_like(x);
   const int pieces = pieces_for(x, x.size(0), x.size(1));
   const Tensor sums = sums_for(x, pieces, x.size(1));
   run(&ModelKernels::gelu_backward, "gelu_backward",
       device::GeluBackward{size_of(x), dx.data_ptr(), data<float>(sums), pieces,
-                           dy.const_data_ptr(), x.const_data_ptr(), data<float>(bias)},
+                           dy.const_data_ptr(), x.const_data_ptr(), data<float>(bias), by_tanh},
       x);
   return {dx, at::sum(sums, {0})};
 }

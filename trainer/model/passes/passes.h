@@ -91,12 +91,13 @@ namespace passes {
                                             const at::Tensor& d_out,
                                             const EmbedSizes& sizes);
 
-// Returns gelu(x + bias).
-[[nodiscard]] at::Tensor gelu(const at::Tensor& x, const at::Tensor& bias);
+// Returns gelu(x + bias), with erf or by_tanh.
+[[nodiscard]] at::Tensor gelu(const at::Tensor& x, const at::Tensor& bias, bool by_tanh = false);
 // Returns the gradients of x and of the bias.
 [[nodiscard]] std::pair<at::Tensor, at::Tensor> gelu_backward(const at::Tensor& dy,
                                                               const at::Tensor& x,
-                                                              const at::Tensor& bias);
+                                                              const at::Tensor& bias,
+                                                              bool by_tanh = false);
 
 // Returns norm(residual + dropout(x + bias)). `bias` and `residual` may be undefined.
 [[nodiscard]] Normed add_norm(const Layout& layout,
