@@ -24,7 +24,7 @@ double parameters_of(const EncoderSpec& c) {
   const double embeddings = double{2} + c.vocabulary + c.positions + c.token_types;
   const double pooler = (hidden + 1) * hidden;
   const double distances = c.relative_bias ? double{kRelativeBuckets} * c.heads : 0;
-  return embeddings * width + c.layers * layer + pooler + distances;
+  return embeddings * width + c.own_layers() * layer + pooler + distances;
 }
 
 }  // namespace

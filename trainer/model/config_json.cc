@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <string>
@@ -23,6 +24,16 @@ constexpr int kMaxInt = std::numeric_limits<int>::max();
 
 const char* kind_of(int /*value*/) { return "a whole number below 2^31"; }
 const char* kind_of(double /*value*/) { return "a number"; }
+const char* kind_of(Activation /*value*/) { return "'gelu' or 'gelu_new'"; }
+
+struct ActivationName {
+  const char* name;
+  Activation value;
+};
+constexpr ActivationName kActivations[] = {
+    {.name = "gelu", .value = Activation::gelu},
+    {.name = "gelu_new", .value = Activation::gelu_tanh},
+};
 
 // Both functions set `value` if `key` exists and is not null.
 void take(const Json& json, const char* key, int& value) {
@@ -41,6 +52,14 @@ void take(const Json& json, const char* key, double& value) {
   if (found.is_null()) return;
   if (!found.is_number()) refuse_value(key, found, kind_of(value));
   value = found.get<double>();
+}
+void take(const Json& json, const char* key, Activation& value) {
+  const Json& found = find(json, key);
+  if (found.is_null()) return;
+  const auto* const kind = std::ranges::find_if(
+      kActivations, [&](const ActivationName& one) { return found == one.name; });
+  if (kind == std::end(kActivations)) refuse_value(key, found, kind_of(value));
+  value = kind->value;
 }
 template <class Number>
 void require(const Json& json, const char* key, Number& value) {
@@ -62,6 +81,13 @@ void never(const Json& json, const char* key) {
   if (!is_off) refuse(concat(key, " is set, but bp does not support such models"));
 }
 
+template <class Number>
+Json json_of(Number value) {
+  return value;
+}
+Json json_of(Activation value) {
+  return std::ranges::find(kActivations, value, &ActivationName::value)->name;
+}
 Json json_of(const ConstantKey& key) {
   return std::visit([](auto value) { return Json(value); }, key.value);
 }
@@ -79,7 +105,8 @@ Json encoder_json(const EncoderSpec& spec) {
   const Family& family = family_of(spec);
   Json json = {{"model_type", spec.family}};
   for (const ConstantKey& key : family.constants) json[key.name] = json_of(key);
-  for_keys(family, spec, [&](const ConfigKey& key, const auto& value) { json[key.name] = value; });
+  for_keys(family, spec,
+           [&](const ConfigKey& key, const auto& value) { json[key.name] = json_of(value); });
   return json;
 }
 

@@ -119,14 +119,14 @@ Encoder::Encoder(const EncoderSpec& spec,
   types_ = names.types.empty() ? at::zeros({spec.token_types, width}, words_.options())
                                : table(names.types, spec.token_types);
   embedding_norm_ = parameters.norm(names.prefix + names.embedding_norm, width, spec.norm_epsilon);
-  if (width != hidden) {
+  if (spec.has_projection()) {
     projection_ = parameters.linear(names.prefix + names.projection, hidden, width);
   }
   if (spec.relative_bias) {
     relative_bias_ = parameters.matrix(names.prefix + names.relative_bias + ".weight",
                                        {kRelativeBuckets, spec.heads});
   }
-  for (int i = 0; i < spec.layers; ++i) {
+  for (int i = 0; i < spec.own_layers(); ++i) {
     const std::string name = names.layer(i);
     Layer l;
     l.qkv = parameters.linear(name + names.merged_qkv, 3 * hidden, hidden);
@@ -280,13 +280,14 @@ Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) cons
   const bool recording = pass.states != nullptr;
   const bool again = !recording && pass.step != nullptr && pass.step->recomputed_layers > 0 &&
                      at::GradMode::is_enabled();
-  std::size_t group = recording ? 1 : layers_.size();
+  const auto count = static_cast<std::size_t>(spec_.layers);
+  std::size_t group = recording ? 1 : count;
   // Gradients are sums over the layers that share a parameter, which a group would add up first.
-  const bool sums = spec_.relative_bias;
+  const bool sums = spec_.shares_layers || spec_.relative_bias;
   if (again) group = sums ? 1 : static_cast<std::size_t>(pass.step->recomputed_layers);
   const States wanted = recording ? States::all_tokens : states;
-  for (std::size_t i = 0; i < layers_.size(); i += group) {
-    const LayerSpan span{i, std::min(i + group, layers_.size())};
+  for (std::size_t i = 0; i < count; i += group) {
+    const LayerSpan span{i, std::min(i + group, count)};
     x = again ? recomputed(pass, span, x, wanted) : layers(pass, span, x, wanted);
     record(x);
   }
@@ -296,7 +297,8 @@ Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) cons
 Tensor Encoder::layers(const Pass& pass, LayerSpan span, const Tensor& x, States states) const {
   Tensor y = x;
   for (std::size_t i = span.first; i < span.end; ++i) {
-    y = layer(pass, i, y, states == States::first_tokens && i + 1 == layers_.size());
+    const bool is_last = static_cast<int>(i) + 1 == spec_.layers;
+    y = layer(pass, i, y, is_last && states == States::first_tokens);
   }
   return y;
 }
@@ -319,7 +321,7 @@ Tensor Encoder::recomputed(const Pass& pass, LayerSpan span, const Tensor& x, St
 std::vector<Tensor> Encoder::parameters_of(LayerSpan span) const {
   std::vector<Tensor> all;
   for (std::size_t i = span.first; i < span.end; ++i) {
-    const Layer& l = layers_[i];
+    const Layer& l = layers_[i % layers_.size()];
     for (const Linear* linear : {&l.qkv, &l.attention_output, &l.intermediate, &l.output}) {
       all.push_back(linear->weight.master);
       all.push_back(linear->bias);
@@ -339,7 +341,8 @@ std::vector<Tensor> Encoder::parameters_of(LayerSpan span) const {
 // Maps [tokens, hidden] to the same shape, or with `first_only` to the first token of each sample,
 // [rows, hidden].
 Tensor Encoder::layer(const Pass& pass, std::size_t index, const Tensor& x, bool first_only) const {
-  const Layer& l = layers_[index];
+  const Layer& l = layers_[index % layers_.size()];
+  const auto shared = static_cast<std::uint32_t>(index / layers_.size()) * kAdaptersOfLayer;
   const auto site = kFirstLayerSite + static_cast<std::uint32_t>(index) * kLayerSites;
   const double hidden = spec_.hidden_dropout;
   const auto seen = [&](const char* name, Tensor made) {
@@ -347,7 +350,7 @@ Tensor Encoder::layer(const Pass& pass, std::size_t index, const Tensor& x, bool
                                 : pass.seen(concat("encoder.layer.", index, ".", name), made);
   };
 
-  Tensor y = pass.product(pass.layout, x, l.qkv);
+  Tensor y = pass.product(pass.layout, x, l.qkv, shared);
   y = seen("attention.self",
            attention(pass.layout, y, l.qkv.bias, spec_.heads, first_only,
                      pass.dropout(spec_.attention_dropout, site + kProbabilitySite),
@@ -358,13 +361,14 @@ Tensor Encoder::layer(const Pass& pass, std::size_t index, const Tensor& x, bool
   }
   const LayoutPtr& layout = first_only ? pass.first_layout : pass.layout;
   const Tensor attended =
-      seen("attention.output",
-           add_norm(layout, pass.product(layout, y, l.attention_output), l.attention_output.bias,
-                    residual, l.attention_norm, pass.dropout(hidden, site + kAttentionSite)));
+      seen("attention.output", add_norm(layout, pass.product(layout, y, l.attention_output, shared),
+                                        l.attention_output.bias, residual, l.attention_norm,
+                                        pass.dropout(hidden, site + kAttentionSite)));
   y = seen("intermediate",
-           bias_gelu(pass.product(layout, attended, l.intermediate), l.intermediate.bias));
-  return seen("output", add_norm(layout, pass.product(layout, y, l.output), l.output.bias, attended,
-                                 l.norm, pass.dropout(hidden, site + kOutputSite)));
+           bias_gelu(pass.product(layout, attended, l.intermediate, shared), l.intermediate.bias,
+                     spec_.activation == Activation::gelu_tanh));
+  return seen("output", add_norm(layout, pass.product(layout, y, l.output, shared), l.output.bias,
+                                 attended, l.norm, pass.dropout(hidden, site + kOutputSite)));
 }
 
 Tensor Encoder::pool(const Pass& pass, const Tensor& first) const {

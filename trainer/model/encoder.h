@@ -1,5 +1,5 @@
-// The encoder that a spec describes: embeddings, layers with a layer norm after each sum and erf
-// GELU, and the pooler. It computes the same as the model of transformers, such as BertModel.
+// The encoder that a spec describes: embeddings, layers with a layer norm after each sum and GELU,
+// and the pooler. It computes the same as the model of transformers, such as BertModel.
 //
 // Parameters are always fp32. Precision::bf16 and Precision::fp16 keep activations and the weights
 // of products in that type, as autocast does, but cast each weight once per step; sums, norms and

@@ -56,7 +56,7 @@ bool LoraConfig::saves(std::string_view parameter) const {
 std::vector<std::string> adaptable_modules(const EncoderSpec& spec) {
   const WeightNames& names = names_of(spec);
   std::vector<std::string> modules;
-  for (int layer = 0; layer < spec.layers; ++layer) {
+  for (int layer = 0; layer < spec.own_layers(); ++layer) {
     for (const std::string& product : names.products()) {
       modules.push_back(names.layer(layer) + product);
     }

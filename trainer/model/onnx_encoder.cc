@@ -82,7 +82,7 @@ Value embeddings(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids, co
   }
   sum = graph.add("Add", {sum, positions});
   const Value x = graph.layer_norm(sum, names.prefix + names.embedding_norm, spec.norm_epsilon);
-  if (spec.embedding_width() == spec.hidden) return x;
+  if (!spec.has_projection()) return x;
   return graph.linear(x, names.prefix + names.projection);
 }
 
@@ -116,10 +116,20 @@ Value attention(OnnxGraph& graph,
   return graph.add("Reshape", {tokens, graph.constant(List{0, 0, spec.hidden})});
 }
 
-// x * (1 + erf(x / sqrt(2))) / 2
-Value gelu(OnnxGraph& graph, const Value& x) {
-  const Value root = graph.constant(std::numbers::sqrt2_v<float>);
-  const Value error = graph.add("Erf", {graph.add("Div", {x, root})});
+// sqrt(2 / pi) * (x + 0.044715 x^3)
+Value argument_of_tanh(OnnxGraph& graph, const Value& x) {
+  const Value square = graph.add("Mul", {graph.add("Mul", {x, x}), graph.constant(0.044715F)});
+  const Value factor = graph.add("Add", {square, graph.constant(1.0F)});
+  const Value root = graph.constant(0.797884561F);
+  return graph.add("Mul", {graph.add("Mul", {x, factor}), root});
+}
+
+// x * (1 + erf(x / sqrt(2))) / 2, or the approximation of erf() by tanh().
+Value gelu(OnnxGraph& graph, const Value& x, Activation form = Activation::gelu) {
+  const auto root = std::numbers::sqrt2_v<float>;
+  const Value error = form == Activation::gelu_tanh
+                          ? graph.add("Tanh", {argument_of_tanh(graph, x)})
+                          : graph.add("Erf", {graph.add("Div", {x, graph.constant(root)})});
   const Value factor = graph.add("Add", {error, graph.constant(1.0F)});
   return graph.add("Mul", {graph.add("Mul", {x, factor}), graph.constant(0.5F)});
 }
@@ -137,12 +147,12 @@ Value add_encoder(OnnxGraph& graph, const EncoderSpec& spec) {
   Value x = embeddings(graph, spec, ids, types);
   const WeightNames& names = names_of(spec);
   for (int i = 0; i < spec.layers; ++i) {
-    const std::string layer = names.layer(i);
+    const std::string layer = names.layer(spec.shares_layers ? 0 : i);
     const Value attended =
         graph.linear(attention(graph, spec, layer, x, added), layer + names.attention_output);
     x = graph.layer_norm(graph.add("Add", {attended, x}), layer + names.attention_norm,
                          spec.norm_epsilon);
-    const Value wide = gelu(graph, graph.linear(x, layer + names.intermediate));
+    const Value wide = gelu(graph, graph.linear(x, layer + names.intermediate), spec.activation);
     x = graph.layer_norm(graph.add("Add", {graph.linear(wide, layer + names.output), x}),
                          layer + names.output_norm, spec.norm_epsilon);
   }

@@ -73,9 +73,12 @@ struct Pass {
                : own;
   }
   // Returns the product of `x` and the matrix, with its adapters. `x_layout`: of x's rows.
+  // `later_sites`: how far the adapters' sites are behind their own, where a pass uses a matrix
+  // again.
   [[nodiscard]] at::Tensor product(const LayoutPtr& x_layout,
                                    const at::Tensor& x,
-                                   const Linear& linear) const;
+                                   const Linear& linear,
+                                   std::uint32_t later_sites = 0) const;
   // Reports the activation `x` to the observer. Returns x.
   [[nodiscard]] at::Tensor seen(const std::string& name, at::Tensor x) const {
     if (step != nullptr && step->observe) step->observe(name, x);

@@ -74,11 +74,12 @@ std::vector<std::string> frozen_names(const std::vector<std::string>& parts,
       throw InputError(2, concat("--freeze: '", part, "' is not part of a model"),
                        "embeddings, encoder, pooler, and layers from 0: --freeze embeddings,0-3");
     }
-    if (range->last >= spec.layers) {
+    if (const int layers = spec.own_layers(); range->last >= layers) {
       throw InputError(2,
                        concat("--freeze: there is no layer ", range->last, " in a model with ",
-                              spec.layers, spec.layers == 1 ? " layer" : " layers"),
-                       concat("its layers are 0 to ", spec.layers - 1));
+                              layers, layers == 1 ? " layer" : " layers"),
+                       spec.shares_layers ? "all layers have the weights of layer 0"
+                                          : concat("its layers are 0 to ", layers - 1));
     }
     for (int layer = range->first; layer <= range->last; ++layer) {
       names.push_back(model.layer(layer));

@@ -22,13 +22,16 @@
 #include "tests/unit/model/golden.h"
 #include "tests/unit/model/golden_tensors.h"
 #include "trainer/model/bert.h"
+#include "trainer/model/parameters.h"
+#include "trainer/model/pass.h"
+#include "trainer/model/passes/layout.h"
 #include "trainer/model/weights.h"
 #include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
 namespace {
 
-using test::refusal_of;
+using bp::test::refusal_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -118,6 +121,27 @@ TEST_F(Lora, MergedEqualsUnmerged) {
   EXPECT_LE((merged - before).abs().max().item<float>(), 1e-6);
   EXPECT_LE((merged - expected_.at("merged")).abs().max().item<float>(), 2e-6);
   EXPECT_TRUE(at::equal(model->forward(batch_, &kLoraStep), merged)) << "without casts of old ones";
+}
+
+TEST_F(Lora, AMatrixThatAPassUsesAgainHasAnotherMaskOfDropout) {
+  const at::NoGradGuard no_grad;
+  const auto layout = std::make_shared<const Layout>(make_layout({3}, {1}));
+  const LoraConfig config{.rank = 2, .dropout = 0.5};
+  Pass pass;
+  pass.step = &kLoraStep;
+  pass.lora = &config;
+  Parameters parameters(1, 1, c10::kCPU);
+  Linear linear = parameters.linear("x", 4, 8);
+  Adapter adapter = parameters.adapter("x", 4, 8, config.rank);
+  adapter.b.master.fill_(1);
+  for (Weight* const weight : {&linear.weight, &adapter.a, &adapter.b}) {
+    weight->compute = weight->master;
+  }
+  linear.adapters.push_back(adapter);
+  const at::Tensor x = at::ones({layout->tokens, 8});
+  const at::Tensor first = pass.product(layout, x, linear);
+  EXPECT_TRUE(at::equal(pass.product(layout, x, linear), first));
+  EXPECT_FALSE(at::equal(pass.product(layout, x, linear, 6), first));
 }
 
 // A is uniform in (-1 / sqrt(in), 1 / sqrt(in)), which has the deviation 1 / sqrt(3 in).

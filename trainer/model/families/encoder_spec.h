@@ -11,6 +11,10 @@ namespace bp::trainer {
 // The function behind the pooler's matrix.
 enum class Pooling : std::uint8_t { tanh, relu, gelu };
 
+// The function between a layer's two wide products: x times the normal distribution at x, or times
+// the approximation of that by tanh ("gelu_new" in config.json).
+enum class Activation : std::uint8_t { gelu, gelu_tanh };
+
 // The buckets of distances of a relative bias.
 inline constexpr int kRelativeBuckets = 32;
 
@@ -42,9 +46,17 @@ struct EncoderSpec {
   // A number for each head and each bucket of distances between two tokens is added to their
   // scores, the same in all layers (relative_bias.h).
   bool relative_bias = false;
+  Activation activation = Activation::gelu;
+  bool shares_layers = false;        // one layer's weights are those of all
+  bool projects_embeddings = false;  // also where they are as wide as the layers
   bool operator==(const EncoderSpec&) const = default;
 
   [[nodiscard]] int embedding_width() const { return embedding > 0 ? embedding : hidden; }
+  [[nodiscard]] bool has_projection() const {
+    return projects_embeddings || embedding_width() != hidden;
+  }
+  // Returns the number of layers that have weights of their own.
+  [[nodiscard]] int own_layers() const { return shares_layers ? 1 : layers; }
   // Returns the share that a head over the pooler drops unless it has one of its own.
   [[nodiscard]] double head_dropout() const {
     return pooled_dropout < 0 ? hidden_dropout : pooled_dropout;

@@ -12,9 +12,9 @@
 
 namespace bp::trainer {
 
-// A key of config.json, and the number that it sets.
+// A key of config.json, and what it sets.
 struct ConfigKey {
-  using Member = std::variant<int EncoderSpec::*, double EncoderSpec::*>;
+  using Member = std::variant<int EncoderSpec::*, double EncoderSpec::*, Activation EncoderSpec::*>;
   const char* name = "";
   Member member = {};
   bool required = false;  // without it the number is that of Family::usual
@@ -75,7 +75,8 @@ struct WeightNames {
     return parts;
   }
   [[nodiscard]] std::string pooler_part() const {
-    return encoder_has_pooler() ? pooler.substr(0, pooler.rfind('.') + 1) : pooler + ".";
+    return (encoder_has_pooler() ? pooler.substr(0, pooler.find('.', prefix.size())) : pooler) +
+           ".";
   }
   // Returns whether the pooler belongs to the encoder and not to a task's head.
   [[nodiscard]] bool encoder_has_pooler() const { return pooler.starts_with(prefix); }

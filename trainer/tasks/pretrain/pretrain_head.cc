@@ -79,6 +79,7 @@ class PretrainHead : public Head {
                ReadTargets read_targets,
                bool with_next_sentence)
       : vocabulary_(config.vocabulary),
+        by_tanh_(config.activation == Activation::gelu_tanh),
         read_targets_(std::move(read_targets)),
         transform_(parameters.linear(
             names_of(config).masked_dense, config.embedding_width(), config.hidden)),
@@ -163,7 +164,8 @@ class PretrainHead : public Head {
   // pooler is: it is small beside the product with the vocabulary.
   [[nodiscard]] Tensor token_logits(const Pass& pass, const Tensor& masked) const {
     Tensor x = at::linear(masked.to(at::kFloat), transform_.weight.master, transform_.bias);
-    x = at::layer_norm(at::gelu(x), {x.size(1)}, norm_.gamma, norm_.beta, norm_.epsilon);
+    x = at::layer_norm(at::gelu(x, by_tanh_ ? "tanh" : "none"), {x.size(1)}, norm_.gamma,
+                       norm_.beta, norm_.epsilon);
     x = pass.seen("cls.predictions.transform", x);
     if (pass.number == at::kFloat) {
       return pass.seen("cls.predictions", at::linear(x, words_, bias_));
@@ -174,6 +176,7 @@ class PretrainHead : public Head {
   }
 
   std::int64_t vocabulary_;
+  bool by_tanh_;
   ReadTargets read_targets_;
   Linear transform_;
   Norm norm_;

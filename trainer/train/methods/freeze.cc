@@ -17,8 +17,8 @@ namespace bp::trainer {
 namespace {
 
 std::string part_of(std::string_view name, int depth, const EncoderSpec& spec) {
-  if (depth > spec.layers) return "embeddings";
-  if (depth > 0) return concat("layer ", spec.layers - depth);
+  if (depth > spec.own_layers()) return "embeddings";
+  if (depth > 0) return concat("layer ", spec.own_layers() - depth);
   if (name.starts_with(names_of(spec).pooler_part())) return "pooler";
   return name.starts_with("distillation.") ? "distillation" : "head";
 }
@@ -51,7 +51,7 @@ GradualUnfreezing::GradualUnfreezing(const Bert& model, const SaveEvery& every, 
   if (every.by == SaveBy::never) return;
   for (const auto& [name, parameter] : model.parameters()) {
     if (!parameter.requires_grad()) continue;
-    parameters_.emplace_back(depth_below_head(name, model.config().layers), parameter);
+    parameters_.emplace_back(depth_below_head(name, model.config().own_layers()), parameter);
   }
 }
 
@@ -67,7 +67,13 @@ void GradualUnfreezing::apply(std::int64_t step, const EpochPosition& position) 
 }
 
 std::vector<ModelPart> parts_of(const Bert& model, const TrainOptions& options) {
-  const int layers = model.config().layers;
+  if (options.layer_decay != 1 && model.config().shares_layers) {
+    throw InputError(2,
+                     concat("--layer-decay: the layers of a model of the family '",
+                            model.config().family, "' share their weights, which have one rate"),
+                     "leave it out");
+  }
+  const int layers = model.config().own_layers();
   std::vector<ModelPart> parts;
   for (const auto& [name, parameter] : model.parameters()) {
     const int depth = depth_below_head(name, layers);

@@ -47,6 +47,7 @@ class GradualUnfreezing {
 };
 
 // Returns the parts in the order of the forward pass, with the rates that --layer-decay gives them.
+// Throws InputError (2) for such rates of layers that share their weights.
 [[nodiscard]] std::vector<ModelPart> parts_of(const Bert& model, const TrainOptions& options);
 
 // Returns the number of all parameters, also of those that are frozen.
