@@ -27,6 +27,7 @@ FAMILIES = {
                                                 attention_dropout=0.0, seq_classif_dropout=0.0,
                                                 max_position_embeddings=66),
     "electra": transformers.ElectraConfig(**SHAPE, **SIZES, embedding_size=32),
+    "albert": transformers.AlbertConfig(**SHAPE, **SIZES, embedding_size=32, classifier_dropout_prob=0.0),
     "mpnet": transformers.MPNetConfig(**SHAPE, **SIZES, pad_token_id=1, layer_norm_eps=1e-5),
 }
 BOUNDS = {"logits": 1e-4, "loss": 1e-4, "gradients": 1e-4, "saved": 1e-5, "onnx": 1e-5}

@@ -20,6 +20,7 @@
 
 #include "base/text.h"
 #include "tests/support/refusal.h"
+#include "tests/unit/data/input_refusal.h"
 #include "tests/unit/model/golden_tensors.h"
 #include "tests/unit/model/small_families.h"
 #include "trainer/model/bert.h"
@@ -29,6 +30,7 @@
 #include "trainer/model/weights.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/classifier_head.h"
+#include "trainer/train/methods/freeze.h"
 
 namespace bp::trainer {
 namespace {
@@ -68,7 +70,7 @@ class Families : public ::testing::TestWithParam<SmallModel> {
 };
 
 // docs/features.md, Models and losses: RoBERTa, XLM-RoBERTa, CamemBERT, DistilBERT, ELECTRA,
-// MPNet | `--model`
+// MPNet, ALBERT | `--model`
 TEST_P(Families, HaveTheNumbersOfTransformers) {
   const auto model = this->model();
   const TrainingStep step{1, 1};
@@ -176,7 +178,7 @@ TEST_P(Families, AdaptersHaveTheNamesOfPeft) {
   int adapters = 0;
   for (const auto& [name, parameter] : model.parameters()) adapters += is_adapter(name) ? 1 : 0;
   constexpr int kMatrices = 2;
-  EXPECT_EQ(adapters, spec().layers * 2 * kMatrices);
+  EXPECT_EQ(adapters, spec().own_layers() * 2 * kMatrices);
   lora.targets = {"out_proj"};
   EXPECT_THAT(refusal_of([&] { check(lora, spec()); }), HasSubstr("'out_proj'"));
 }
@@ -242,6 +244,52 @@ TEST(Roberta, CountsPositionsWithoutPadding) {
   batch.lengths = {7};
   EXPECT_EQ(refusal_of([&] { return model.forward(batch, nullptr); }),
             "a sample of 7 tokens is longer than the model's 6 positions");
+}
+
+EncoderSpec albert_of(const std::string& more) {
+  return parse_config(R"({"model_type": "albert", "vocab_size": 9, "hidden_size": 8,
+                          "num_hidden_layers": 4, "num_attention_heads": 2,
+                          "intermediate_size": 4, "embedding_size": 8)" +
+                      more + "}");
+}
+
+TEST(Albert, HasAProjectionOfEmbeddingsOfAnyWidthAndOneLayersWeights) {
+  EncoderSpec spec = albert_of("");
+  spec.head = head_of({.labels = {"a", "b"}}, spec);
+  const Bert model(spec, make_classifier_head, Precision::fp32, 1);
+  std::vector<std::string> modules;
+  for (const auto& [name, parameter] : model.parameters()) {
+    if (name.ends_with(".bias") && !name.starts_with("albert.embeddings.")) {
+      modules.push_back(name.substr(0, name.size() - 5));
+    }
+  }
+  const std::string layer = "albert.encoder.albert_layer_groups.0.albert_layers.0.";
+  EXPECT_EQ(modules, (std::vector<std::string>{
+                         "albert.encoder.embedding_hidden_mapping_in", layer + "attention.qkv",
+                         layer + "attention.dense", layer + "attention.LayerNorm", layer + "ffn",
+                         layer + "ffn_output", layer + "full_layer_layer_norm", "albert.pooler",
+                         "classifier"}));
+}
+
+TEST(Albert, HasOneRateForAllLayers) {
+  EncoderSpec spec = albert_of("");
+  spec.head = head_of({.labels = {"a", "b"}}, spec);
+  const Bert model(spec, make_classifier_head, Precision::fp32, 1);
+  TrainOptions options;
+  EXPECT_EQ(parts_of(model, options).size(), 4U);  // embeddings, a layer, the pooler and the head
+  options.layer_decay = 0.9;
+  EXPECT_EQ(test::input_refusal([&] { (void)parts_of(model, options); }),
+            "2: --layer-decay: the layers of a model of the family 'albert' share their weights, "
+            "which have one rate | leave it out");
+}
+
+TEST(Albert, HasOneOfTwoActivations) {
+  EXPECT_EQ(albert_of("").activation, Activation::gelu_tanh);
+  EXPECT_EQ(albert_of(R"(, "hidden_act": "gelu")").activation, Activation::gelu);
+  EXPECT_THAT(config_json(albert_of(R"(, "hidden_act": "gelu")")),
+              HasSubstr("\"hidden_act\": \"gelu\""));
+  EXPECT_EQ(refusal_of([] { return albert_of(R"(, "hidden_act": "relu")"); }),
+            "'hidden_act' is 'relu'; it must be 'gelu' or 'gelu_new'");
 }
 
 // Writes the weights in two files, and an index of them.

@@ -129,7 +129,18 @@ inline std::vector<SmallModel> small_models() {
            -7.01105,
            440.40747,
            {.187394F, .235535F, .862720F, -.518764F},
-           {"q", "v"}}};
+           {"q", "v"}},
+          {"albert",
+           sizes(R"("type_vocab_size": 2, "pad_token_id": 0, "layer_norm_eps": 1e-12,
+                    "embedding_size": 16, "classifier_dropout_prob": 0)"),
+           {2, 3, 0},
+           {-.086885F, -.085914F, -.151635F, -.091305F, -.088535F, -.155699F},
+           1.110561,
+           1.412971,
+           -5.69568,
+           437.40732,
+           {.948540F, .723926F, 1.287190F, -.758271F},
+           {"query", "value"}}};
 }
 
 // As in zlib.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/unit/data/input_refusal.h"
+#include "trainer/model/families/family.h"
 
 namespace bp::trainer {
 namespace {
@@ -40,6 +41,21 @@ TEST(ModelParts, ThatDoNotExistAreRefused) {
   }
   EXPECT_EQ(refused("2-4"),
             "2: --freeze: there is no layer 4 in a model with 4 layers | its layers are 0 to 3");
+}
+
+TEST(ModelParts, OfSharedLayersAreOneLayer) {
+  EncoderSpec spec = albert().usual;
+  spec.layers = 12;
+  const std::string layers = "albert.encoder.albert_layer_groups.0.albert_layers.";
+  EXPECT_THAT(frozen_names({"embeddings", "0", "encoder", "pooler"}, spec),
+              ElementsAre("albert.embeddings.", "albert.encoder.embedding_hidden_mapping_in.",
+                          layers + "0.", layers, "albert.pooler."));
+  EXPECT_EQ(test::input_refusal([&] { (void)frozen_names({"0-1"}, spec); }),
+            "2: --freeze: there is no layer 1 in a model with 1 layer | all layers have the "
+            "weights of layer 0");
+  EXPECT_EQ(depth_below_head(layers + "0.ffn.weight", 1), 1);
+  EXPECT_EQ(depth_below_head("albert.encoder.embedding_hidden_mapping_in.bias", 1), 2);
+  EXPECT_EQ(depth_below_head("mpnet.encoder.relative_attention_bias.weight", 12), 13);
 }
 
 TEST(ModelParts, HaveADistanceFromTheHead) {

@@ -108,6 +108,7 @@ struct Family {
 [[nodiscard]] std::string key_of(const EncoderSpec& spec, const ConfigKey::Member& member);
 
 // The families.
+[[nodiscard]] const Family& albert();
 [[nodiscard]] const Family& bert();
 [[nodiscard]] const Family& camembert();
 [[nodiscard]] const Family& distilbert();
