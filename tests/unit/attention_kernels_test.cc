@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #include "base/text.h"
@@ -18,6 +19,10 @@ struct Shape {
   int tokens;
   int queries;
   int size;
+  int reach = kMaxRow;
+  [[nodiscard]] bool sees(std::size_t query, std::size_t key) const {
+    return std::abs(static_cast<int>(query) - static_cast<int>(key)) <= reach;
+  }
 };
 
 using Matrix = std::vector<std::vector<double>>;
@@ -139,6 +144,7 @@ class AttentionKernel : public Kernel<Case> {
     h.queries = head.s.queries;
     h.size = head.s.size;
     h.scale = kScale;
+    h.reach = head.s.reach;
     return h;
   }
 
@@ -181,7 +187,9 @@ class AttentionKernel : public Kernel<Case> {
     Matrix dropped = p;
     for (std::size_t i = 0; i < p.size(); ++i) {
       double sum = 0;
-      for (double& x : p[i]) sum += x = std::exp(kScale * x);
+      for (std::size_t j = 0; j < p[i].size(); ++j) {
+        sum += p[i][j] = s.sees(i, j) ? std::exp(kScale * p[i][j]) : 0;
+      }
       for (std::size_t j = 0; j < p[i].size(); ++j) {
         p[i][j] /= sum;
         dropped[i][j] = p[i][j] * (drops ? head.factor(i, j) : 1);
@@ -244,10 +252,11 @@ TYPED_TEST_SUITE(AttentionKernel, Cases, CaseName);
 
 TYPED_TEST(AttentionKernel, ComputesTheFormulasAndTheirDerivatives) {
   for (const Shape& s : {Shape{1, 1, 4}, Shape{13, 13, 32}, Shape{37, 37, 20}, Shape{150, 150, 8},
-                         Shape{41, 1, 64}}) {
+                         Shape{41, 1, 64}, Shape{150, 150, 8, 20}, Shape{77, 77, 16, 0},
+                         Shape{90, 90, 20, 70}, Shape{100, 1, 12, 40}, Shape{9, 9, 8, 9}}) {
     for (const bool drops : {false, true}) {
-      SCOPED_TRACE(concat(s.tokens, " tokens, ", s.queries, " queries, size ", s.size,
-                          drops ? ", dropout" : ""));
+      SCOPED_TRACE(concat(s.tokens, " tokens, ", s.queries, " queries, size ", s.size, ", reach ",
+                          s.reach, drops ? ", dropout" : ""));
       const Head<typename TypeParam::Number> head(s);
       this->attend(head, drops);
       this->expect_forward(head, drops);

@@ -164,6 +164,62 @@ TYPED_TEST(Kernel, GeluByTanhIsItsApproximation) {
   }
 }
 
+TYPED_TEST(Kernel, GatedGeluIsTheProductOfGeluAndTheOtherHalf) {
+  using Number = typename TypeParam::Number;
+  constexpr int kWidth = 37;
+  const auto x = numbers<Number>(2 * kWidth, 1);
+  const auto dy = numbers<Number>(kWidth, 2);
+  std::vector<Number> y(kWidth);
+  std::vector<Number> dx(2 * kWidth);
+  this->table().gated_gelu(y.data(), x.data(), kWidth);
+  this->table().gated_gelu_backward(dx.data(), dy.data(), x.data(), kWidth);
+  for (std::size_t i = 0; i < kWidth; ++i) {
+    const double u = value(x[i]);
+    const double gate = value(x[kWidth + i]);
+    const double d = value(dy[i]);
+    const double below = 0.5 * std::erfc(-u / std::sqrt(2.0));
+    const double slope = below + u * std::exp(-u * u / 2) / std::sqrt(2 * M_PI);
+    EXPECT_NEAR(value(y[i]), u * below * gate, this->tolerance(u * below * gate, 4));
+    EXPECT_NEAR(value(dx[i]), d * gate * slope, this->tolerance(d * gate * slope, 4));
+    EXPECT_NEAR(value(dx[kWidth + i]), d * u * below, this->tolerance(d * u * below, 4));
+  }
+}
+
+TYPED_TEST(Kernel, RotatesPairsOfNumbersThereAndBack) {
+  using Number = typename TypeParam::Number;
+  constexpr int kHeads = 3;
+  constexpr int kSize = 10;
+  constexpr std::size_t kHalf = 5;
+  const auto x = numbers<Number>(kHeads * kSize, 1);
+  std::vector<float> cosines(kHalf);
+  std::vector<float> sines(kHalf);
+  for (std::size_t i = 0; i < kHalf; ++i) {
+    cosines[i] = static_cast<float>(std::cos(1.0 + static_cast<double>(i)));
+    sines[i] = static_cast<float>(std::sin(1.0 + static_cast<double>(i)));
+  }
+  std::vector<Number> y(x.size());
+  std::vector<Number> back(x.size());
+  const auto rotate = [&](std::vector<Number>& to, const std::vector<Number>& from, float sign) {
+    this->table().rotate({.to = to.data(),
+                          .from = from.data(),
+                          .cosines = cosines.data(),
+                          .sines = sines.data(),
+                          .sign = sign,
+                          .heads = kHeads,
+                          .size = kSize});
+  };
+  rotate(y, x, 1);
+  rotate(back, y, -1);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t within = i % kSize;
+    const std::size_t pair = within % kHalf;
+    const double other = within < kHalf ? -value(x[i + kHalf]) : value(x[i - kHalf]);
+    const double right = value(x[i]) * cosines[pair] + other * sines[pair];
+    EXPECT_NEAR(value(y[i]), right, this->tolerance(right, 4)) << i;
+    EXPECT_NEAR(value(back[i]), value(x[i]), 4 * this->tolerance(value(x[i]), 4)) << i;
+  }
+}
+
 TYPED_TEST(Kernel, SoftmaxIgnoresWhatIsNotValid) {
   using Number = typename TypeParam::Number;
   auto scores = numbers<Number>(48, 3);

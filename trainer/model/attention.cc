@@ -1,7 +1,10 @@
 // Attention, in one of two ways: in the cache, head by head, or as batched
 // products of small matrices, one per sample and head, with one fused pass for scale, softmax and
 // dropout between them. Only these matrices pad samples, with zero rows.
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/abs.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/sum.h>
@@ -12,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -123,6 +127,7 @@ PlaceOfHead<Number> place_of(const Layout& layout,
   h.queries = first_only ? 1 : h.tokens;
   h.size = heads.size;
   h.scale = score_scale(heads);
+  h.reach = heads.reach;
   h.q = data<Number>(qkv) + place.x;
   h.k = h.q + hidden;
   h.v = h.k + hidden;
@@ -232,8 +237,14 @@ AttentionGradients attend_backward(const Layout& layout,
   return result;
 }
 
-Heads heads_of(const Tensor& qkv, int count) {
-  return {count, static_cast<int>(qkv.size(1) / 3 / count)};
+// Keeps queries from keys that are out of reach, in the scores of padded matrices.
+void hide_far_keys(const Tensor& scores, int reach) {
+  if (scores.size(2) <= reach) return;
+  const auto places = [&](int dimension) {
+    return at::arange(scores.size(dimension), scores.options().dtype(at::kLong));
+  };
+  const Tensor far = at::abs(places(1).unsqueeze(1) - places(2)).gt(reach);
+  scores.masked_fill_(far, -std::numeric_limits<double>::infinity());
 }
 
 struct FusedAttention : Function<FusedAttention> {
@@ -241,11 +252,10 @@ struct FusedAttention : Function<FusedAttention> {
                         const LayoutPtr& layout,
                         const Tensor& qkv,
                         const Tensor& bias,
-                        int count,
+                        const Heads& heads,
                         bool first_only,
                         const Dropout& dropout,
                         const std::optional<Tensor>& relative) {
-    const Heads heads = heads_of(qkv, count);
     keep(ctx, layout, {}, heads);
     const Attended found =
         attend(*layout, heads, qkv, bias, first_only, dropout, relative.value_or(Tensor()));
@@ -276,11 +286,10 @@ struct PaddedAttention : Function<PaddedAttention> {
                         const LayoutPtr& layout,
                         const Tensor& qkv,
                         const Tensor& bias,
-                        int count,
+                        const Heads& heads,
                         bool first_only,
                         const Dropout& dropout,
                         const std::optional<Tensor>& relative) {
-    const Heads heads = heads_of(qkv, count);
     keep(ctx, layout, {}, heads);
     const int longest = layout->longest;
     const Parts parts =
@@ -290,6 +299,7 @@ struct PaddedAttention : Function<PaddedAttention> {
     const Tensor& v = parts.matrices[2];
     const at::ScalarType number = qkv.scalar_type();
     const Tensor p = matrix_products(for_products(q), for_products(k).transpose(1, 2), number);
+    hide_far_keys(p, heads.reach);
     const float scale = score_scale(heads);
     if (relative) by_sample(p, heads).add_(*relative, 1 / scale);
     const Tensor dropped = passes::softmax(*layout, heads, p, scale, dropout);
@@ -341,14 +351,19 @@ Tensor attention(const LayoutPtr& layout,
                  bool first_only,
                  const Dropout& dropout,
                  AttentionWay way,
+                 int reach,
                  const Tensor& relative) {
-  const bool is_faster = qkv.is_cpu() && is_fused_faster(*layout, qkv.scalar_type());
+  const Heads own{
+      .count = heads, .size = static_cast<int>(qkv.size(1) / 3 / heads), .reach = reach};
+  // Padded matrices have the scores that are out of reach, too.
+  const bool is_faster =
+      qkv.is_cpu() && (reach < layout->longest || is_fused_faster(*layout, qkv.scalar_type()));
   const bool fused = way == AttentionWay::fused || (way == AttentionWay::faster && is_faster);
   // An undefined tensor can only be passed as an empty optional.
   std::optional<Tensor> added;
   if (relative.defined()) added = fused ? relative : by_query(relative, first_only);
-  return fused ? FusedAttention::apply(layout, qkv, bias, heads, first_only, dropout, added)
-               : PaddedAttention::apply(layout, qkv, bias, heads, first_only, dropout, added);
+  return fused ? FusedAttention::apply(layout, qkv, bias, own, first_only, dropout, added)
+               : PaddedAttention::apply(layout, qkv, bias, own, first_only, dropout, added);
 }
 
 }  // namespace bp::trainer

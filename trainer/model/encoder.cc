@@ -5,9 +5,7 @@
 #include <ATen/ops/_foreach_copy.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/gelu.h>
-#include <ATen/ops/index_select.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/tanh.h>
@@ -75,14 +73,6 @@ std::vector<std::int64_t> positions_after(std::int64_t pad_id,
     }
   }
   return positions;
-}
-
-// Returns the states of each sample's first token.
-Tensor firsts_of(const Tensor& states, const Layout& layout) {
-  if (layout.on_device) return at::index_select(states, 0, layout.on_device->firsts);
-  const Tensor firsts =
-      at::from_blob(const_cast<std::int64_t*>(layout.offsets.data()), {layout.rows}, at::kLong);
-  return at::index_select(states, 0, firsts.clone());
 }
 
 // On a device one kernel casts many weights.
@@ -354,7 +344,7 @@ Tensor Encoder::layer(const Pass& pass, std::size_t index, const Tensor& x, bool
   y = seen("attention.self",
            attention(pass.layout, y, l.qkv.bias, spec_.heads, first_only,
                      pass.dropout(spec_.attention_dropout, site + kProbabilitySite),
-                     AttentionWay::faster, pass.relative_bias));
+                     AttentionWay::faster, kernels::kMaxRow, pass.relative_bias));
   Tensor residual = x;
   if (first_only) {
     residual = firsts_of(x, *pass.layout);

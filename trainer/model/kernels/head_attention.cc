@@ -90,15 +90,54 @@ void column_of_tiles(
                                 row, depth, adds);
 }
 
-// C = or += A B, with C [rows, columns] and B [depth, columns]. `columns` is also the length of
-// their rows, and a multiple of kAttentionLanes.
-void product(
-    int rows, std::int64_t columns, int depth, const Left& a, const float* b, float* c, bool adds) {
+// How many columns matrices have, a multiple of kAttentionLanes, and how far apart their rows are.
+struct Columns {
+  std::int64_t count;
+  std::int64_t row;
+};
+
+// C = or += A B, with C [rows, columns] and B [depth, columns].
+void product(int rows,
+             const Columns& columns,
+             int depth,
+             const Left& a,
+             const float* b,
+             float* c,
+             bool adds) {
   std::int64_t j = 0;
-  for (; j + 2 * kWidth <= columns; j += 2 * kWidth) {
-    column_of_tiles<2>(rows, a, b + j, c + j, columns, depth, adds);
+  for (; j + 2 * kWidth <= columns.count; j += 2 * kWidth) {
+    column_of_tiles<2>(rows, a, b + j, c + j, columns.row, depth, adds);
   }
-  if (j < columns) column_of_tiles<1>(rows, a, b + j, c + j, columns, depth, adds);
+  if (j < columns.count) {
+    column_of_tiles<1>(rows, a, b + j, c + j, columns.row, depth, adds);
+  }
+}
+
+// The keys from `begin` to `end`.
+struct Keys {
+  int begin;
+  int end;
+  [[nodiscard]] int count() const { return end - begin; }
+};
+
+// Returns the keys that one of the queries from `begin` to `end` sees.
+template <class Head>
+Keys keys_of(const Head& h, int begin, int end) {
+  return {begin > h.reach ? begin - h.reach : 0,
+          end < h.tokens - h.reach ? end + h.reach : h.tokens};
+}
+
+// The same for a product, whose columns begin at a multiple of kAttentionLanes.
+template <class Head>
+Keys keys_of_block(const Head& h, int begin, int end) {
+  const Keys keys = keys_of(h, begin, end);
+  return {keys.begin / kAttentionLanes * kAttentionLanes, keys.end};
+}
+
+// Sets the numbers of `all` that are not in `own` to 0.
+void clear_others(float* row, const Keys& all, const Keys& own) {
+  for (int i = all.begin; i < own.begin; ++i) row[i] = 0;
+  for (int i = own.end; i < all.end; ++i) row[i] = 0;
 }
 
 // Copies rows of `size` numbers, plus the bias unless that is null, to rows of `width` floats.
@@ -147,18 +186,19 @@ void store_rows(
 
 // Makes probabilities of the scores of one query. Returns them in `p`, and in `scores` after
 // dropout.
-void softmax_row(float* scores, float* p, int count, float scale, const DropoutRow* dropout) {
-  probabilities(scores, count, scale);
-  for (int i = 0; i < count; ++i) p[i] = scores[i];
+void softmax_row(
+    float* scores, float* p, const Keys& keys, float scale, const DropoutRow* dropout) {
+  probabilities(scores + keys.begin, keys.count(), scale);
+  for (int i = keys.begin; i < keys.end; ++i) p[i] = scores[i];
   if (dropout == nullptr) return;
   float factor[kMaxRow];
-  dropout_factors(factor, count, *dropout);
-  for (int i = 0; i < count; ++i) scores[i] *= factor[i];
+  dropout_factors(factor, keys.end, *dropout);
+  for (int i = keys.begin; i < keys.end; ++i) scores[i] *= factor[i];
 }
 
 // Scales the scores of a query. `relative`: of the key 0.
-void add_relative(float* scores, const float* relative, int count, float scale) {
-  for (int i = 0; i < count; ++i) scores[i] = scale * scores[i] + relative[i];
+void add_relative(float* scores, const float* relative, const Keys& keys, float scale) {
+  for (int i = keys.begin; i < keys.end; ++i) scores[i] = scale * scores[i] + relative[i];
 }
 
 template <class Number>
@@ -179,7 +219,9 @@ void attend_head(const typename Kernels<Number>::HeadOfSample& h,
     const int queries =
         h.queries - begin < kAttentionQueries ? h.queries - begin : kAttentionQueries;
     copy_rows(q, size, h.q + begin * h.stride, h.stride, h.q_bias, queries, h.size);
-    product(queries, keys, h.size, {q, size, 1}, k, s, false);
+    const Keys near = keys_of_block(h, begin, begin + queries);
+    product(queries, {rounded_up(near.count()), keys}, h.size, {q, size, 1}, k + near.begin,
+            s + near.begin, false);
     for (int i = 0; i < queries; ++i) {
       DropoutRow dropout;
       if (to.dropout != nullptr) {
@@ -188,15 +230,19 @@ void attend_head(const typename Kernels<Number>::HeadOfSample& h,
       }
       const std::int64_t at = std::int64_t{begin + i} * h.tokens;
       float* const row = s + i * keys;
+      const Keys own = keys_of(h, begin + i, begin + i + 1);
+      clear_others(row, near, own);
+      clear_others(p, near, own);
       const bool relative = h.relative != nullptr;
-      if (relative) add_relative(row, h.relative - (begin + i), h.tokens, h.scale);
-      softmax_row(row, p, h.tokens, relative ? 1.0F : h.scale,
+      if (relative) add_relative(row, h.relative - (begin + i), own, h.scale);
+      softmax_row(row, p, own, relative ? 1.0F : h.scale,
                   to.dropout == nullptr ? nullptr : &dropout);
-      for (int j = 0; j < h.tokens; ++j) store(to.p[at + j], p[j]);
+      for (int j = near.begin; j < near.end; ++j) store(to.p[at + j], p[j]);
       if (to.dropout == nullptr) continue;
-      for (int j = 0; j < h.tokens; ++j) store(to.dropped[at + j], row[j]);
+      for (int j = near.begin; j < near.end; ++j) store(to.dropped[at + j], row[j]);
     }
-    product(queries, size, h.tokens, {s, keys, 1}, v, y, false);
+    product(queries, {size, size}, near.count(), {s + near.begin, keys, 1}, v + near.begin * size,
+            y, false);
     store_rows(to.y + begin * to.y_stride, to.y_stride, y, size, queries, h.size);
   }
 }
@@ -218,36 +264,49 @@ void attend_head_backward(const typename Kernels<Number>::HeadOfSample& h,
   float* const ds = dropped + kAttentionQueries * keys;
   copy_rows(k, size, h.k, h.stride, h.k_bias, h.tokens, h.size);
   copy_columns(v, keys, h.v, h.stride, h.v_bias, h.tokens, h.size);
+  // Else the first block sets all sums over queries.
+  const bool is_local = h.reach < h.tokens;
+  for (std::int64_t i = 0; is_local && i < 2 * h.tokens * size; ++i) dk[i] = 0;  // and dv
   for (int begin = 0; begin < h.queries; begin += kAttentionQueries) {
     const int queries =
         h.queries - begin < kAttentionQueries ? h.queries - begin : kAttentionQueries;
     copy_rows(q, size, h.q + begin * h.stride, h.stride, h.q_bias, queries, h.size);
     copy_rows(dy, size, given.dy + begin * given.y_stride, given.y_stride, nullptr, queries,
               h.size);
-    copy_rows(dropped, keys, given.dropped + std::int64_t{begin} * h.tokens, h.tokens, nullptr,
-              queries, h.tokens);
-    product(queries, keys, h.size, {dy, size, 1}, v, ds, false);
+    const Keys near = keys_of_block(h, begin, begin + queries);
+    const std::int64_t scores = std::int64_t{begin} * h.tokens + near.begin;
+    for (int i = 0; i < queries; ++i) {
+      float* __restrict row = dropped + i * keys + near.begin;
+      const Number* from = given.dropped + scores + std::int64_t{i} * h.tokens;
+      for (int j = 0; j < near.count(); ++j) row[j] = load(from[j]);
+    }
+    product(queries, {rounded_up(near.count()), keys}, h.size, {dy, size, 1}, v + near.begin,
+            ds + near.begin, false);
     for (int i = 0; i < queries; ++i) {
       // The gradient of p is that of `dropped` times the factor of dropout, and p times that factor
       // is `dropped`.
-      float* __restrict d = ds + i * keys;
-      const float* __restrict kept = dropped + i * keys;
-      const Number* const p = given.p + std::int64_t{begin + i} * h.tokens;
+      float* __restrict d = ds + i * keys + near.begin;
+      const float* __restrict kept = dropped + i * keys + near.begin;
+      const Number* const p = given.p + scores + std::int64_t{i} * h.tokens;
       float sum = 0;
 #pragma omp simd reduction(+ : sum)
-      for (int j = 0; j < h.tokens; ++j) {
+      for (int j = 0; j < near.count(); ++j) {
         d[j] *= kept[j];
         sum += d[j];
       }
-      for (int j = 0; j < h.tokens; ++j) d[j] = h.scale * (d[j] - load(p[j]) * sum);
+      for (int j = 0; j < near.count(); ++j) d[j] = h.scale * (d[j] - load(p[j]) * sum);
       if (given.relative_sum == nullptr) continue;
-      float* __restrict to = given.relative_sum - (begin + i);
-      for (int j = 0; j < h.tokens; ++j) to[j] += d[j] / h.scale;
+      float* __restrict to = given.relative_sum + near.begin - (begin + i);
+      for (int j = 0; j < near.count(); ++j) to[j] += d[j] / h.scale;
     }
-    product(queries, size, h.tokens, {ds, keys, 1}, k, dq, false);
+    product(queries, {size, size}, near.count(), {ds + near.begin, keys, 1}, k + near.begin * size,
+            dq, false);
     store_rows(given.dq + begin * h.stride, h.stride, dq, size, queries, h.size);
-    product(h.tokens, size, queries, {ds, 1, keys}, q, dk, begin > 0);
-    product(h.tokens, size, queries, {dropped, 1, keys}, dy, dv, begin > 0);
+    const bool adds = is_local || begin > 0;
+    product(near.count(), {size, size}, queries, {ds + near.begin, 1, keys}, q,
+            dk + near.begin * size, adds);
+    product(near.count(), {size, size}, queries, {dropped + near.begin, 1, keys}, dy,
+            dv + near.begin * size, adds);
   }
   store_rows(given.dk, h.stride, dk, size, h.tokens, h.size);
   store_rows(given.dv, h.stride, dv, size, h.tokens, h.size);

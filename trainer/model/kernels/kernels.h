@@ -78,6 +78,23 @@ struct Kernels {
   void (*gelu_backward)(
       Number* dx, float* bias_sum, const Number* dy, const Number* x, const float* bias, int width);
 
+  // y[i] = gelu(x[i]) * x[width + i]
+  void (*gated_gelu)(Number* y, const Number* x, int width);
+  void (*gated_gelu_backward)(Number* dx, const Number* dy, const Number* x, int width);
+
+  // Rotates the numbers of `heads` heads, as rotary positions do: number i of a head's first half
+  // and number i of its second half, by the angle with cosines[i] and sign * sines[i].
+  struct Rotate {
+    Number* to = nullptr;
+    const Number* from = nullptr;
+    const float* cosines = nullptr;  // [size / 2]
+    const float* sines = nullptr;
+    float sign = 1;
+    int heads = 0;
+    int size = 0;
+  };
+  void (*rotate)(const Rotate& row);
+
   // p = softmax(scale * scores) over the first `valid` columns, 0 in the others; dropped =
   // dropout(p). `p` may be `scores`. Without dropout, `dropped` is null.
   void (*softmax)(Number* p,
@@ -126,14 +143,17 @@ struct Kernels {
     int queries = 0;  // the first tokens, or all
     int size = 0;     // of the head
     float scale = 1;
+    int reach = kMaxRow;  // a query sees the keys at most so many places away
     // Number d is added to the scaled scores of keys d tokens behind the query. Null: nothing is.
     const float* relative = nullptr;
   };
   struct Attended {
     Number* y = nullptr;  // row t at y + t * y_stride
     std::int64_t y_stride = 0;
-    Number* p = nullptr;        // [queries, tokens], the softmax, kept for the backward pass
-    Number* dropped = nullptr;  // the same after dropout; null without
+    // [queries, tokens], the softmax, kept for the backward pass, which reads no keys that are out
+    // of reach of all queries computed together.
+    Number* p = nullptr;
+    Number* dropped = nullptr;            // the same after dropout; null without
     const DropoutRow* dropout = nullptr;  // of the first query
   };
   // y = dropout(softmax(scale * q k^T + relative)) v. `scratch`: of attention_scratch() floats.

@@ -145,6 +145,46 @@ void gelu_backward(Number* __restrict dx,
 }
 
 template <class Number>
+void gated_gelu(Number* __restrict y, const Number* __restrict x, int width) {
+  for (int i = 0; i < width; ++i) {
+    const float u = load(x[i]);
+    store(y[i], u * normal(u).below * load(x[width + i]));
+  }
+}
+
+template <class Number>
+void gated_gelu_backward(Number* __restrict dx,
+                         const Number* __restrict dy,
+                         const Number* __restrict x,
+                         int width) {
+  for (int i = 0; i < width; ++i) {
+    const float u = load(x[i]);
+    const float d = load(dy[i]);
+    const Normal at = normal(u);
+    store(dx[i], d * load(x[width + i]) * (at.below + u * at.density));
+    store(dx[width + i], d * u * at.below);
+  }
+}
+
+template <class Number>
+void rotate(const typename Kernels<Number>::Rotate& row) {
+  const int half = row.size / 2;
+  const float sign = row.sign;
+  const float* __restrict cosines = row.cosines;
+  const float* __restrict sines = row.sines;
+  for (int head = 0; head < row.heads; ++head) {
+    const Number* __restrict from = row.from + head * row.size;
+    Number* __restrict to = row.to + head * row.size;
+    for (int i = 0; i < half; ++i) {
+      const float a = load(from[i]);
+      const float b = load(from[half + i]);
+      store(to[i], a * cosines[i] - b * sign * sines[i]);
+      store(to[half + i], b * cosines[i] + a * sign * sines[i]);
+    }
+  }
+}
+
+template <class Number>
 void softmax(Number* p,
              Number* dropped,
              const Number* scores,
@@ -245,6 +285,9 @@ constexpr Kernels<Number> kTable = {embed<Number>,
                                     add_norm_backward<Number>,
                                     gelu<Number>,
                                     gelu_backward<Number>,
+                                    gated_gelu<Number>,
+                                    gated_gelu_backward<Number>,
+                                    rotate<Number>,
                                     softmax<Number>,
                                     softmax_backward<Number>,
                                     dropout<Number>,

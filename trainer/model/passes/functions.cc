@@ -2,13 +2,23 @@
 #include "trainer/model/passes/functions.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/chunk.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/stack.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <utility>
+#include <vector>
 
+#include "trainer/model/passes/device_layout.h"
 #include "trainer/model/passes/kept_layout.h"
 #include "trainer/model/passes/passes.h"
 #include "trainer/model/passes/products.h"
+#include "trainer/model/passes/rows.h"
 
 namespace bp::trainer {
 namespace {
@@ -101,6 +111,32 @@ struct BiasGelu : Function<BiasGelu> {
   }
 };
 
+struct GatedGelu : Function<GatedGelu> {
+  static Tensor forward(AutogradContext* ctx, const Tensor& x) {
+    ctx->save_for_backward({x});
+    const std::int64_t width = x.size(1) / 2;
+    Tensor y = at::empty({x.size(0), width}, x.options());
+    for_each_row(x, [&](auto tag, const auto& k, std::int64_t t) {
+      using Number = decltype(tag);
+      k.gated_gelu(data<Number>(y) + t * width, data<Number>(x) + t * 2 * width,
+                   static_cast<int>(width));
+    });
+    return y;
+  }
+  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+    const Tensor x = ctx->get_saved_variables()[0];
+    const Tensor dy = gradients[0].contiguous();
+    const std::int64_t width = dy.size(1);
+    Tensor dx = at::empty_like(x);
+    for_each_row(x, [&](auto tag, const auto& k, std::int64_t t) {
+      using Number = decltype(tag);
+      k.gated_gelu_backward(data<Number>(dx) + t * 2 * width, data<Number>(dy) + t * width,
+                            data<Number>(x) + t * 2 * width, static_cast<int>(width));
+    });
+    return {dx};
+  }
+};
+
 struct AddNorm : Function<AddNorm> {
   static Tensor forward(AutogradContext* ctx,
                         const LayoutPtr& layout,
@@ -174,6 +210,12 @@ Tensor bias_gelu(const Tensor& x, const Tensor& bias, bool by_tanh) {
   return BiasGelu::apply(x, bias, by_tanh);
 }
 
+Tensor gated_gelu(const Tensor& x) {
+  if (x.is_cpu()) return GatedGelu::apply(x);
+  const variable_list halves = at::chunk(x, 2, 1);
+  return at::gelu(halves[0]) * halves[1];
+}
+
 Tensor add_norm(const LayoutPtr& layout,
                 const Tensor& x,
                 const Tensor& bias,
@@ -184,6 +226,22 @@ Tensor add_norm(const LayoutPtr& layout,
   const auto maybe = [](const Tensor& t) { return t.defined() ? std::optional(t) : std::nullopt; };
   return AddNorm::apply(layout, x, maybe(bias), maybe(residual), norm.gamma, norm.beta,
                         norm.epsilon, dropout);
+}
+
+Tensor firsts_of(const Tensor& states, const Layout& layout) {
+  if (layout.on_device) return at::index_select(states, 0, layout.on_device->firsts);
+  const Tensor firsts =
+      at::from_blob(const_cast<std::int64_t*>(layout.offsets.data()), {layout.rows}, at::kLong);
+  return at::index_select(states, 0, firsts.clone());
+}
+
+Tensor means_of(const Tensor& states, const Layout& layout) {
+  std::vector<Tensor> means;
+  for (int row = 0; row < layout.rows; ++row) {
+    const std::int64_t begin = layout.offsets[static_cast<std::size_t>(row)];
+    means.push_back(states.narrow(0, begin, layout.length(row)).to(at::kFloat).mean(0));
+  }
+  return at::stack(means);
 }
 
 Tensor drop(const LayoutPtr& layout, const Tensor& x, const Dropout& dropout) {

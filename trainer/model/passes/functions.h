@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 
+#include "trainer/model/kernels/kernels.h"
 #include "trainer/model/passes/layout.h"
 
 namespace bp::trainer {
@@ -59,6 +60,10 @@ at::Tensor add_columns(const at::Tensor& x,
 // Returns gelu(x + bias), with erf or by_tanh.
 at::Tensor bias_gelu(const at::Tensor& x, const at::Tensor& bias, bool by_tanh = false);
 
+// Returns gelu(a) * b of the halves a and b of each row (Shazeer 2020, "GLU variants improve
+// transformer", arXiv:2002.05202).
+at::Tensor gated_gelu(const at::Tensor& x);
+
 struct Norm {
   at::Tensor gamma;
   at::Tensor beta;
@@ -75,9 +80,15 @@ at::Tensor add_norm(const LayoutPtr& layout,
 // Returns dropout(x), row by row.
 at::Tensor drop(const LayoutPtr& layout, const at::Tensor& x, const Dropout& dropout);
 
+// Return the states of each sample's first token, [rows, width], and the means of those of its
+// tokens, fp32 [rows, width].
+at::Tensor firsts_of(const at::Tensor& states, const Layout& layout);
+at::Tensor means_of(const at::Tensor& states, const Layout& layout);
+
 // Returns multi-head attention inside each sample. qkv: [tokens, 3 * hidden] (queries, keys,
 // values, each head by head); bias: [3 * hidden]. With `first_only`, only the first token of each
-// sample is a query and the result is [rows, hidden]; else it is [tokens, hidden].
+// sample is a query and the result is [rows, hidden]; else it is [tokens, hidden]. A query sees the
+// tokens that are at most `reach` places away.
 //
 // `relative`: fp32 [heads, 2 * layout.longest - 1]. Its number layout.longest - 1 + j - i is added
 // to the scaled score of the query i and the key j. Undefined: nothing is.
@@ -92,6 +103,7 @@ at::Tensor attention(const LayoutPtr& layout,
                      bool first_only,
                      const Dropout& dropout,
                      AttentionWay way = AttentionWay::faster,
+                     int reach = kernels::kMaxRow,
                      const at::Tensor& relative = {});
 
 }  // namespace bp::trainer

@@ -22,15 +22,9 @@ const Number* at_row(const void* matrix, std::int64_t offset) {
   return matrix == nullptr ? nullptr : static_cast<const Number*>(matrix) + offset;
 }
 
-// Calls body(Number{}, kernels, row) for each row of a matrix, in parallel.
 template <class Body>
 void for_each_row(const device::Matrix& size, const Body& body) {
-  by_number(size.number, [&](auto tag) {
-    const auto& k = kernels::kernels<decltype(tag)>();
-    for_rows(size.rows, size.width, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row) body(tag, k, row);
-    });
-  });
+  trainer::for_each_row(size.number, size.rows, size.width, body);
 }
 
 // As for_each_row(), for bodies that sum over rows: body(Number{}, kernels, row, sums) adds to the

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "trainer/model/device/model_kernels.h"
+#include "trainer/model/kernels/kernels.h"
 #include "trainer/model/passes/functions.h"
 #include "trainer/model/passes/layout.h"
 
@@ -59,6 +60,7 @@ struct NormGradients {
 struct Heads {
   int count = 1;
   int size = 0;
+  int reach = kernels::kMaxRow;  // a token sees those at most so many places away
 };
 
 // Returns what queries times keys are multiplied by.

@@ -53,6 +53,21 @@ void for_rows(std::int64_t rows, std::int64_t width, const Body& body) {
                    body);
 }
 
+// Calls body(Number{}, kernels, row) for each row of a matrix, in parallel.
+template <class Body>
+void for_each_row(DataType number, std::int64_t rows, std::int64_t width, const Body& body) {
+  by_number(number, [&](auto tag) {
+    const auto& k = kernels::kernels<decltype(tag)>();
+    for_rows(rows, width, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) body(tag, k, row);
+    });
+  });
+}
+template <class Body>
+void for_each_row(const at::Tensor& x, const Body& body) {
+  for_each_row(number_of(x), x.size(0), x.size(1), body);
+}
+
 // Runs body(begin, end) over the columns 0..width-1 in parallel. Threads share no cache line.
 template <class Body>
 void for_columns(std::int64_t width, std::int64_t rows, const Body& body) {
