@@ -8,12 +8,14 @@
 #include "base/quoted.h"
 #include "base/refuse.h"
 #include "base/text.h"
+#include "trainer/model/families/family.h"
 #include "trainer/model/files/json_reading.h"
 
 namespace bp::trainer {
 namespace {
 
 constexpr std::size_t kMaxLabels = 100'000;
+constexpr const char* kDropout = "classifier_dropout";
 
 // Returns null if the key is absent.
 Json value_of(const EncoderSpec& config, const char* key) {
@@ -85,7 +87,7 @@ std::vector<std::string> labels_of(const EncoderSpec& config) {
 }
 
 std::optional<double> dropout_of(const EncoderSpec& config) {
-  const Json value = value_of(config, "classifier_dropout");
+  const Json value = value_of(config, kDropout);
   if (value.is_null()) return std::nullopt;
   if (!value.is_number()) {
     refuse(concat("'classifier_dropout' is ", shown(value), "; it must be a number"));
@@ -111,17 +113,21 @@ bool predicts_number(const EncoderSpec& config) {
 }
 
 std::map<std::string, std::string> label_keys(const LabelConfig& config,
-                                              const std::string& architecture) {
+                                              const EncoderSpec& encoder,
+                                              std::string_view purpose) {
   nlohmann::ordered_json by_id = nlohmann::ordered_json::object();
   nlohmann::ordered_json by_name = nlohmann::ordered_json::object();
   for (std::size_t id = 0; id < config.labels.size(); ++id) {
     by_id[std::to_string(id)] = config.labels[id];
     by_name[config.labels[id]] = id;
   }
-  return {{"architectures", Json::array({architecture}).dump()},
-          {"classifier_dropout", config.dropout ? Json(*config.dropout).dump() : "null"},
-          {"id2label", by_id.dump()},
-          {"label2id", by_name.dump()}};
+  std::map<std::string, std::string> keys = {
+      {"architectures", Json::array({class_name(encoder, purpose)}).dump()},
+      {kDropout, config.dropout ? Json(*config.dropout).dump() : "null"},
+      {"id2label", by_id.dump()},
+      {"label2id", by_name.dump()}};
+  if (key_of(encoder, &EncoderSpec::pooled_dropout) == kDropout) keys.erase(kDropout);
+  return keys;
 }
 
 std::vector<int> map_labels(const std::vector<std::string>& names,

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trainer/model/config.h"
@@ -26,9 +27,11 @@ struct LabelConfig {
 // says so, or it says nothing and there is one label, as transformers reads it.
 [[nodiscard]] bool predicts_number(const EncoderSpec& config);
 
-// Returns the keys, for EncoderSpec::head, of the Hugging Face model class `architecture`.
+// Returns the keys, for EncoderSpec::head, of the Hugging Face model class for `purpose`, such as
+// "ForTokenClassification". A key that the encoder has itself is not among them.
 [[nodiscard]] std::map<std::string, std::string> label_keys(const LabelConfig& config,
-                                                            const std::string& architecture);
+                                                            const EncoderSpec& encoder,
+                                                            std::string_view purpose);
 
 // Returns the place in `known`, the model's labels, of each of a store's. Throws InputError (65)
 // for one that the model does not have. `what`: "label".

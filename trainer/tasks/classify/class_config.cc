@@ -2,7 +2,6 @@
 
 #include "base/refuse.h"
 #include "base/text.h"
-#include "trainer/model/families/family.h"
 #include "trainer/model/files/json_reading.h"
 
 namespace bp::trainer {
@@ -57,7 +56,7 @@ ClassConfig class_config_of(const EncoderSpec& config) {
 
 std::map<std::string, std::string> head_of(const ClassConfig& config, const EncoderSpec& encoder) {
   std::map<std::string, std::string> keys =
-      label_keys({config.labels, config.dropout}, class_name(encoder, "ForSequenceClassification"));
+      label_keys({config.labels, config.dropout}, encoder, "ForSequenceClassification");
   keys.emplace(kProblem, config.multi_label ? kSeveralLabels : kOneLabel);
   if (config.multi_label) keys.emplace(kThreshold, Json(config.threshold).dump());
   if (!config.weights.empty()) keys.emplace(kWeights, Json(config.weights).dump());

@@ -4,7 +4,6 @@
 
 #include "base/refuse.h"
 #include "base/text.h"
-#include "trainer/model/families/family.h"
 #include "trainer/model/files/json_reading.h"
 #include "trainer/tasks/label_config.h"
 
@@ -44,8 +43,7 @@ std::optional<GapHeadKind> gap_head_of(const EncoderSpec& config) {
 }
 
 std::map<std::string, std::string> gap_keys(GapHeadKind kind, const EncoderSpec& encoder) {
-  std::map<std::string, std::string> keys =
-      label_keys({.labels = gap_answers()}, class_name(encoder, "Model"));
+  std::map<std::string, std::string> keys = label_keys({.labels = gap_answers()}, encoder, "Model");
   keys.emplace(kHeadKey, Json(name_of(kind)).dump());
   return keys;
 }

@@ -12,7 +12,6 @@
 #include "base/input_error.h"
 #include "base/options/value_text.h"
 #include "base/text.h"
-#include "trainer/model/families/family.h"
 #include "trainer/report/error_rows.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/label_config.h"
@@ -136,8 +135,8 @@ class RegressTask : public Task {
   // their scale, for which its head was trained.
   void configure(EncoderSpec& config, const SampleStore& store) const override {
     const TargetScale scale = predicts_number(config) ? scale_of(config) : scale_of(store.names());
-    config.head = label_keys({{"LABEL_0"}, label_config_of(config).dropout},
-                             class_name(config, "ForSequenceClassification"));
+    config.head = label_keys({{"LABEL_0"}, label_config_of(config).dropout}, config,
+                             "ForSequenceClassification");
     config.head.emplace("problem_type", kRegression);
     config.head.merge(keys_of(scale));
   }

@@ -33,8 +33,8 @@ class TokensTask : public Task {
 
   void check(const EncoderSpec& config) const override { (void)label_config_of(config); }
   void configure(EncoderSpec& config, const SampleStore& store) const override {
-    config.head = label_keys({store.names(), label_config_of(config).dropout},
-                             class_name(config, "ForTokenClassification"));
+    config.head = label_keys({store.names(), label_config_of(config).dropout}, config,
+                             "ForTokenClassification");
   }
 
   [[nodiscard]] std::string describe(const EncoderSpec& config) const override {
@@ -43,7 +43,7 @@ class TokensTask : public Task {
 
   [[nodiscard]] TakenWeights taken_weights(const EncoderSpec& stored,
                                            const EncoderSpec& wanted) const override {
-    TakenWeights taken{.optional = {"classifier."}};
+    TakenWeights taken{.optional = {"classifier.", names_of(wanted).pooler_part()}};
     const std::vector<std::string> tags = label_config_of(stored).labels;
     if (tags != label_config_of(wanted).labels) {
       taken.replaced = {"classifier."};

@@ -43,7 +43,7 @@ class TokenScores : public testing::Test {
     return SampleStore::open(prepare(with, [](const std::string&) {}).store);
   }
   std::unique_ptr<Scorer> scorer(const SampleStore& of) {
-    config_.head = label_keys({.labels = kTags}, "BertForTokenClassification");
+    config_.head = label_keys({.labels = kTags}, config_, "ForTokenClassification");
     return make_task(*input_with("tokens"))->make_scorer(of.names(), config_, {&of, Split::test});
   }
   // Adds all samples of the split, `at_once` in a block. The model predicts B-X for the word a,

@@ -164,7 +164,7 @@ TEST_F(TokensInput, AFileToScoreHasTheModelsTags) {
   with.scored = true;
   const auto task = input_with("tokens");
   EncoderSpec model;
-  model.head = label_keys({.labels = {"B-Y", "O"}}, "BertForTokenClassification");
+  model.head = label_keys({.labels = {"B-Y", "O"}}, model, "ForTokenClassification");
   EXPECT_THAT(task->score_by(model), ElementsAre("B-Y", "O"));
   with.task = task;
   const SampleStore store = store_of(with);
