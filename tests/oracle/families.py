@@ -18,6 +18,8 @@ SHAPE = dict(vocab_size=128, num_labels=2)
 SIZES = dict(hidden_size=48, num_hidden_layers=3, num_attention_heads=4, intermediate_size=96, hidden_dropout_prob=0.0,
              attention_probs_dropout_prob=0.0, max_position_embeddings=66)
 AS_ROBERTA = dict(**SIZES, type_vocab_size=1, pad_token_id=1, layer_norm_eps=1e-5)
+AS_MODERNBERT = dict(hidden_size=48, num_hidden_layers=3, num_attention_heads=4, intermediate_size=96, local_attention=8,
+                     max_position_embeddings=66, pad_token_id=0, bos_token_id=2, eos_token_id=3, cls_token_id=2, sep_token_id=3)
 FAMILIES = {
     "bert": transformers.BertConfig(**SHAPE, **SIZES),
     "roberta": transformers.RobertaConfig(**SHAPE, **AS_ROBERTA),
@@ -29,6 +31,10 @@ FAMILIES = {
     "electra": transformers.ElectraConfig(**SHAPE, **SIZES, embedding_size=32),
     "albert": transformers.AlbertConfig(**SHAPE, **SIZES, embedding_size=32, classifier_dropout_prob=0.0),
     "mpnet": transformers.MPNetConfig(**SHAPE, **SIZES, pad_token_id=1, layer_norm_eps=1e-5),
+    # Its windows are narrower than the texts are long.
+    "modernbert": transformers.ModernBertConfig(**SHAPE, **AS_MODERNBERT),
+    "modernbert, mean": transformers.ModernBertConfig(**SHAPE, **AS_MODERNBERT, classifier_pooling="mean",
+                                                      layer_types=["sliding_attention", "sliding_attention", "full_attention"]),
 }
 BOUNDS = {"logits": 1e-4, "loss": 1e-4, "gradients": 1e-4, "saved": 1e-5, "onnx": 1e-5}
 worst, failed = dict.fromkeys(BOUNDS, 0.0), []
@@ -82,7 +88,7 @@ def write_vocabulary(config, folder):
 def compare_training(family, model, folder, scratch):
     samples = samples_for(model.config)
     of_bp = numbers(scratch, "train", folder, samples, BATCH, LR)
-    excepted = [p for n, p in model.named_parameters() if n.endswith(".bias") or "LayerNorm" in n or "layer_norm" in n]
+    excepted = [p for n, p in model.named_parameters() if n.endswith(".bias") or "LayerNorm" in n or n.endswith("norm.weight")]
     decayed = [p for p in model.parameters() if not any(p is other for other in excepted)]
     optimizer = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.01}, {"params": excepted, "weight_decay": 0.0}], lr=LR)
     mask, largest, compared = mask_of(samples), dict(logits=0.0, loss=0.0, gradients=0.0), 0

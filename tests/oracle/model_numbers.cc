@@ -26,6 +26,7 @@
 #include "trainer/model/files/safetensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/optim/adamw.h"
+#include "trainer/optim/model_parts.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/classifier_head.h"
 
@@ -107,8 +108,7 @@ std::unique_ptr<torch::optim::Optimizer> adamw_of(const Bert& model, double lr) 
   DecayGroup decayed{{}, 0.01};
   DecayGroup others{{}, 0};
   for (const auto& [name, parameter] : model.parameters()) {
-    const bool excepted = name.ends_with(".bias") || name.find("LayerNorm") != std::string::npos ||
-                          name.find("layer_norm") != std::string::npos;
+    const bool excepted = name.ends_with(".bias") || is_of_norm(name);
     (excepted ? others : decayed).parameters.push_back(parameter);
   }
   AdamWOptions options;

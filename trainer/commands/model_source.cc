@@ -338,6 +338,7 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
     config.hidden_dropout = settings.dropout;
     config.attention_dropout = settings.dropout;
     config.pooled_dropout = settings.dropout;
+    if (config.gated) config.gated_dropout = settings.dropout;
     config.head.erase("classifier_dropout");  // the head's own
   }
   source.task->configure(config, store);

@@ -38,7 +38,7 @@ Bert::Bert(EncoderSpec config,
       parameters_(config_.initializer_range, seed, device),
       encoder_(config_, precision, this->lora(), parameters_),
       head_(head(config_, parameters_)) {
-  if (!head_->reads_pooler()) parameters_.remove(names_of(config_).pooler + ".");
+  if (!head_->reads_pooler()) parameters_.remove(names_of(config_).pooler_part());
   require_gradients();
 }
 

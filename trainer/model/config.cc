@@ -19,12 +19,27 @@ constexpr double kMaxParameters = 0x1p33;
 double parameters_of(const EncoderSpec& c) {
   const double hidden = c.hidden;
   const double width = c.embedding_width();
+  const double factors = c.gated ? 3 : 2;  // of the intermediate size
   const double layer =
-      4 * hidden * hidden + 2 * hidden * c.intermediate + 9 * hidden + c.intermediate;
-  const double embeddings = double{2} + c.vocabulary + c.positions + c.token_types;
+      4 * hidden * hidden + factors * hidden * c.intermediate + 9 * hidden + c.intermediate;
+  const int positions = c.rope_theta > 0 ? 0 : c.positions;
+  const double embeddings = double{2} + c.vocabulary + positions + c.token_types;
   const double pooler = (hidden + 1) * hidden;
   const double distances = c.relative_bias ? double{kRelativeBuckets} * c.heads : 0;
   return embeddings * width + c.own_layers() * layer + pooler + distances;
+}
+
+static_assert(kMostTokens == kernels::kMaxRow);
+
+void check_rotary(const EncoderSpec& c) {
+  if (c.rope_theta == 0) return;
+  if (c.local_attention < 1) {
+    refuse(concat(key_of(c, &EncoderSpec::local_attention), " is ", c.local_attention,
+                  "; it must be at least 1"));
+  }
+  if (const int size = c.hidden / c.heads; size % 2 != 0) {
+    refuse(concat("a head has ", size, " numbers; rotary positions need an even number"));
+  }
 }
 
 }  // namespace
@@ -73,7 +88,8 @@ void check(const EncoderSpec& c) {
   }
   for (int EncoderSpec::*width :
        {&EncoderSpec::hidden, &EncoderSpec::embedding, &EncoderSpec::positions}) {
-    if (c.*width > kernels::kMaxRow) {
+    const bool is_table = width != &EncoderSpec::positions || c.rope_theta == 0;
+    if (is_table && c.*width > kernels::kMaxRow) {
       refuse_key(width, concat("; the largest that bp supports is ", kernels::kMaxRow));
     }
   }
@@ -84,14 +100,20 @@ void check(const EncoderSpec& c) {
     refuse(concat(key_of(c, &EncoderSpec::hidden), " ", c.hidden, " is not a multiple of ",
                   key_of(c, &EncoderSpec::heads), " ", c.heads));
   }
+  check_rotary(c);
   if (c.pad_id < 0 || c.pad_id >= c.vocabulary) {
     refuse(concat("pad_token_id ", c.pad_id, " is outside the vocabulary of ", c.vocabulary));
   }
   for (double EncoderSpec::*share : {&EncoderSpec::hidden_dropout, &EncoderSpec::attention_dropout,
-                                     &EncoderSpec::pooled_dropout}) {
+                                     &EncoderSpec::pooled_dropout, &EncoderSpec::gated_dropout}) {
     if (!key_of(c, share).empty() && !(c.*share >= 0 && c.*share < 1)) {
       refuse_key(share, "; it must be at least 0 and below 1");
     }
+  }
+  if (c.gated_dropout > 0 && c.intermediate > kernels::kMaxRow) {
+    refuse_key(&EncoderSpec::intermediate,
+               concat("; with ", key_of(c, &EncoderSpec::gated_dropout),
+                      " the largest that bp supports is ", kernels::kMaxRow));
   }
   if (!(c.norm_epsilon > 0)) refuse_key(&EncoderSpec::norm_epsilon, "; it must be above 0");
   if (!(c.initializer_range >= 0)) {

@@ -107,6 +107,7 @@ Json encoder_json(const EncoderSpec& spec) {
   for (const ConstantKey& key : family.constants) json[key.name] = json_of(key);
   for_keys(family, spec,
            [&](const ConfigKey& key, const auto& value) { json[key.name] = json_of(value); });
+  if (family.put_others != nullptr) family.put_others(spec, json);
   return json;
 }
 
@@ -127,7 +128,7 @@ bool is_flat(const Json& value) {
 }  // namespace
 
 EncoderSpec parse_config(const std::string& text) {
-  const Json json = parse_object(text);
+  Json json = parse_object(text);
   const Family& family = family_in(json);
   for (const ConstantKey& key : family.constants) {
     if (!std::holds_alternative<bool>(key.value)) only(json, key.name, json_of(key));
@@ -141,11 +142,12 @@ EncoderSpec parse_config(const std::string& text) {
   for_keys(family, spec, [&](const ConfigKey& key, auto& value) {
     key.required ? require(json, key.name, value) : take(json, key.name, value);
   });
+  check(spec);
+  if (family.take_others != nullptr) family.take_others(json, spec);
   const Json own = encoder_json(spec);
   for (const auto& [key, value] : json.items()) {
     if (!own.contains(key) && is_flat(value)) spec.head.emplace(key, value.dump());
   }
-  check(spec);
   return spec;
 }
 

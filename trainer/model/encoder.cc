@@ -6,6 +6,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/gelu.h>
+#include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/tanh.h>
@@ -30,15 +31,6 @@ namespace bp::trainer {
 namespace {
 
 using at::Tensor;
-
-// The dropout sites of a layer.
-constexpr std::uint32_t kProbabilitySite = 0;
-constexpr std::uint32_t kAttentionSite = 1;
-constexpr std::uint32_t kOutputSite = 2;
-constexpr std::uint32_t kLayerSites = 3;
-
-// The modules of a layer that may have adapters.
-constexpr std::uint32_t kAdaptersOfLayer = 6;
 
 at::ScalarType number_of(Precision precision) {
   BP_CHECK(precision != Precision::automatic, "a run chooses the precision before the model");
@@ -75,6 +67,18 @@ std::vector<std::int64_t> positions_after(std::int64_t pad_id,
   return positions;
 }
 
+Tensor activated(Pooling pooling, const Tensor& x) {
+  switch (pooling) {
+    case Pooling::relu:
+      return at::relu(x);
+    case Pooling::gelu:
+      return at::gelu(x);
+    case Pooling::tanh:
+      break;
+  }
+  return at::tanh(x);
+}
+
 // On a device one kernel casts many weights.
 void cast_together(const std::vector<Weight*>& weights, at::ScalarType number) {
   std::vector<Tensor> to;
@@ -97,20 +101,33 @@ Encoder::Encoder(const EncoderSpec& spec,
   const WeightNames& names = names_of(spec);
   const std::int64_t hidden = spec.hidden;
   const std::int64_t width = spec.embedding_width();
-  const auto norm = [&](const std::string& name) {
-    return parameters.norm(name, hidden, spec.norm_epsilon);
+  const bool biases = !spec.pre_norm;
+  const auto norm = [&](const std::string& name, std::int64_t size) {
+    return parameters.norm(name, size, spec.norm_epsilon, biases);
+  };
+  const auto linear = [&](const std::string& name, std::int64_t out, std::int64_t in) {
+    return parameters.linear(name, out, in, biases);
   };
   const auto table = [&](const std::string& name, std::int64_t rows) {
     return parameters.matrix(names.prefix + name + ".weight", {rows, width});
   };
   words_ = table(names.words, spec.vocabulary);
   words_.slice(0, spec.pad_id, spec.pad_id + 1).zero_();
-  positions_ = table(names.positions, spec.positions);
+  positions_ = names.positions.empty() ? at::zeros({1, width}, words_.options())
+                                       : table(names.positions, spec.positions);
   types_ = names.types.empty() ? at::zeros({spec.token_types, width}, words_.options())
                                : table(names.types, spec.token_types);
-  embedding_norm_ = parameters.norm(names.prefix + names.embedding_norm, width, spec.norm_epsilon);
+  embedding_norm_ = norm(names.prefix + names.embedding_norm, width);
+  if (spec.rope_theta > 0) {
+    const auto rotation = [&](double theta) {
+      const Tensor angles = rotary_angles(theta, hidden / spec.heads);
+      return make_rotation(angles, spec.max_tokens(), words_.device());
+    };
+    rotation_ = rotation(spec.rope_theta);
+    local_rotation_ = rotation(spec.local_rope_theta);
+  }
   if (spec.has_projection()) {
-    projection_ = parameters.linear(names.prefix + names.projection, hidden, width);
+    projection_ = linear(names.prefix + names.projection, hidden, width);
   }
   if (spec.relative_bias) {
     relative_bias_ = parameters.matrix(names.prefix + names.relative_bias + ".weight",
@@ -119,12 +136,14 @@ Encoder::Encoder(const EncoderSpec& spec,
   for (int i = 0; i < spec.own_layers(); ++i) {
     const std::string name = names.layer(i);
     Layer l;
-    l.qkv = parameters.linear(name + names.merged_qkv, 3 * hidden, hidden);
-    l.attention_output = parameters.linear(name + names.attention_output, hidden, hidden);
-    l.attention_norm = norm(name + names.attention_norm);
-    l.intermediate = parameters.linear(name + names.intermediate, spec.intermediate, hidden);
-    l.output = parameters.linear(name + names.output, hidden, spec.intermediate);
-    l.norm = norm(name + names.output_norm);
+    l.qkv = linear(name + names.merged_qkv, 3 * hidden, hidden);
+    l.attention_output = linear(name + names.attention_output, hidden, hidden);
+    // The embeddings are normed already.
+    if (!spec.pre_norm || i > 0) l.attention_norm = norm(name + names.attention_norm, hidden);
+    const std::int64_t widths = spec.gated ? 2 : 1;
+    l.intermediate = linear(name + names.intermediate, widths * spec.intermediate, hidden);
+    l.output = linear(name + names.output, hidden, spec.intermediate);
+    l.norm = norm(name + names.output_norm, hidden);
     std::uint32_t site = kFirstAdapterSite + static_cast<std::uint32_t>(i) * kAdaptersOfLayer;
     adapt(l.qkv, name, names.qkv, site, parameters);
     adapt(l.attention_output, name, {&names.attention_output, 1}, site, parameters);
@@ -132,7 +151,9 @@ Encoder::Encoder(const EncoderSpec& spec,
     adapt(l.output, name, {&names.output, 1}, site, parameters);
     layers_.push_back(l);
   }
-  pooler_ = parameters.linear(names.pooler, hidden, hidden);
+  if (spec.pre_norm) final_norm_ = norm(names.prefix + names.final_norm, hidden);
+  pooler_ = linear(names.pooler, hidden, hidden);
+  if (!names.pooler_norm.empty()) pooler_norm_ = norm(names.pooler_norm, hidden);
   std::uint32_t site =
       kFirstAdapterSite + static_cast<std::uint32_t>(spec.layers) * kAdaptersOfLayer;
   if (names.encoder_has_pooler()) adapt(pooler_, "", {&names.pooler, 1}, site, parameters);
@@ -218,6 +239,9 @@ Pass Encoder::begin(const Batch& batch, const TrainingStep* step) const {
   if (spec_.positions_from_pad) {
     layout.position_of_token = positions_after(spec_.pad_id, batch, layout);
   }
+  if (names_of(spec_).positions.empty()) {
+    layout.position_of_token.assign(static_cast<std::size_t>(layout.offsets.back()), 0);
+  }
   Layout firsts = first_tokens(layout);
   if (!device.is_cpu()) {
     layout.on_device = make_device_layout(layout, device);
@@ -275,20 +299,23 @@ Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) cons
   // Gradients are sums over the layers that share a parameter, which a group would add up first.
   const bool sums = spec_.shares_layers || spec_.relative_bias;
   if (again) group = sums ? 1 : static_cast<std::size_t>(pass.step->recomputed_layers);
-  const States wanted = recording ? States::all_tokens : states;
+  const bool all = recording || spec_.pools_mean;
+  const States wanted = all ? States::all_tokens : states;
   for (std::size_t i = 0; i < count; i += group) {
     const LayerSpan span{i, std::min(i + group, count)};
     x = again ? recomputed(pass, span, x, wanted) : layers(pass, span, x, wanted);
     record(x);
   }
-  return recording && states == States::first_tokens ? firsts_of(x, *pass.layout) : x;
+  if (states == wanted) return x;
+  return spec_.pools_mean ? means_of(x, *pass.layout) : firsts_of(x, *pass.layout);
 }
 
 Tensor Encoder::layers(const Pass& pass, LayerSpan span, const Tensor& x, States states) const {
   Tensor y = x;
   for (std::size_t i = span.first; i < span.end; ++i) {
     const bool is_last = static_cast<int>(i) + 1 == spec_.layers;
-    y = layer(pass, i, y, is_last && states == States::first_tokens);
+    const bool first_only = is_last && states == States::first_tokens;
+    y = spec_.pre_norm ? pre_norm_layer(pass, i, y, first_only) : layer(pass, i, y, first_only);
   }
   return y;
 }
@@ -310,6 +337,9 @@ Tensor Encoder::recomputed(const Pass& pass, LayerSpan span, const Tensor& x, St
 
 std::vector<Tensor> Encoder::parameters_of(LayerSpan span) const {
   std::vector<Tensor> all;
+  const auto add_norm = [&all](const Norm& norm) {
+    if (norm.gamma.defined()) all.insert(all.end(), {norm.gamma, norm.beta});
+  };
   for (std::size_t i = span.first; i < span.end; ++i) {
     const Layer& l = layers_[i % layers_.size()];
     for (const Linear* linear : {&l.qkv, &l.attention_output, &l.intermediate, &l.output}) {
@@ -320,45 +350,11 @@ std::vector<Tensor> Encoder::parameters_of(LayerSpan span) const {
         all.push_back(adapter.b.master);
       }
     }
-    for (const Norm* norm : {&l.attention_norm, &l.norm}) {
-      all.push_back(norm->gamma);
-      all.push_back(norm->beta);
-    }
+    add_norm(l.attention_norm);
+    add_norm(l.norm);
   }
+  if (static_cast<int>(span.end) == spec_.layers) add_norm(final_norm_);
   return all;
-}
-
-// Maps [tokens, hidden] to the same shape, or with `first_only` to the first token of each sample,
-// [rows, hidden].
-Tensor Encoder::layer(const Pass& pass, std::size_t index, const Tensor& x, bool first_only) const {
-  const Layer& l = layers_[index % layers_.size()];
-  const auto shared = static_cast<std::uint32_t>(index / layers_.size()) * kAdaptersOfLayer;
-  const auto site = kFirstLayerSite + static_cast<std::uint32_t>(index) * kLayerSites;
-  const double hidden = spec_.hidden_dropout;
-  const auto seen = [&](const char* name, Tensor made) {
-    return pass.step == nullptr ? made
-                                : pass.seen(concat("encoder.layer.", index, ".", name), made);
-  };
-
-  Tensor y = pass.product(pass.layout, x, l.qkv, shared);
-  y = seen("attention.self",
-           attention(pass.layout, y, l.qkv.bias, spec_.heads, first_only,
-                     pass.dropout(spec_.attention_dropout, site + kProbabilitySite),
-                     AttentionWay::faster, kernels::kMaxRow, pass.relative_bias));
-  Tensor residual = x;
-  if (first_only) {
-    residual = firsts_of(x, *pass.layout);
-  }
-  const LayoutPtr& layout = first_only ? pass.first_layout : pass.layout;
-  const Tensor attended =
-      seen("attention.output", add_norm(layout, pass.product(layout, y, l.attention_output, shared),
-                                        l.attention_output.bias, residual, l.attention_norm,
-                                        pass.dropout(hidden, site + kAttentionSite)));
-  y = seen("intermediate",
-           bias_gelu(pass.product(layout, attended, l.intermediate, shared), l.intermediate.bias,
-                     spec_.activation == Activation::gelu_tanh));
-  return seen("output", add_norm(layout, pass.product(layout, y, l.output, shared), l.output.bias,
-                                 attended, l.norm, pass.dropout(hidden, site + kOutputSite)));
 }
 
 Tensor Encoder::pool(const Pass& pass, const Tensor& first) const {
@@ -368,15 +364,10 @@ Tensor Encoder::pool(const Pass& pass, const Tensor& first) const {
     const Tensor dropped = drop(pass.first_layout, x, pass.dropout(lora_->dropout, adapter.site));
     y = y + at::linear(at::linear(dropped, adapter.a.master), adapter.b.master) * adapter.scale;
   }
-  switch (spec_.pooling) {
-    case Pooling::relu:
-      return at::relu(y);
-    case Pooling::gelu:
-      return at::gelu(y);
-    case Pooling::tanh:
-      break;
-  }
-  return at::tanh(y);
+  y = activated(spec_.pooling, y);
+  if (!pooler_norm_.gamma.defined()) return y;
+  return at::layer_norm(y, {y.size(1)}, pooler_norm_.gamma, pooler_norm_.beta,
+                        pooler_norm_.epsilon);
 }
 
 }  // namespace bp::trainer

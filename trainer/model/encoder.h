@@ -1,5 +1,5 @@
-// The encoder that a spec describes: embeddings, layers with a layer norm after each sum and GELU,
-// and the pooler. It computes the same as the model of transformers, such as BertModel.
+// The encoder that a spec describes: embeddings, layers with layer norms and GELU, and the pooler.
+// It computes the same as the model of transformers, such as BertModel.
 //
 // Parameters are always fp32. Precision::bf16 and Precision::fp16 keep activations and the weights
 // of products in that type, as autocast does, but cast each weight once per step; sums, norms and
@@ -23,6 +23,7 @@
 #include "trainer/model/parameters.h"
 #include "trainer/model/pass.h"
 #include "trainer/model/passes/precision.h"
+#include "trainer/model/passes/rotary.h"
 
 namespace bp::trainer {
 
@@ -55,19 +56,20 @@ class Encoder {
 
   // Throws invalid_argument if a sample is longer than the model's positions.
   [[nodiscard]] Pass begin(const Batch& batch, const TrainingStep* step) const;
-  // Returns the last layer's states: of each sample's first token, [rows, hidden], or of all
-  // tokens, sample after sample without padding, [pass.layout->tokens, hidden]; the rows after
-  // layout->offsets.back() only fill up. Throws invalid_argument if a token is of a type that the
-  // model does not have.
+  // Returns the last layer's states: of each sample's first token or, if the spec says so, the mean
+  // of those of its tokens, [rows, hidden], or of all tokens, sample after sample without padding,
+  // [pass.layout->tokens, hidden]; the rows after layout->offsets.back() only fill up. Throws
+  // invalid_argument if a token is of a type that the model does not have.
   [[nodiscard]] at::Tensor encode(const Pass& pass, const Batch& batch, States states) const;
-  // Returns the pooler's output for the states of first tokens: fp32 [rows, hidden].
+  // Returns the pooler's output for the states of first tokens: fp32 [rows, hidden]. If the spec
+  // says that it pools tokens, also for those of all tokens.
   [[nodiscard]] at::Tensor pool(const Pass& pass, const at::Tensor& first) const;
 
  private:
   struct Layer {
     Linear qkv;
     Linear attention_output;
-    Norm attention_norm;
+    Norm attention_norm;  // undefined in a first layer that norms what it reads
     Linear intermediate;
     Linear output;
     Norm norm;
@@ -98,10 +100,34 @@ class Encoder {
                                       const at::Tensor& x,
                                       States states) const;
   [[nodiscard]] std::vector<at::Tensor> parameters_of(LayerSpan span) const;
+  // Map [tokens, hidden] to the same shape, or with `first_only` to the first token of each sample,
+  // [rows, hidden].
   [[nodiscard]] at::Tensor layer(const Pass& pass,
                                  std::size_t index,
                                  const at::Tensor& x,
                                  bool first_only) const;
+  [[nodiscard]] at::Tensor pre_norm_layer(const Pass& pass,
+                                          std::size_t index,
+                                          const at::Tensor& x,
+                                          bool first_only) const;
+  // Returns what the tokens of `x` take from those that they see.
+  [[nodiscard]] at::Tensor attend(const Pass& pass,
+                                  std::size_t index,
+                                  const at::Tensor& x,
+                                  bool first_only) const;
+  // Returns the layer's intermediate numbers. `layout`: of the rows of `x`.
+  [[nodiscard]] at::Tensor widen(const Pass& pass,
+                                 const LayoutPtr& layout,
+                                 const at::Tensor& x,
+                                 std::size_t index) const;
+  // Layers may share their weights.
+  [[nodiscard]] const Layer& layer_at(std::size_t index) const {
+    return layers_[index % layers_.size()];
+  }
+  // Returns what to add to the dropout sites of a layer's adapters, which layers may share.
+  [[nodiscard]] std::uint32_t shared_by(std::size_t index) const {
+    return static_cast<std::uint32_t>(index / layers_.size()) * kAdaptersOfLayer;
+  }
 
   EncoderSpec spec_;
   const LoraConfig* lora_;
@@ -114,8 +140,12 @@ class Encoder {
   Norm embedding_norm_;
   std::optional<Linear> projection_;  // of the embeddings, if they are not as wide as the layers
   at::Tensor relative_bias_;          // [kRelativeBuckets, heads]; undefined: the model has none
+  Rotation rotation_;                 // in layers that see whole texts, if the spec has any
+  Rotation local_rotation_;           // in local layers
   std::vector<Layer> layers_;
+  Norm final_norm_;  // undefined without one, as that of the pooler
   Linear pooler_;
+  Norm pooler_norm_;
 };
 
 }  // namespace bp::trainer

@@ -66,8 +66,9 @@ std::vector<std::string> adaptable_modules(const EncoderSpec& spec) {
 }
 
 std::vector<std::string> usual_targets(const EncoderSpec& spec) {
-  const auto& [query, key, value] = names_of(spec).qkv;
-  return {last_part(query), last_part(value)};
+  const std::vector<std::string>& qkv = names_of(spec).qkv;
+  if (qkv.size() == 1) return {last_part(qkv.front())};
+  return {last_part(qkv.front()), last_part(qkv.back())};
 }
 
 std::vector<std::string> target_names(const EncoderSpec& spec) {
@@ -76,10 +77,11 @@ std::vector<std::string> target_names(const EncoderSpec& spec) {
     if (std::ranges::count(targets, target) == 0) targets.push_back(target);
   };
   const WeightNames& names = names_of(spec);
-  for (const std::string& product : names.products()) add(last_part(product));
+  const std::vector<std::string> products = names.products();
+  for (const std::string& product : products) add(last_part(product));
   // "dense" is the end of several.
-  for (const std::string& product : names.products()) {
-    if (last_part(product) == "dense") add(product);
+  for (const std::string& product : products) {
+    if (std::ranges::count(products, last_part(product), last_part) > 1) add(product);
   }
   if (names.encoder_has_pooler()) add(names.pooler.substr(names.prefix.size()));
   return targets;

@@ -1,13 +1,17 @@
 #include "trainer/model/onnx_encoder.h"
 
+#include <ATen/ops/scalar_tensor.h>
+
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/text.h"
 #include "trainer/model/families/family.h"
+#include "trainer/model/passes/rotary.h"
 #include "trainer/model/relative_bias.h"
 
 namespace bp::trainer {
@@ -16,35 +20,73 @@ namespace {
 using Value = OnnxGraph::Value;
 using List = std::vector<std::int64_t>;
 
+constexpr const char* kMask = "attention_mask";
+
 // Returns what to add to the scores of a key: 0 for a token, the lowest number for padding,
 // [batch, 1, 1, sequence].
-Value padding_scores(OnnxGraph& graph, const Value& mask) {
-  const Value wide = graph.add("Unsqueeze", {mask, graph.constant(List{1, 2})});
+Value padding_scores(OnnxGraph& graph) {
+  const Value wide = graph.add("Unsqueeze", {kMask, graph.constant(List{1, 2})});
   const Value is_padding = graph.add("Sub", {graph.constant(1.0F), graph.to_float(wide)});
   return graph.add("Mul", {is_padding, graph.constant(std::numeric_limits<float>::lowest())});
 }
 
+Value scalar(OnnxGraph& graph, std::int64_t value) {
+  return graph.constant(at::scalar_tensor(value, at::kLong));
+}
+
+// Returns the places of tokens in their texts, i64 [sequence].
+Value places(OnnxGraph& graph, const Value& ids) {
+  const Value length = graph.add("Gather", {graph.add("Shape", {ids}), scalar(graph, 1)});
+  return graph.add("Range", {scalar(graph, 0), length, scalar(graph, 1)});
+}
+
 // Returns what to add to the scores of each query and key for their distance: [1, heads, sequence,
 // sequence].
-Value relative_scores(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids) {
-  const auto scalar = [&](std::int64_t value) {
-    return graph.add("Squeeze", {graph.constant(List{value})});
-  };
-  const Value length = graph.add("Gather", {graph.add("Shape", {ids}), scalar(1)});
-  const Value places = graph.add("Range", {scalar(0), length, scalar(1)});
+Value relative_scores(OnnxGraph& graph, const EncoderSpec& spec, const Value& places) {
   const Value distances =
       graph.add("Sub", {graph.add("Unsqueeze", {places, graph.constant(List{0})}),
                         graph.add("Unsqueeze", {places, graph.constant(List{1})})});
   List buckets;
   for (int d = -kFarthest; d <= kFarthest; ++d) buckets.push_back(relative_bucket(d));
-  const Value near = graph.add("Clip", {distances, scalar(-kFarthest), scalar(kFarthest)});
-  const Value numbers =
-      graph.add("Gather", {graph.constant(buckets), graph.add("Add", {near, scalar(kFarthest)})});
+  const Value near =
+      graph.add("Clip", {distances, scalar(graph, -kFarthest), scalar(graph, kFarthest)});
+  const Value numbers = graph.add(
+      "Gather", {graph.constant(buckets), graph.add("Add", {near, scalar(graph, kFarthest)})});
   const WeightNames& names = names_of(spec);
   const Value by_head = graph.add(
       "Transpose", {graph.embedding(names.prefix + names.relative_bias + ".weight", numbers)},
       {{"perm", List{2, 0, 1}}});
   return graph.add("Unsqueeze", {by_head, graph.constant(List{0})});
+}
+
+// As padding_scores(), and with the lowest number for keys that are out of a query's reach, [batch,
+// 1, sequence, sequence].
+Value local_scores(OnnxGraph& graph, const Value& padding, const Value& places, int reach) {
+  const Value queries = graph.add("Unsqueeze", {places, graph.constant(List{1})});
+  const Value distances = graph.add("Abs", {graph.add("Sub", {queries, places})});
+  const Value far = graph.add("Greater", {distances, graph.constant(List{reach})});
+  const Value lowest = graph.constant(std::numeric_limits<float>::lowest());
+  return graph.add("Min", {padding, graph.add("Mul", {graph.to_float(far), lowest})});
+}
+
+// The cosines and sines of the angles by which rotary positions turn pairs of numbers.
+struct RotationValues {
+  Value cosines;  // [sequence, 1, size / 2]
+  Value sines;
+};
+RotationValues rotation_by(OnnxGraph& graph, const Value& places, double base, std::int64_t size) {
+  const Value column = graph.add("Unsqueeze", {graph.to_float(places), graph.constant(List{1, 2})});
+  const Value angles = graph.add("Mul", {column, graph.constant(rotary_angles(base, size))});
+  return {.cosines = graph.add("Cos", {angles}), .sines = graph.add("Sin", {angles})};
+}
+
+// x: [batch, sequence, heads, size]
+Value rotated(OnnxGraph& graph, const Value& x, const RotationValues& by) {
+  const auto times = [&](const Value& a, const Value& b) { return graph.add("Mul", {a, b}); };
+  const std::vector<Value> halves = graph.add_many("Split", {x}, {{"axis", std::int64_t{3}}}, 2);
+  const Value a = graph.add("Sub", {times(halves[0], by.cosines), times(halves[1], by.sines)});
+  const Value b = graph.add("Add", {times(halves[1], by.cosines), times(halves[0], by.sines)});
+  return graph.add("Concat", {a, b}, {{"axis", std::int64_t{3}}});
 }
 
 // Returns the positions of a family that counts them from the padding token's id, i64 [batch,
@@ -72,7 +114,6 @@ Value position_rows(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids)
 Value embeddings(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids, const Value& types) {
   const WeightNames& names = names_of(spec);
   const auto table = [&](const std::string& name) { return names.prefix + name + ".weight"; };
-  const Value positions = position_rows(graph, spec, ids);
   const Value words = graph.embedding(table(names.words), ids);
   Value sum = words;
   if (!names.types.empty()) {
@@ -80,18 +121,23 @@ Value embeddings(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids, co
                                          : graph.parameter(table(names.types));
     sum = graph.add("Add", {words, kinds});
   }
-  sum = graph.add("Add", {sum, positions});
+  if (!names.positions.empty()) sum = graph.add("Add", {sum, position_rows(graph, spec, ids)});
   const Value x = graph.layer_norm(sum, names.prefix + names.embedding_norm, spec.norm_epsilon);
   if (!spec.has_projection()) return x;
   return graph.linear(x, names.prefix + names.projection);
 }
 
-// `added`: to the scores.
+// What the attention of a layer sees.
+struct Seen {
+  Value scores;  // what to add to those of each key
+  std::optional<RotationValues> rotation;
+};
+
 Value attention(OnnxGraph& graph,
                 const EncoderSpec& spec,
                 const std::string& layer,
                 const Value& x,
-                const Value& added) {
+                const Seen& seen) {
   const std::int64_t heads = spec.heads;
   const std::int64_t size = spec.hidden / heads;
   const std::vector<Value> parts =
@@ -99,19 +145,19 @@ Value attention(OnnxGraph& graph,
                      {graph.linear(x, layer + names_of(spec).merged_qkv),
                       graph.constant(List{spec.hidden, spec.hidden, spec.hidden})},
                      {{"axis", std::int64_t{2}}}, 3);
-  const auto by_head = [&](const Value& part, const List& order) {
-    const Value cut = graph.add("Reshape", {part, graph.constant(List{0, 0, heads, size})});
+  const auto by_head = [&](std::size_t part, const List& order) {
+    Value cut = graph.add("Reshape", {parts[part], graph.constant(List{0, 0, heads, size})});
+    if (seen.rotation && part < 2) cut = rotated(graph, cut, *seen.rotation);
     return graph.add("Transpose", {cut}, {{"perm", order}});
   };
   const List kTokens = {0, 2, 1, 3};
   const List kTransposed = {0, 2, 3, 1};
-  const Value products =
-      graph.add("MatMul", {by_head(parts[0], kTokens), by_head(parts[1], kTransposed)});
+  const Value products = graph.add("MatMul", {by_head(0, kTokens), by_head(1, kTransposed)});
   const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(size)));
   const Value scores =
-      graph.add("Add", {graph.add("Mul", {products, graph.constant(scale)}), added});
+      graph.add("Add", {graph.add("Mul", {products, graph.constant(scale)}), seen.scores});
   const Value shares = graph.add("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
-  const Value mixed = graph.add("MatMul", {shares, by_head(parts[2], kTokens)});
+  const Value mixed = graph.add("MatMul", {shares, by_head(2, kTokens)});
   const Value tokens = graph.add("Transpose", {mixed}, {{"perm", kTokens}});
   return graph.add("Reshape", {tokens, graph.constant(List{0, 0, spec.hidden})});
 }
@@ -134,38 +180,98 @@ Value gelu(OnnxGraph& graph, const Value& x, Activation form = Activation::gelu)
   return graph.add("Mul", {graph.add("Mul", {x, factor}), graph.constant(0.5F)});
 }
 
+// Returns what the layer's first product makes of `x`.
+Value widened(OnnxGraph& graph, const EncoderSpec& spec, const std::string& layer, const Value& x) {
+  const Value wide = graph.linear(x, layer + names_of(spec).intermediate);
+  if (!spec.gated) return gelu(graph, wide, spec.activation);
+  const std::vector<Value> halves = graph.add_many("Split", {wide}, {{"axis", std::int64_t{2}}}, 2);
+  return graph.add("Mul", {gelu(graph, halves[0]), halves[1]});
+}
+
+Value layer_of(OnnxGraph& graph,
+               const EncoderSpec& spec,
+               const std::string& layer,
+               const Value& x,
+               const Seen& seen) {
+  const WeightNames& names = names_of(spec);
+  const auto norm = [&](const Value& y, const std::string& name) {
+    return graph.has(layer + name + ".weight")
+               ? graph.layer_norm(y, layer + name, spec.norm_epsilon)
+               : y;
+  };
+  const auto before = [&](const Value& y, const std::string& name) {
+    return spec.pre_norm ? norm(y, name) : y;
+  };
+  const auto after = [&](const Value& y, const std::string& name) {
+    return spec.pre_norm ? y : norm(y, name);
+  };
+  const Value mixed = attention(graph, spec, layer, before(x, names.attention_norm), seen);
+  const Value attended =
+      after(graph.add("Add", {graph.linear(mixed, layer + names.attention_output), x}),
+            names.attention_norm);
+  const Value wide = widened(graph, spec, layer, before(attended, names.output_norm));
+  return after(graph.add("Add", {graph.linear(wide, layer + names.output), attended}),
+               names.output_norm);
+}
+
+// Returns the state of each text that the pooler reads.
+Value text_states(OnnxGraph& graph, const EncoderSpec& spec, const Value& states) {
+  if (spec.pools_mean) {
+    const Value axis = graph.constant(List{1});
+    const Value column = graph.add("Unsqueeze", {kMask, graph.constant(List{2})});
+    const Value mask = graph.to_float(column);
+    const auto sum = [&](const Value& x) {
+      return graph.add("ReduceSum", {x, axis}, {{"keepdims", std::int64_t{0}}});
+    };
+    return graph.add("Div", {sum(graph.add("Mul", {states, mask})), sum(mask)});
+  }
+  const Value first =
+      graph.add("Gather", {states, graph.constant(List{0})}, {{"axis", std::int64_t{1}}});
+  return graph.add("Squeeze", {first, graph.constant(List{1})});
+}
+
 }  // namespace
 
 Value add_encoder(OnnxGraph& graph, const EncoderSpec& spec) {
   const std::vector<OnnxGraph::Axis> axes = {"batch", "sequence"};
   const Value ids = graph.input("input_ids", OnnxGraph::Type::i64, axes);
-  const Value mask = graph.input("attention_mask", OnnxGraph::Type::i64, axes);
+  (void)graph.input(kMask, OnnxGraph::Type::i64, axes);
   const Value types =
       spec.has_types() ? graph.input("token_type_ids", OnnxGraph::Type::i64, axes) : Value();
-  Value added = padding_scores(graph, mask);
-  if (spec.relative_bias) added = graph.add("Add", {added, relative_scores(graph, spec, ids)});
+  Seen all{.scores = padding_scores(graph), .rotation = {}};
+  Seen local = all;
+  if (spec.relative_bias) {
+    all.scores = graph.add("Add", {all.scores, relative_scores(graph, spec, places(graph, ids))});
+  }
+  if (spec.rope_theta > 0) {
+    const Value at = places(graph, ids);
+    const std::int64_t size = spec.hidden / spec.heads;
+    all.rotation = rotation_by(graph, at, spec.rope_theta, size);
+    local.scores = local_scores(graph, all.scores, at, spec.local_attention / 2);
+    local.rotation = rotation_by(graph, at, spec.local_rope_theta, size);
+  }
   Value x = embeddings(graph, spec, ids, types);
   const WeightNames& names = names_of(spec);
   for (int i = 0; i < spec.layers; ++i) {
-    const std::string layer = names.layer(spec.shares_layers ? 0 : i);
-    const Value attended =
-        graph.linear(attention(graph, spec, layer, x, added), layer + names.attention_output);
-    x = graph.layer_norm(graph.add("Add", {attended, x}), layer + names.attention_norm,
-                         spec.norm_epsilon);
-    const Value wide = gelu(graph, graph.linear(x, layer + names.intermediate), spec.activation);
-    x = graph.layer_norm(graph.add("Add", {graph.linear(wide, layer + names.output), x}),
-                         layer + names.output_norm, spec.norm_epsilon);
+    const bool is_local = spec.is_local(static_cast<std::size_t>(i));
+    x = layer_of(graph, spec, names.layer(spec.shares_layers ? 0 : i), x, is_local ? local : all);
   }
-  return x;
+  if (!spec.pre_norm) return x;
+  return graph.layer_norm(x, names.prefix + names.final_norm, spec.norm_epsilon);
+}
+
+Value add_pooling(OnnxGraph& graph, const EncoderSpec& spec, const Value& states) {
+  const WeightNames& names = names_of(spec);
+  const Value dense = graph.linear(states, names.pooler);
+  if (spec.pooling != Pooling::gelu) {
+    return graph.add(spec.pooling == Pooling::relu ? "Relu" : "Tanh", {dense});
+  }
+  const Value y = gelu(graph, dense);
+  return names.pooler_norm.empty() ? y : graph.layer_norm(y, names.pooler_norm, spec.norm_epsilon);
 }
 
 Value add_pooler(OnnxGraph& graph, const EncoderSpec& spec, const Value& states) {
-  const Value first =
-      graph.add("Gather", {states, graph.constant(List{0})}, {{"axis", std::int64_t{1}}});
-  const Value flat = graph.add("Squeeze", {first, graph.constant(List{1})});
-  const Value dense = graph.linear(flat, names_of(spec).pooler);
-  if (spec.pooling == Pooling::gelu) return gelu(graph, dense);
-  return graph.add(spec.pooling == Pooling::relu ? "Relu" : "Tanh", {dense});
+  return add_pooling(graph, spec, text_states(graph, spec, states));
 }
 
 }  // namespace bp::trainer

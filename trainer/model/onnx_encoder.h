@@ -11,7 +11,12 @@ namespace bp::trainer {
 // layer's states, [batch, sequence, hidden].
 [[nodiscard]] OnnxGraph::Value add_encoder(OnnxGraph& graph, const EncoderSpec& spec);
 
-// Returns the pooler's output for the states: [batch, hidden].
+// Returns what the pooler makes of states.
+[[nodiscard]] OnnxGraph::Value add_pooling(OnnxGraph& graph,
+                                           const EncoderSpec& spec,
+                                           const OnnxGraph::Value& states);
+
+// Returns the pooler's output for the texts' states: [batch, hidden].
 [[nodiscard]] OnnxGraph::Value add_pooler(OnnxGraph& graph,
                                           const EncoderSpec& spec,
                                           const OnnxGraph::Value& states);

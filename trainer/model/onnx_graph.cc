@@ -198,6 +198,11 @@ OnnxGraph::Value OnnxGraph::constant(const std::vector<std::int64_t>& values) {
   return initializer(next("constant"), Type::i64, at::tensor(values, at::kLong));
 }
 
+OnnxGraph::Value OnnxGraph::constant(const Tensor& values) {
+  const Type type = values.scalar_type() == at::kLong ? Type::i64 : Type::f32;
+  return initializer(next("constant"), type, values);
+}
+
 bool OnnxGraph::has(const std::string& parameter) const {
   return std::ranges::any_of(parameters_, [&](const auto& one) { return one.first == parameter; });
 }
@@ -214,7 +219,8 @@ OnnxGraph::Value OnnxGraph::parameter(const std::string& name) {
 }
 
 OnnxGraph::Value OnnxGraph::linear(const Value& x, const std::string& name) {
-  return add("Add", {product(x, name + ".weight"), parameter(name + ".bias")});
+  const Value y = product(x, name + ".weight");
+  return has(name + ".bias") ? add("Add", {y, parameter(name + ".bias")}) : y;
 }
 
 // x W^T
@@ -233,7 +239,9 @@ OnnxGraph::Value OnnxGraph::product(const Value& x, const std::string& name) {
 }
 
 OnnxGraph::Value OnnxGraph::layer_norm(const Value& x, const std::string& name, double epsilon) {
-  return add("LayerNormalization", {x, parameter(name + ".weight"), parameter(name + ".bias")},
+  std::vector<Value> inputs = {x, parameter(name + ".weight")};
+  if (has(name + ".bias")) inputs.push_back(parameter(name + ".bias"));
+  return add("LayerNormalization", inputs,
              {{"axis", std::int64_t{-1}}, {"epsilon", static_cast<float>(epsilon)}});
 }
 

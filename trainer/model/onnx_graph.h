@@ -58,11 +58,12 @@ class OnnxGraph {
   Value to_float(const Value& value);
   Value constant(float value);
   Value constant(const std::vector<std::int64_t>& values);  // a vector
+  Value constant(const at::Tensor& values);                 // fp32 or i64
 
   [[nodiscard]] bool has(const std::string& parameter) const;
   // A parameter as it is.
   Value parameter(const std::string& name);
-  // x W^T + b, with the parameters "<name>.weight" and "<name>.bias".
+  // x W^T + b, with the parameters "<name>.weight" and, if the model has it, "<name>.bias".
   Value linear(const Value& x, const std::string& name);
   Value layer_norm(const Value& x, const std::string& name, double epsilon);
   // The rows `ids` of the parameter `name`.

@@ -98,10 +98,17 @@ Tensor Parameters::bias(const std::string& name, std::int64_t size) {
   return add(name, at::zeros({size}, at::kFloat));
 }
 
-Linear Parameters::linear(const std::string& name, std::int64_t out, std::int64_t in) {
+Tensor Parameters::bias_of(const std::string& module, std::int64_t size, bool with_bias) {
+  return with_bias ? bias(module + ".bias", size) : at::zeros({size}, at::kFloat).to(device_);
+}
+
+Linear Parameters::linear(const std::string& name,
+                          std::int64_t out,
+                          std::int64_t in,
+                          bool with_bias) {
   Linear result;
   result.weight.master = matrix(name + ".weight", {out, in});
-  result.bias = bias(name + ".bias", out);
+  result.bias = bias_of(name, out, with_bias);
   return result;
 }
 
@@ -133,10 +140,10 @@ Tensor Parameters::tied(const std::string& tied_name, const std::string& name) {
   return found->second;
 }
 
-Norm Parameters::norm(const std::string& name, std::int64_t size, double epsilon) {
+Norm Parameters::norm(const std::string& name, std::int64_t size, double epsilon, bool with_bias) {
   Norm result;
   result.gamma = add(name + ".weight", at::ones({size}, at::kFloat));
-  result.beta = bias(name + ".bias", size);
+  result.beta = bias_of(name, size, with_bias);
   result.epsilon = epsilon;
   return result;
 }

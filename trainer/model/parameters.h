@@ -50,9 +50,10 @@ class Parameters {
                     std::vector<std::int64_t> shape,
                     std::optional<double> deviation = {});
   at::Tensor bias(const std::string& name, std::int64_t size);
-  // A product's weight [out, in] and bias [out]: "<name>.weight", "<name>.bias".
-  Linear linear(const std::string& name, std::int64_t out, std::int64_t in);
-  Norm norm(const std::string& name, std::int64_t size, double epsilon);
+  // A product's weight [out, in] and bias [out]: "<name>.weight", "<name>.bias". Without a bias the
+  // model computes with zeros, which are no parameter.
+  Linear linear(const std::string& name, std::int64_t out, std::int64_t in, bool with_bias = true);
+  Norm norm(const std::string& name, std::int64_t size, double epsilon, bool with_bias = true);
   // An adapter's matrices: "<name>.lora_A.weight" and "<name>.lora_B.weight".
   Adapter adapter(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t rank);
 
@@ -71,6 +72,7 @@ class Parameters {
 
  private:
   at::Tensor add(const std::string& name, const at::Tensor& parameter);
+  at::Tensor bias_of(const std::string& module, std::int64_t size, bool with_bias);
 
   double deviation_;
   std::uint64_t seed_;

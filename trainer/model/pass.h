@@ -43,6 +43,8 @@ inline constexpr std::uint32_t kNoiseSite = kSitesOfDraw - 1;
 inline constexpr std::uint32_t kPoolerSite = kNoiseSite - 1;
 // The sites of adapters are in the upper half of the others.
 inline constexpr std::uint32_t kFirstAdapterSite = kSitesOfDraw / 2;
+// The modules of a layer that may have adapters.
+inline constexpr std::uint32_t kAdaptersOfLayer = 6;
 
 // Returns what determines the numbers of a site in a step.
 [[nodiscard]] inline Dropout draw_of(const TrainingStep& step, double share, std::uint32_t site) {

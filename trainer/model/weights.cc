@@ -66,6 +66,7 @@ void put_in_place(const fs::path& part, const fs::path& target, const fs::path& 
 const WeightNames* names_with_merged(std::string_view parameter) {
   for (const Family* const family : families()) {
     const WeightNames& names = family->names;
+    if (names.qkv.size() == 1) continue;  // files have them as one, too
     if (parameter.find("." + names.merged_qkv + ".") != std::string_view::npos) return &names;
   }
   return nullptr;

@@ -94,6 +94,13 @@ int depth_below_head(std::string_view name, int layers) {
   return layer < 0 ? 0 : layers - layer;
 }
 
+bool is_of_norm(std::string_view name) {
+  const std::string_view module = name.substr(0, name.rfind('.'));
+  return module.ends_with(".norm") || module.ends_with("_norm") ||
+         name.find("LayerNorm") != std::string_view::npos ||
+         name.find("layer_norm") != std::string_view::npos;
+}
+
 int layers_in(const std::vector<std::string>& names) {
   int layers = 0;
   for (const std::string& name : names) layers = std::max(layers, layer_of(name) + 1);

@@ -20,6 +20,9 @@ namespace bp::trainer {
 // and layers + 1 for the embeddings.
 [[nodiscard]] int depth_below_head(std::string_view name, int layers);
 
+// Returns whether a parameter belongs to a layer norm, by what files call such modules.
+[[nodiscard]] bool is_of_norm(std::string_view name);
+
 // Returns the number of layers of a model with parameters of these names.
 [[nodiscard]] int layers_in(const std::vector<std::string>& names);
 

@@ -146,11 +146,6 @@ std::shared_ptr<const CustomOptimizer> rule_of(const TrainOptions& options) {
   return rule;
 }
 
-bool is_norm(const std::string& parameter) {
-  return parameter.find("LayerNorm") != std::string::npos ||
-         parameter.find("layer_norm") != std::string::npos;
-}
-
 // Two groups for each distance from the head: with weight decay, and without.
 std::vector<DecayGroup> groups_of(const NamedParameters& parameters, const TrainOptions& options) {
   std::vector<std::string> names;
@@ -164,7 +159,7 @@ std::vector<DecayGroup> groups_of(const NamedParameters& parameters, const Train
     auto& [decayed, others] = by_depth[depth];
     decayed = {std::move(decayed.parameters), options.weight_decay, rate};
     others = {std::move(others.parameters), 0, rate};
-    const bool excepted = name.ends_with(".bias") || is_norm(name);
+    const bool excepted = name.ends_with(".bias") || is_of_norm(name);
     (excepted ? others : decayed).parameters.push_back(parameter);
   }
   std::vector<DecayGroup> groups;

@@ -38,7 +38,7 @@ OnnxGraph::Value LinearHead::answer(OnnxGraph& /*graph*/, const OnnxGraph::Value
 }
 
 std::vector<std::string> linear_head_weights(const EncoderSpec& spec) {
-  return {names_of(spec).classifier + ".", names_of(spec).pooler + "."};
+  return {names_of(spec).classifier + ".", names_of(spec).pooler_part()};
 }
 
 at::Tensor row_divergences(const at::Tensor& logits, const at::Tensor& others) {

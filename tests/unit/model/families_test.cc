@@ -70,7 +70,7 @@ class Families : public ::testing::TestWithParam<SmallModel> {
 };
 
 // docs/features.md, Models and losses: RoBERTa, XLM-RoBERTa, CamemBERT, DistilBERT, ELECTRA,
-// MPNet, ALBERT | `--model`
+// MPNet, ALBERT, ModernBERT | `--model`
 TEST_P(Families, HaveTheNumbersOfTransformers) {
   const auto model = this->model();
   const TrainingStep step{1, 1};
@@ -178,7 +178,8 @@ TEST_P(Families, AdaptersHaveTheNamesOfPeft) {
   int adapters = 0;
   for (const auto& [name, parameter] : model.parameters()) adapters += is_adapter(name) ? 1 : 0;
   constexpr int kMatrices = 2;
-  EXPECT_EQ(adapters, spec().own_layers() * 2 * kMatrices);
+  const int targets = static_cast<int>(GetParam().lora_targets.size());
+  EXPECT_EQ(adapters, spec().own_layers() * targets * kMatrices);
   lora.targets = {"out_proj"};
   EXPECT_THAT(refusal_of([&] { check(lora, spec()); }), HasSubstr("'out_proj'"));
 }

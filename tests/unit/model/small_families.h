@@ -140,7 +140,19 @@ inline std::vector<SmallModel> small_models() {
            -5.69568,
            437.40732,
            {.948540F, .723926F, 1.287190F, -.758271F},
-           {"query", "value"}}};
+           {"query", "value"}},
+          {"modernbert",
+           R"("vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 3,
+              "num_attention_heads": 4, "intermediate_size": 48, "max_position_embeddings": 40,
+              "pad_token_id": 3, "local_attention": 8)",
+           {1, 2, 3},
+           {.223583F, -.123696F, .095031F, .209547F, -.130095F, .077998F},
+           1.014917,
+           3.335992,
+           1.51542,
+           478.46898,
+           {.303314F, .008693F, -.313856F, 1.568680F},
+           {"Wqkv"}}};
 }
 
 // As in zlib.

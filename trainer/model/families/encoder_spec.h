@@ -2,11 +2,17 @@
 // LibTorch.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace bp::trainer {
+
+// The longest sample without a table of positions: attention keeps a row of scores for each token.
+inline constexpr int kMostTokens = 4096;
 
 // The function behind the pooler's matrix.
 enum class Pooling : std::uint8_t { tanh, relu, gelu };
@@ -49,6 +55,20 @@ struct EncoderSpec {
   Activation activation = Activation::gelu;
   bool shares_layers = false;        // one layer's weights are those of all
   bool projects_embeddings = false;  // also where they are as wide as the layers
+  // Layers norm what they read, and a last norm follows them. Products and norms have no biases.
+  // Else layers norm the sums of what they read and what they compute.
+  bool pre_norm = false;
+  // A layer's first product has 2 * intermediate outputs: GELU of one half times the other half.
+  bool gated = false;
+  double gated_dropout = 0;  // of these products
+  // The bases of rotary positions, in layers that see whole texts and in local ones. 0: a table of
+  // positions.
+  double rope_theta = 0;
+  double local_rope_theta = 0;
+  std::vector<bool> local_layers = {};  // whether a layer is local; empty: none is
+  int local_attention = 0;              // tokens there see those up to half of it away
+  bool pools_mean = false;    // the pooler reads the mean of a text's states, not the first one
+  bool pools_tokens = false;  // heads over tokens read the pooler's output for each
   bool operator==(const EncoderSpec&) const = default;
 
   [[nodiscard]] int embedding_width() const { return embedding > 0 ? embedding : hidden; }
@@ -63,8 +83,12 @@ struct EncoderSpec {
   }
   // Returns whether the model tells the parts of a sample apart by their types.
   [[nodiscard]] bool has_types() const { return token_types > 1; }
+  [[nodiscard]] bool is_local(std::size_t layer) const {
+    return layer < local_layers.size() && local_layers[layer];
+  }
   // Returns the number of tokens of the longest sample.
   [[nodiscard]] int max_tokens() const {
+    if (rope_theta > 0) return std::min(positions, kMostTokens);
     return positions_from_pad ? positions - pad_id - 1 : positions;
   }
 };

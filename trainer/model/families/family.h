@@ -2,11 +2,12 @@
 // it. A family is one file of this folder, which families.cc lists. Does not use LibTorch.
 #pragma once
 
-#include <array>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "trainer/model/families/encoder_spec.h"
 
@@ -32,24 +33,28 @@ struct WeightNames {
   // What the names of the encoder's own modules begin with. It belongs before those that follow.
   std::string prefix = {};
   std::string words = "embeddings.word_embeddings";
-  std::string positions = "embeddings.position_embeddings";
-  std::string types = "embeddings.token_type_embeddings";  // empty: tokens have no types
+  std::string positions = "embeddings.position_embeddings";  // empty: no table
+  std::string types = "embeddings.token_type_embeddings";    // empty: tokens have no types
   std::string embedding_norm = "embeddings.LayerNorm";
   std::string projection = {};  // from the width of the embeddings to the layers'
   std::string relative_bias = {};
   // Belongs before the number of a layer; the names of a layer's modules follow the number.
   std::string layers = "encoder.layer.";
-  std::array<std::string, 3> qkv = {"attention.self.query", "attention.self.key",
-                                    "attention.self.value"};
+  // Query, key and value, or one name for the three.
+  std::vector<std::string> qkv = {"attention.self.query", "attention.self.key",
+                                  "attention.self.value"};
   std::string merged_qkv = "attention.self.qkv";  // bp's name of the three as one
   std::string attention_output = "attention.output.dense";
   std::string attention_norm = "attention.output.LayerNorm";
   std::string intermediate = "intermediate.dense";
   std::string output = "output.dense";
   std::string output_norm = "output.LayerNorm";
+  std::string final_norm = {};  // behind the layers, if these norm what they read
   // Above the encoder, whole names: the dense layer over a text's first token, the layer of outputs
-  // over that, and the parts of the head that predicts masked tokens. Empty: the family has none.
+  // over that, and the parts of the head that predicts masked tokens. Empty: the family has none,
+  // or its pooler is the dense layer over masked tokens.
   std::string pooler = {};
+  std::string pooler_norm = {};  // behind the pooler's function
   std::string classifier = "classifier";
   std::string masked_dense = {};
   std::string masked_norm = {};
@@ -64,7 +69,9 @@ struct WeightNames {
   }
   // Returns the names of a layer's products of matrices, query, key and value first.
   [[nodiscard]] std::vector<std::string> products() const {
-    return {qkv[0], qkv[1], qkv[2], attention_output, intermediate, output};
+    std::vector<std::string> all = qkv;
+    all.insert(all.end(), {attention_output, intermediate, output});
+    return all;
   }
   // Return what the names of all parameters of the embeddings and of the pooler begin with.
   [[nodiscard]] std::vector<std::string> embedding_parts() const {
@@ -75,8 +82,9 @@ struct WeightNames {
     return parts;
   }
   [[nodiscard]] std::string pooler_part() const {
-    return (encoder_has_pooler() ? pooler.substr(0, pooler.find('.', prefix.size())) : pooler) +
-           ".";
+    const bool in_encoder = encoder_has_pooler();
+    if (in_encoder) return pooler.substr(0, pooler.find('.', prefix.size())) + ".";
+    return (pooler_norm.empty() ? pooler : pooler.substr(0, pooler.rfind('.'))) + ".";
   }
   // Returns whether the pooler belongs to the encoder and not to a task's head.
   [[nodiscard]] bool encoder_has_pooler() const { return pooler.starts_with(prefix); }
@@ -89,6 +97,10 @@ struct Family {
   std::vector<ConstantKey> constants = {};
   // Keys that make a model which bp does not have, unless they are false, null or empty.
   std::vector<const char*> unsupported = {};
+  // Moves what keys of other kinds say from a config.json into a spec, and adds such keys to one.
+  // Null: there are none.
+  void (*take_others)(nlohmann::json& json, EncoderSpec& spec) = nullptr;
+  void (*put_others)(const EncoderSpec& spec, nlohmann::json& json) = nullptr;
   WeightNames names = {};
 };
 
@@ -113,6 +125,7 @@ struct Family {
 [[nodiscard]] const Family& camembert();
 [[nodiscard]] const Family& distilbert();
 [[nodiscard]] const Family& electra();
+[[nodiscard]] const Family& modernbert();
 [[nodiscard]] const Family& mpnet();
 [[nodiscard]] const Family& roberta();
 [[nodiscard]] const Family& xlm_roberta();

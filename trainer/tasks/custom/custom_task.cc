@@ -187,7 +187,7 @@ class CustomTaskAdapter : public Task {
     std::vector<std::string> own;
     for (const HeadParameter& one : task_->parameters(wanted.hidden)) own.push_back(one.name);
     TakenWeights taken{.optional = own, .replaced = own};
-    taken.optional.push_back(names_of(wanted).pooler + ".");
+    taken.optional.push_back(names_of(wanted).pooler_part());
     return taken;
   }
   void require_trained(const EncoderSpec& config, const std::string& model) const override {

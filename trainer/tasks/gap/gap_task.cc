@@ -76,7 +76,7 @@ class GapTask : public Task {
   [[nodiscard]] TakenWeights taken_weights(const EncoderSpec& stored,
                                            const EncoderSpec& wanted) const override {
     const WeightNames& names = names_of(wanted);
-    TakenWeights taken{.optional = {"classifier.", "neither", names.pooler + "."}};
+    TakenWeights taken{.optional = {"classifier.", "neither", names.pooler_part()}};
     const std::optional<GapHeadKind> before = gap_head_of(stored);
     const GapHeadKind now = kind_in(wanted);
     if (before == now) return taken;

@@ -79,12 +79,8 @@ class PretrainHead : public Head {
                ReadTargets read_targets,
                bool with_next_sentence)
       : vocabulary_(config.vocabulary),
-        by_tanh_(config.activation == Activation::gelu_tanh),
         read_targets_(std::move(read_targets)),
-        transform_(parameters.linear(
-            names_of(config).masked_dense, config.embedding_width(), config.hidden)),
-        norm_(parameters.norm(
-            names_of(config).masked_norm, config.embedding_width(), config.norm_epsilon)),
+        transform_(make_transform(config, parameters)),
         words_(parameters.tied(names_of(config).masked_decoder + ".weight",
                                names_of(config).word_embeddings())),
         bias_(parameters.bias(names_of(config).masked_bias, config.vocabulary)) {
@@ -97,7 +93,7 @@ class PretrainHead : public Head {
   }
 
   [[nodiscard]] States reads() const override { return States::all_tokens; }
-  [[nodiscard]] bool reads_pooler() const override { return next_sentence_.has_value(); }
+  [[nodiscard]] bool reads_pooler() const override { return next_sentence_ || !transform_; }
 
   [[nodiscard]] Tensor forward(const Encoder& encoder,
                                const Pass& pass,
@@ -106,7 +102,7 @@ class PretrainHead : public Head {
     const PretrainTargets targets = checked_targets(batch);
     const std::vector<std::int64_t> rows = masked_rows(targets, *pass.layout);
     const Tensor masked = at::index_select(states, 0, on_device_of(states, at::tensor(rows)));
-    const Tensor of_tokens = scored(token_logits(pass, masked), targets.ids);
+    const Tensor of_tokens = scored(token_logits(encoder, pass, masked), targets.ids);
     if (!next_sentence_) return of_tokens;
     const std::vector<std::int64_t>& offsets = pass.layout->offsets;
     const Tensor first_rows = at::tensor(at::IntArrayRef(offsets).slice(0, offsets.size() - 1));
@@ -160,13 +156,37 @@ class PretrainHead : public Head {
     return targets;
   }
 
+  // A dense layer, GELU and a norm over masked tokens.
+  struct Transform {
+    Linear dense;
+    Norm norm;
+    bool by_tanh = false;
+    [[nodiscard]] Tensor operator()(const Tensor& masked) const {
+      const Tensor x = at::linear(masked.to(at::kFloat), dense.weight.master, dense.bias);
+      return at::layer_norm(at::gelu(x, by_tanh ? "tanh" : "none"), {x.size(1)}, norm.gamma,
+                            norm.beta, norm.epsilon);
+    }
+  };
+  // Returns nothing if the pooler does the same.
+  static std::optional<Transform> make_transform(const EncoderSpec& config,
+                                                 Parameters& parameters) {
+    if (config.pools_tokens) return {};
+    const WeightNames& names = names_of(config);
+    const std::int64_t width = config.embedding_width();
+    Transform made;
+    made.dense = parameters.linear(names.masked_dense, width, config.hidden);
+    made.norm = parameters.norm(names.masked_norm, width, config.norm_epsilon);
+    made.by_tanh = config.activation == Activation::gelu_tanh;
+    return made;
+  }
+
   // Returns fp32 logits over the vocabulary for each masked token. The transform is fp32, as the
   // pooler is: it is small beside the product with the vocabulary.
-  [[nodiscard]] Tensor token_logits(const Pass& pass, const Tensor& masked) const {
-    Tensor x = at::linear(masked.to(at::kFloat), transform_.weight.master, transform_.bias);
-    x = at::layer_norm(at::gelu(x, by_tanh_ ? "tanh" : "none"), {x.size(1)}, norm_.gamma,
-                       norm_.beta, norm_.epsilon);
-    x = pass.seen("cls.predictions.transform", x);
+  [[nodiscard]] Tensor token_logits(const Encoder& encoder,
+                                    const Pass& pass,
+                                    const Tensor& masked) const {
+    const Tensor transformed = transform_ ? (*transform_)(masked) : encoder.pool(pass, masked);
+    Tensor x = pass.seen("cls.predictions.transform", transformed);
     if (pass.number == at::kFloat) {
       return pass.seen("cls.predictions", at::linear(x, words_, bias_));
     }
@@ -176,10 +196,8 @@ class PretrainHead : public Head {
   }
 
   std::int64_t vocabulary_;
-  bool by_tanh_;
   ReadTargets read_targets_;
-  Linear transform_;
-  Norm norm_;
+  std::optional<Transform> transform_;
   Tensor words_;
   Tensor bias_;
   std::optional<Linear> next_sentence_;

@@ -129,10 +129,9 @@ class PretrainTask : public Task {
   [[nodiscard]] TakenWeights taken_weights(const EncoderSpec& /*stored*/,
                                            const EncoderSpec& wanted) const override {
     const WeightNames& names = names_of(wanted);
-    TakenWeights taken{
-        .optional = {names.masked_dense + ".", names.masked_norm + ".", names.masked_bias}};
-    if (pairs_) {
-      taken.optional.insert(taken.optional.end(), {names.next_sentence + ".", names.pooler + "."});
+    TakenWeights taken{.optional = {names.masked_bias, names.pooler_part()}};
+    for (const std::string& module : {names.masked_dense, names.masked_norm, names.next_sentence}) {
+      if (!module.empty()) taken.optional.push_back(module + ".");
     }
     return taken;
   }

@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/refuse.h"
+#include "trainer/model/onnx_encoder.h"
 #include "trainer/model/onnx_graph.h"
 #include "trainer/model/passes/device_of.h"
 #include "trainer/tasks/label_config.h"
@@ -30,25 +31,29 @@ using at::Tensor;
 class TokenHead : public Head {
  public:
   TokenHead(const LabelConfig& own, const EncoderSpec& config, Parameters& parameters)
-      : dropout_(own.dropout.value_or(config.hidden_dropout)),
+      : spec_(config),
+        dropout_(own.dropout.value_or(config.pools_tokens ? config.head_dropout()
+                                                          : config.hidden_dropout)),
         classifier_(parameters.linear(
             "classifier", static_cast<std::int64_t>(own.labels.size()), config.hidden)) {}
 
   [[nodiscard]] States reads() const override { return States::all_tokens; }
-  [[nodiscard]] bool reads_pooler() const override { return false; }
+  [[nodiscard]] bool reads_pooler() const override { return spec_.pools_tokens; }
 
-  [[nodiscard]] Tensor forward(const Encoder& /*encoder*/,
+  [[nodiscard]] Tensor forward(const Encoder& encoder,
                                const Pass& pass,
                                const Tensor& states,
                                const Batch& /*batch*/) const override {
-    const Tensor x = drop(pass.layout, states, pass.dropout(dropout_, kHeadSite))
+    const Tensor read = spec_.pools_tokens ? encoder.pool(pass, states) : states;
+    const Tensor x = drop(pass.layout, read, pass.dropout(dropout_, kHeadSite))
                          .slice(0, 0, pass.layout->offsets.back())
                          .to(at::kFloat);
     return pass.seen("classifier", at::linear(x, classifier_.weight.master, classifier_.bias));
   }
 
   void add_to(OnnxGraph& graph, const std::string& states) const override {
-    graph.output(graph.linear(states, "classifier"), "logits", OnnxGraph::Type::f32,
+    const std::string read = spec_.pools_tokens ? add_pooling(graph, spec_, states) : states;
+    graph.output(graph.linear(read, "classifier"), "logits", OnnxGraph::Type::f32,
                  {"batch", "sequence", classifier_.bias.size(0)});
   }
 
@@ -87,6 +92,7 @@ class TokenHead : public Head {
     return packed;
   }
 
+  EncoderSpec spec_;
   double dropout_;
   Linear classifier_;
 };
