@@ -38,7 +38,11 @@ Bert::Bert(EncoderSpec config,
       parameters_(config_.initializer_range, seed, device),
       encoder_(config_, precision, this->lora(), parameters_),
       head_(head(config_, parameters_)) {
-  if (!head_->reads_pooler()) parameters_.remove(names_of(config_).pooler_part());
+  if (!head_->reads_pooler()) {
+    const WeightNames& names = names_of(config_);
+    parameters_.remove(names.pooler + ".");
+    if (!names.pooler_norm.empty()) parameters_.remove(names.pooler_norm + ".");
+  }
   require_gradients();
 }
 

@@ -13,6 +13,7 @@ namespace bp::trainer {
 namespace {
 
 constexpr double kMaxParameters = 0x1p33;
+constexpr int kMostLayers = 4096;  // each has numbers of its own for dropout
 
 // The number of weights and biases, without the head's. In floating point, because the sizes in a
 // file may be anything.
@@ -82,6 +83,9 @@ void check(const EncoderSpec& c) {
        {&EncoderSpec::vocabulary, &EncoderSpec::hidden, &EncoderSpec::layers, &EncoderSpec::heads,
         &EncoderSpec::intermediate, &EncoderSpec::positions, &EncoderSpec::token_types}) {
     if (c.*size < 1) refuse_key(size, "; it must be at least 1");
+  }
+  if (c.layers > kMostLayers) {
+    refuse_key(&EncoderSpec::layers, concat("; the largest that bp supports is ", kMostLayers));
   }
   if (!key_of(c, &EncoderSpec::embedding).empty() && c.embedding < 1) {
     refuse_key(&EncoderSpec::embedding, "; it must be at least 1");

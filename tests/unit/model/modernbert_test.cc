@@ -205,7 +205,24 @@ TEST(ModernBert, RefusesOtherWaysToSeeTextsByName) {
   EXPECT_EQ(refusal(R"("classifier_pooling": "max")"),
             "classifier_pooling is 'max'; bp supports only 'cls' and 'mean'");
   EXPECT_THAT(refusal(R"("local_attention": 0)"), HasSubstr("local_attention is 0; it must be"));
+  EXPECT_EQ(refusal(R"("num_hidden_layers": 100000000)"),
+            "num_hidden_layers is 100000000; the largest that bp supports is 4096");
   EXPECT_THAT(refusal(R"("hidden_size": 36, "num_attention_heads": 4)"), HasSubstr("even number"));
+}
+
+TEST(ModernBert, OnlyThePoolerIsRemovedForAHeadThatDoesNotReadIt) {
+  EncoderSpec spec = spec_of();
+  spec.pools_tokens = false;
+  const HeadMaker head = [](const EncoderSpec& given, Parameters& parameters) {
+    (void)parameters.bias("head.own", 2);
+    return token_head({.tags = 3})(given, parameters);
+  };
+  const auto model = model_of(spec, head);
+  std::vector<std::string> names;
+  for (const auto& [name, parameter] : model->parameters()) {
+    if (name.starts_with("head.")) names.push_back(name);
+  }
+  EXPECT_THAT(names, ElementsAre("head.own"));
 }
 
 // Published files have 8192 positions. Attention is for fewer tokens than that.
