@@ -11,6 +11,7 @@ FUZZ_TARGET(merges) {
     const std::string merges = end == std::string::npos ? "" : both.substr(end + 1);
     const std::string json = roberta_json(both.substr(0, end), merges, "vocab.json");
     const Vocabulary vocabulary = Vocabulary::parse(json, "tokenizer.json");
+    bp::test::require(roberta_files(json).size() == 2);
     Tokenizer tokenizer(vocabulary);
     std::vector<std::int32_t> ids;
     tokenizer.encode("Anything at all, <mask></s> 42 aaaaab \xc3\xa9t\xc3\xa9 \xe4\xb8\xad", ids);
