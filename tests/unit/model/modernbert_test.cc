@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +22,7 @@
 #include "trainer/tasks/pretrain/pretrain_head.h"
 #include "trainer/tasks/tokens/sentence_windows.h"
 #include "trainer/tasks/tokens/token_head.h"
+#include "trainer/tasks/tokens/token_options.h"
 
 namespace bp::trainer {
 namespace {
@@ -108,24 +108,22 @@ TEST(ModernBert, HasTheNumbersOfTransformersForTextsLongerThanItsWindows) {
 }
 
 TEST(ModernBert, TagsTokensAndPredictsMaskedOnesThroughItsHead) {
-  std::vector<std::int64_t> tags;
-  const HeadMaker tokens = token_head({.tags = 3, .targets = [&tags](const Batch& batch) {
-                                         tags.clear();
-                                         for (const std::int64_t id : batch.token_ids) {
-                                           tags.push_back(id == 3 ? kIgnoredTarget : id % 3);
-                                         }
-                                         return std::span<const std::int64_t>(tags);
-                                       }});
-  const auto tagger = model_of(spec_of(), tokens);
+  Batch tagged = long_batch();
+  tagged.arrays = {{}};
+  for (const std::int64_t id : tagged.token_ids) {
+    tagged.arrays[kTargetsArray].integers.push_back(id == 3 ? kIgnoredTarget : id % 3);
+  }
+  const auto tagger = model_of(spec_of(), make_token_head);
   EXPECT_NEAR(tagger->forward(long_batch(), nullptr).to(at::kDouble).abs().sum().item<double>(),
               94.66725728, 1e-4);
-  expect_numbers(*tagger, long_batch(), {.197215974F, -.176511586F, .034018785F}, 1.161042452,
+  expect_numbers(*tagger, tagged, {.197215974F, -.176511586F, .034018785F}, 1.161042452,
                  1.407659165);
 
   const HeadMaker masked = [](const EncoderSpec& spec, Parameters& parameters) {
-    return make_masked_head(spec, parameters, [](const Batch&) {
+    const auto targets = [](const Batch&) {
       return PretrainTargets{.masked = {2, 0, 1}, .positions = {5, 36, 30}, .ids = {9, 10, 11}};
-    });
+    };
+    return make_pretrain_head(spec, parameters, targets, false);
   };
   const auto predictor = model_of(spec_of(), masked);
   EXPECT_EQ(predictor->ties().at("decoder.weight"), "model.embeddings.tok_embeddings.weight");
@@ -215,7 +213,7 @@ TEST(ModernBert, OnlyThePoolerIsRemovedForAHeadThatDoesNotReadIt) {
   spec.pools_tokens = false;
   const HeadMaker head = [](const EncoderSpec& given, Parameters& parameters) {
     (void)parameters.bias("head.own", 2);
-    return token_head({.tags = 3})(given, parameters);
+    return make_token_head(given, parameters);
   };
   const auto model = model_of(spec, head);
   std::vector<std::string> names;

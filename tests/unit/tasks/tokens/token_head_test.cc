@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(Configurations, GoldenTokens, ::testing::Values(0, 1));
 EncoderSpec with_tags(double dropout) {
   EncoderSpec config = small_config();
   config.head =
-      label_keys({.labels = {"a", "b"}, .dropout = dropout}, "BertForTokenClassification");
+      label_keys({.labels = {"a", "b"}, .dropout = dropout}, config, "ForTokenClassification");
   return config;
 }
 
