@@ -270,7 +270,8 @@ struct FusedAttention : Function<FusedAttention> {
     const auto kept = kept_by(ctx);
     const AttentionGradients d = attend_backward(
         *kept->layout, kept->heads, saved[0], saved[1], ctx->saved_data["first_only"].toBool(),
-        {{}, saved[2], saved[3]}, gradients[0].contiguous(), ctx->saved_data["relative"].toBool());
+        {.y = {}, .p = saved[2], .dropped = saved[3]}, gradients[0].contiguous(),
+        ctx->saved_data["relative"].toBool());
     return {Tensor(), d.qkv, d.bias, Tensor(), Tensor(), Tensor(), d.relative};
   }
 };

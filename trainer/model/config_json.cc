@@ -162,11 +162,11 @@ EncoderSpec read_config(const std::string& path) {
 }
 
 // Sorts the keys, but keeps the order inside the head's values.
-std::string config_json(const EncoderSpec& spec) {
+std::string config_json(const EncoderSpec& config) {
   std::map<std::string, nlohmann::ordered_json> sorted;
-  const Json encoder = encoder_json(spec);
+  const Json encoder = encoder_json(config);
   for (const auto& [key, value] : encoder.items()) sorted[key] = value;
-  for (const auto& [key, value] : spec.head) sorted[key] = nlohmann::ordered_json::parse(value);
+  for (const auto& [key, value] : config.head) sorted[key] = nlohmann::ordered_json::parse(value);
   nlohmann::ordered_json json;
   for (auto& [key, value] : sorted) json[key] = std::move(value);
   return json.dump(2) + "\n";

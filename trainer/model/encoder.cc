@@ -302,7 +302,7 @@ Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) cons
   const bool all = recording || spec_.pools_mean;
   const States wanted = all ? States::all_tokens : states;
   for (std::size_t i = 0; i < count; i += group) {
-    const LayerSpan span{i, std::min(i + group, count)};
+    const LayerSpan span{.first = i, .end = std::min(i + group, count)};
     x = again ? recomputed(pass, span, x, wanted) : layers(pass, span, x, wanted);
     record(x);
   }

@@ -50,7 +50,7 @@ template <class T>
   const float e = exponential<T>(-fabsf(z));
   const float above = inverse<T>(1.0F + e);  // at |z|
   const float slope = 1.59576912F * (1.0F + 3.0F * square);
-  return {z < 0 ? e * above : above, e * above * above * slope};
+  return {.below = z < 0 ? e * above : above, .density = e * above * above * slope};
 }
 template <class T, bool by_tanh>
 [[nodiscard]] BP_ON_DEVICE Normal distribution(float x) {

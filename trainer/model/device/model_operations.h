@@ -197,8 +197,10 @@ struct ModelOperations {
         return each(stream, "gelu_backward", ranges,
                     static_cast<std::size_t>(packs) * static_cast<std::size_t>(g.pieces), body);
       };
-      return g.by_tanh ? with(GeluBackwardColumns<T, count, true>{packs, g.pieces, g.size.rows})
-                       : with(GeluBackwardColumns<T, count, false>{packs, g.pieces, g.size.rows});
+      return g.by_tanh ? with(GeluBackwardColumns<T, count, true>{
+                             .packs = packs, .pieces = g.pieces, .rows = g.size.rows})
+                       : with(GeluBackwardColumns<T, count, false>{
+                             .packs = packs, .pieces = g.pieces, .rows = g.size.rows});
     });
   }
 

@@ -35,7 +35,7 @@ BP_IN_LOOPS Normal normal_by_tanh(float x) {
   const float e = exponential(-__builtin_fabsf(z));
   const float above = 1.0F / (1.0F + e);  // at |z|
   const float slope = 1.59576912F * (1.0F + 3.0F * square);
-  return {z < 0 ? e * above : above, e * above * above * slope};
+  return {.below = z < 0 ? e * above : above, .density = e * above * above * slope};
 }
 
 template <class Number>

@@ -228,7 +228,12 @@ EmbedGradients embed_backward(const Layout& layout,
 Tensor gelu(const Tensor& x, const Tensor& bias, bool by_tanh) {
   Tensor y = at::empty_like(x);
   run(&ModelKernels::gelu, "gelu",
-      device::Gelu{size_of(x), y.data_ptr(), x.const_data_ptr(), data<float>(bias), by_tanh}, x);
+      device::Gelu{.size = size_of(x),
+                   .y = y.data_ptr(),
+                   .x = x.const_data_ptr(),
+                   .bias = data<float>(bias),
+                   .by_tanh = by_tanh},
+      x);
   return y;
 }
 
@@ -240,8 +245,14 @@ std::pair<Tensor, Tensor> gelu_backward(const Tensor& dy,
   const int pieces = pieces_for(x, x.size(0), x.size(1));
   const Tensor sums = sums_for(x, pieces, x.size(1));
   run(&ModelKernels::gelu_backward, "gelu_backward",
-      device::GeluBackward{size_of(x), dx.data_ptr(), data<float>(sums), pieces,
-                           dy.const_data_ptr(), x.const_data_ptr(), data<float>(bias), by_tanh},
+      device::GeluBackward{.size = size_of(x),
+                           .dx = dx.data_ptr(),
+                           .sums = data<float>(sums),
+                           .pieces = pieces,
+                           .dy = dy.const_data_ptr(),
+                           .x = x.const_data_ptr(),
+                           .bias = data<float>(bias),
+                           .by_tanh = by_tanh},
       x);
   return {dx, at::sum(sums, {0})};
 }
