@@ -83,9 +83,10 @@ INSTANTIATE_TEST_SUITE_P(
         RanksCase{"four", "-n 4", 4, {"nccl"}},
         RanksCase{"uneven", concat(kUneven, "--gpus all"), 4, {"nccl"}},
         RanksCase{"two_by_gloo", "-n 2", 8, {"ring"}, "BP_BACKEND=gloo BP_ALGORITHM=ring"},
-        RanksCase{"uneven_staged", concat(kUneven, "--gpus all"), 4, {"staged"}, "env -u BP_NCCL"},
+        RanksCase{
+            "uneven_staged", concat(kUneven, "--gpus all"), 4, {"hierarchical"}, "env -u BP_NCCL"},
         // Without --gpus the first ranks of both hosts take GPU 0, which NCCL does not serve.
-        RanksCase{"two_on_one_gpu", kUneven, 4, {"staged"}}),
+        RanksCase{"two_on_one_gpu", kUneven, 4, {"hierarchical"}}),
     [](const auto& parameter) { return parameter.param.name; });
 
 // bprun promises 2 s.
