@@ -23,8 +23,10 @@ std::string loopback_problem() {
   const SocketAddress any_port = numeric_address(text);
   const int family = any_port.address.ss_family;
   const Fd server(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const bool listens =
-      ::bind(server.get(), any_port.get(), any_port.size) == 0 && ::listen(server.get(), 1) == 0;
+  // Strangers may connect as soon as the port is open. Where they fill a short backlog, the kernel
+  // drops our own attempt and tries again after a second.
+  const bool listens = ::bind(server.get(), any_port.get(), any_port.size) == 0 &&
+                       ::listen(server.get(), SOMAXCONN) == 0;
   const Fd client = listens ? start_connecting(own_address(server.get())) : Fd();
   pollfd connected{.fd = client.get(), .events = POLLOUT, .revents = 0};
   const int error = !client                              ? errno
