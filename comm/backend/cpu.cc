@@ -36,47 +36,10 @@ SelectionKey key_of_leaders(const BackendParts& parts) {
   return {.backend = parts.transport, .ranks = hosts, .hosts = hosts};
 }
 
-}  // namespace
-
-CpuBackend::CpuBackend(BackendParts parts, std::unique_ptr<Backend> inside)
-    : parts_(std::move(parts)),
-      algorithm_(parse_algorithm(parts_.algorithm, parts_.topology.local_sizes)),
-      name_(name_with_memory(parts_)),
-      selection_(key_of(parts_), parts_.measured),
-      between_hosts_(key_of_leaders(parts_), parts_.measured),
-      inside_(std::move(inside)) {}
-
-Algorithm CpuBackend::all_reduce_algorithm(std::size_t bytes) const {
-  return algorithm_ == Algorithm::automatic ? selection_.all_reduce(bytes) : algorithm_;
-}
-
-// Inside a host nothing goes over the network. An algorithm that the program asks for is one of
-// all_reduce by messages, beside which the others work by messages too.
-bool CpuBackend::goes_over_hosts(Operation::Kind kind, std::size_t bytes) const {
+// Returns the name of the algorithm that was chosen for such an operation.
+std::string_view name_of(Algorithm chosen, Operation::Kind kind) {
+  if (chosen != Algorithm::automatic) return name_of(chosen);
   switch (kind) {
-    case Operation::Kind::all_reduce:
-      return all_reduce_algorithm(bytes) == Algorithm::hierarchical;
-    case Operation::Kind::broadcast:
-    case Operation::Kind::reduce:
-    case Operation::Kind::reduce_scatter:
-    case Operation::Kind::all_gather:
-    case Operation::Kind::gather:
-    case Operation::Kind::scatter:
-    case Operation::Kind::barrier:
-      return is_possible(Algorithm::hierarchical, parts_.topology.local_sizes) &&
-             (algorithm_ == Algorithm::hierarchical ||
-              (algorithm_ == Algorithm::automatic && parts_.shared));
-    default:
-      return false;
-  }
-}
-
-std::string_view CpuBackend::algorithm_of(Operation::Kind kind, std::size_t bytes) const {
-  if (goes_over_hosts(kind, bytes)) return name_of(Algorithm::hierarchical);
-  switch (kind) {
-    case Operation::Kind::all_reduce:
-    case Operation::Kind::all_reduce_grouped:
-      return name_of(all_reduce_algorithm(bytes));
     case Operation::Kind::broadcast:
     case Operation::Kind::reduce:
       return "binomial_tree";
@@ -90,11 +53,46 @@ std::string_view CpuBackend::algorithm_of(Operation::Kind kind, std::size_t byte
     case Operation::Kind::all_to_all:
     case Operation::Kind::all_to_all_v:
       return "pairwise";
+    default:  // a choice is always made, or no backend is needed
+      return "unknown";
+  }
+}
+
+}  // namespace
+
+CpuBackend::CpuBackend(BackendParts parts, std::unique_ptr<Backend> inside)
+    : parts_(std::move(parts)),
+      algorithm_(parse_algorithm(parts_.algorithm, parts_.topology.local_sizes)),
+      name_(name_with_memory(parts_)),
+      selection_(key_of(parts_), parts_.measured),
+      between_hosts_(key_of_leaders(parts_), parts_.measured),
+      inside_(std::move(inside)),
+      others_are_hierarchical_(is_possible(Algorithm::hierarchical, parts_.topology.local_sizes) &&
+                               (algorithm_ == Algorithm::hierarchical ||
+                                (algorithm_ == Algorithm::automatic && parts_.shared))),
+      room_([this](std::size_t bytes, const Device& device) {
+        return inside_ ? inside_->allocate(bytes, device) : allocate(bytes, device);
+      }) {}
+
+// Another algorithm of all_reduce that the program asks for works by messages, and beside it all
+// operations do.
+Algorithm CpuBackend::choose(Operation::Kind kind, std::size_t bytes) const {
+  switch (kind) {
+    case Operation::Kind::all_reduce:
+    case Operation::Kind::all_reduce_grouped:
+      return algorithm_ == Algorithm::automatic ? selection_.all_reduce(bytes) : algorithm_;
+    case Operation::Kind::all_to_all:
+    case Operation::Kind::all_to_all_v:
     case Operation::Kind::message:  // needs no backend
     case Operation::Kind::join:
-      break;
+      return Algorithm::automatic;
+    default:
+      return others_are_hierarchical_ ? Algorithm::hierarchical : Algorithm::automatic;
   }
-  return "unknown";
+}
+
+std::string_view CpuBackend::algorithm_of(Operation::Kind kind, std::size_t bytes) const {
+  return name_of(choose(kind, bytes), kind);
 }
 
 void CpuBackend::settle(CollectiveCall& call) {
@@ -104,20 +102,17 @@ void CpuBackend::settle(CollectiveCall& call) {
 }
 
 void CpuBackend::run(const Operation& operation, CollectiveCall& call) {
-  call.use(algorithm_of(operation.kind, operation.output.bytes()));
-  if (goes_over_hosts(operation.kind, operation.output.bytes())) {
-    run_over_hosts(operation, call);
-  } else {
-    run_flat(operation, call);
-  }
+  const Algorithm chosen = choose(operation.kind, operation.output.bytes());
+  if (chosen == Algorithm::hierarchical) return run_over_hosts(operation, call);
+  call.use(name_of(chosen, operation.kind));
+  run_flat(operation, call, chosen);
 }
 
-void CpuBackend::run_flat(const Operation& operation, CollectiveCall& call) {
+void CpuBackend::run_flat(const Operation& operation, CollectiveCall& call, Algorithm all_reduce) {
   const View& output = operation.output;
   switch (operation.kind) {
     case Operation::Kind::all_reduce:
-      all_reduce_by(all_reduce_algorithm(output.bytes()), call, output, operation.reduce,
-                    parts_.segments);
+      all_reduce_by(all_reduce, call, output, operation.reduce, parts_.segments);
       return;
     case Operation::Kind::broadcast:
       tree_broadcast(call, output, operation.root, parts_.segments);

@@ -14,6 +14,7 @@
 #include "comm/backend/common/backend.h"
 #include "comm/backend/common/selection.h"
 #include "comm/backend/shared/shared_vectors.h"
+#include "comm/device/scratch.h"
 #include "comm/schedule/segments.h"
 
 namespace bp {
@@ -23,8 +24,8 @@ namespace bp {
 // KiB take, and the same CPU time per byte (64 MiB, 2 ranks).
 inline constexpr SegmentLimits kSegments{.max_bytes = std::size_t{1} << 20};
 
-// What make_backend() makes a backend of. All but the name of the transport, the arena and the
-// channels must be the same on all ranks.
+// The parts of which make_backend() makes a backend. All but the name of the transport, the arena
+// and the channels must be the same on all ranks.
 struct BackendParts {
   Topology topology;             // of the communicator
   std::string algorithm;         // CommunicatorOptions::algorithm
@@ -53,15 +54,13 @@ class CpuBackend : public Backend {
  private:
   class OverHosts;
 
-  [[nodiscard]] Algorithm all_reduce_algorithm(std::size_t bytes) const;
-  [[nodiscard]] bool goes_over_hosts(Operation::Kind kind, std::size_t bytes) const;
+  // Returns the algorithm of an all_reduce. Of others: hierarchical, or automatic for the only one
+  // that they have.
+  [[nodiscard]] Algorithm choose(Operation::Kind kind, std::size_t bytes) const;
   // In one step, with messages between all ranks of the call.
-  void run_flat(const Operation& operation, CollectiveCall& call);
-  // In hierarchical.cc:
+  void run_flat(const Operation& operation, CollectiveCall& call, Algorithm all_reduce);
+  // Inside the hosts and between them; in hierarchical.cc.
   void run_over_hosts(const Operation& operation, CollectiveCall& call);
-  void run_inside(const Operation& operation, CollectiveCall& call);  // in a team of this host
-  [[nodiscard]] View room(std::size_t count, DataType type);
-  void hierarchical_all_reduce(CollectiveCall& call, View data, ReduceOp op);
 
   const BackendParts parts_;
   const Algorithm algorithm_;  // of all_reduce, as the program asks for
@@ -69,8 +68,8 @@ class CpuBackend : public Backend {
   const Selection selection_;
   const Selection between_hosts_;  // of each of which one rank takes part
   const std::unique_ptr<Backend> inside_;
-  std::shared_ptr<std::byte> room_;  // of a leader, for what lies in no rank's output
-  std::size_t room_bytes_ = 0;
+  const bool others_are_hierarchical_;
+  ScratchMemory room_;  // of a leader, for what lies in no rank's output
 };
 
 }  // namespace bp

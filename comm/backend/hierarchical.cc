@@ -6,7 +6,7 @@
 // hosts have entered, and no other rank leaves before its leader has heard of the other hosts.
 #include <cstring>
 #include <limits>
-#include <numeric>
+#include <string_view>
 #include <vector>
 
 #include "base/check.h"
@@ -32,6 +32,13 @@ std::vector<std::size_t> shares(const Hierarchy& hierarchy, std::size_t count) {
   return counts;
 }
 
+// Returns the largest number of rails. An operation with one leader on each host has one.
+int rails_for(const Operation& operation) {
+  const bool several =
+      operation.kind == Kind::all_reduce && operation.output.bytes() >= kSeveralRailsFrom;
+  return several ? std::numeric_limits<int>::max() : 1;
+}
+
 // A mean is divided once, when its sum is complete.
 ReduceOp step_of(ReduceOp op) { return op == ReduceOp::average ? ReduceOp::sum : op; }
 
@@ -50,13 +57,15 @@ class CpuBackend::OverHosts {
       : backend_(backend),
         call_(call),
         operation_(operation),
-        hierarchy_(call.rank(), backend.parts_.topology.local_sizes, 1),
+        hierarchy_(call.rank(), backend.parts_.topology.local_sizes, rails_for(operation)),
         leaders_(hierarchy_.leaders(operation.root)),
         leader_(leaders_[static_cast<std::size_t>(hierarchy_.host())]),
         is_leader_(call.rank() == leader_) {}
 
   void run() {
     switch (operation_.kind) {
+      case Kind::all_reduce:
+        return all_reduce();
       case Kind::barrier:
         inside({.kind = Kind::barrier});
         between({.kind = Kind::barrier});
@@ -83,7 +92,11 @@ class CpuBackend::OverHosts {
   void inside(Operation part) {
     part.root = leader_ - hierarchy_.first();
     const CollectiveCall::Team host(call_, hierarchy_.host_ranks());
-    backend_.run_inside(part, call_);
+    if (backend_.inside_ == nullptr) {
+      backend_.run_flat(part, call_, Algorithm::automatic);
+    } else {
+      backend_.inside_->run(part, call_);
+    }
   }
   void between(Operation part) {
     if (!is_leader_) return;
@@ -91,11 +104,36 @@ class CpuBackend::OverHosts {
       if (leaders_[h] == operation_.root) part.root = static_cast<int>(h);
     }
     const CollectiveCall::Team team(call_, leaders_);
-    backend_.run_flat(part, call_);
+    backend_.run_flat(part, call_, Algorithm::automatic);
   }
 
   [[nodiscard]] bool is_alone() const { return hierarchy_.local_size() == 1; }  // on its host
   [[nodiscard]] bool is_root() const { return call_.rank() == operation_.root; }
+
+  [[nodiscard]] View room(std::size_t count, DataType type) const {
+    return {backend_.room_.at_least(count * size_of(type)).data(), count, type};
+  }
+
+  // A rank's shares come over rails to which all hosts belong, and each host begins after all its
+  // ranks have entered.
+  void all_reduce() {
+    const View& data = operation_.output;
+    const ReduceOp step = step_of(operation_.reduce);
+    const std::vector<std::size_t> counts = shares(hierarchy_, data.count);
+    const View own = part_of(data, gathered_block(counts, hierarchy_.local_rank()));
+    inside({.kind = Kind::reduce_scatter,
+            .reduce = step,
+            .input = data,
+            .output = own,
+            .counts = counts});
+    if (hierarchy_.share() >= 0) {
+      const CollectiveCall::Team rail(call_, hierarchy_.rail_ranks());
+      const Algorithm algorithm = backend_.between_hosts_.all_reduce(own.bytes());
+      all_reduce_by(algorithm, call_, own, step, backend_.parts_.segments);
+    }
+    if (hierarchy_.share() >= 0) divide(own, call_, operation_.reduce);
+    inside({.kind = Kind::all_gather, .input = own, .output = data, .counts = counts});
+  }
 
   void broadcast() {
     inside({.kind = Kind::barrier});
@@ -110,7 +148,7 @@ class CpuBackend::OverHosts {
     // The vectors of ranks other than the root are only read.
     View data{const_cast<std::byte*>(given.data), given.count, given.type};
     if (is_leader_ && !is_alone() && mine.data != given.data) {
-      data = backend_.room(given.count, given.type);
+      data = room(given.count, given.type);
       if (given.count > 0) std::memcpy(data.data, given.data, given.bytes());
     }
     inside({.kind = Kind::reduce, .reduce = step_of(operation_.reduce), .output = data});
@@ -165,7 +203,7 @@ class CpuBackend::OverHosts {
     const std::vector<std::size_t> counts = hierarchy_.counts_of_hosts(operation_.counts);
     const Block own = gathered_block(counts, hierarchy_.host());
     const View block = is_root()    ? part_of(operation_.output, own)
-                       : is_leader_ ? backend_.room(own.count, type)
+                       : is_leader_ ? room(own.count, type)
                                     : empty(type);
     gather_inside(block);
     between({.kind = Kind::gather, .input = block, .output = operation_.output, .counts = counts});
@@ -177,7 +215,7 @@ class CpuBackend::OverHosts {
     inside({.kind = Kind::barrier});
     const std::vector<std::size_t> counts = hierarchy_.counts_of_hosts(operation_.counts);
     const Block own = gathered_block(counts, hierarchy_.host());
-    const View block = is_leader_ ? backend_.room(own.count, output.type) : empty(output.type);
+    const View block = is_leader_ ? room(own.count, output.type) : empty(output.type);
     between({.kind = Kind::scatter, .input = operation_.input, .output = block, .counts = counts});
     inside({.kind = Kind::scatter,
             .input = block,
@@ -194,58 +232,11 @@ class CpuBackend::OverHosts {
   const bool is_leader_;
 };
 
-void CpuBackend::run_inside(const Operation& operation, CollectiveCall& call) {
-  if (inside_ == nullptr) {
-    run_flat(operation, call);
-  } else {
-    inside_->run(operation, call);
-  }
-}
-
-// Returns memory of this rank that the next call may take again.
-View CpuBackend::room(std::size_t count, DataType type) {
-  const std::size_t bytes = count * size_of(type);
-  if (bytes > room_bytes_) {
-    room_.reset();  // first, so that the old and the new memory never exist together
-    room_bytes_ = 0;
-    room_ = inside_ == nullptr ? allocate(bytes, {}) : inside_->allocate(bytes, {});
-    room_bytes_ = bytes;
-  }
-  return {room_.get(), count, type};
-}
-
 void CpuBackend::run_over_hosts(const Operation& operation, CollectiveCall& call) {
-  if (operation.kind == Kind::all_reduce) {
-    hierarchical_all_reduce(call, operation.output, operation.reduce);
-  } else {
-    OverHosts(*this, call, operation).run();
-  }
-  call.use(name_of(Algorithm::hierarchical));
-}
-
-// A rank's shares come over rails to which all hosts belong, and each host begins after all its
-// ranks have entered.
-void CpuBackend::hierarchical_all_reduce(CollectiveCall& call, View data, ReduceOp op) {
-  const int most = data.bytes() < kSeveralRailsFrom ? 1 : std::numeric_limits<int>::max();
-  const Hierarchy hierarchy(call.rank(), parts_.topology.local_sizes, most);
-  const std::vector<std::size_t> counts = shares(hierarchy, data.count);
-  const View own = part_of(data, gathered_block(counts, hierarchy.local_rank()));
-  const auto inside = [&](const Operation& part) {
-    if (hierarchy.local_size() == 1) return;
-    const CollectiveCall::Team host(call, hierarchy.host_ranks());
-    run_inside(part, call);
-  };
-  inside({.kind = Kind::reduce_scatter,
-          .reduce = step_of(op),
-          .input = data,
-          .output = own,
-          .counts = counts});
-  if (hierarchy.share() >= 0) {
-    const CollectiveCall::Team rail(call, hierarchy.rail_ranks());
-    all_reduce_by(between_hosts_.all_reduce(own.bytes()), call, own, step_of(op), parts_.segments);
-  }
-  if (hierarchy.share() >= 0) divide(own, call, op);
-  inside({.kind = Kind::all_gather, .input = own, .output = data, .counts = counts});
+  const std::string_view name = name_of(Algorithm::hierarchical);
+  call.use(name);
+  OverHosts(*this, call, operation).run();
+  call.use(name);  // and not the way of its last part
 }
 
 }  // namespace bp

@@ -4,12 +4,19 @@
 
 namespace bp {
 
+std::shared_ptr<std::byte> ScratchMemory::on_device(std::size_t bytes, const Device& device) {
+  return memory_of(device).allocate(bytes);
+}
+
+std::shared_ptr<std::byte> ScratchMemory::on_host(std::size_t bytes, const Device& device) {
+  return memory_of(device).allocate_on_host(bytes);
+}
+
 std::span<std::byte> ScratchMemory::at_least(std::size_t bytes, const Device& device) {
   if (bytes > size_ || device != device_) {
     memory_.reset();  // first, so that the old and the new memory never exist together
     size_ = 0;
-    const Memory& memory = memory_of(device);
-    memory_ = place_ == Place::on_host ? memory.allocate_on_host(bytes) : memory.allocate(bytes);
+    memory_ = allocate_(bytes, device);
     size_ = bytes;
     device_ = device;
   }

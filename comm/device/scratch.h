@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "bp/device.h"
 
@@ -11,10 +13,14 @@ namespace bp {
 
 class ScratchMemory {
  public:
-  // Where it lies: in the device's own memory, or in host memory that the device copies fast.
-  enum class Place { on_device, on_host };
+  // Where it comes from: the device's own memory, host memory that the device copies fast, or a
+  // function of the owner's.
+  using Allocate = std::function<std::shared_ptr<std::byte>(std::size_t bytes, const Device&)>;
+  [[nodiscard]] static std::shared_ptr<std::byte> on_device(std::size_t bytes,
+                                                            const Device& device);
+  [[nodiscard]] static std::shared_ptr<std::byte> on_host(std::size_t bytes, const Device& device);
 
-  explicit ScratchMemory(Place place = Place::on_device) : place_(place) {}
+  explicit ScratchMemory(Allocate allocate = on_device) : allocate_(std::move(allocate)) {}
 
   // Returns memory for `device`, aligned to 64 bytes and of undefined content. It lives until the
   // next call of this function.
@@ -24,7 +30,7 @@ class ScratchMemory {
   [[nodiscard]] std::shared_ptr<const void> share() const { return memory_; }
 
  private:
-  Place place_;
+  Allocate allocate_;
   std::shared_ptr<std::byte> memory_;
   std::size_t size_ = 0;
   Device device_;

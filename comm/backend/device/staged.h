@@ -45,7 +45,7 @@ class StagedBackend : public Backend {
   Backend& host_;
   std::size_t piece_;
   std::unique_ptr<PieceStage> stage_;  // null: not needed yet
-  ScratchMemory room_{ScratchMemory::Place::on_host};
+  ScratchMemory room_{ScratchMemory::on_host};
 };
 
 }  // namespace bp
