@@ -8,20 +8,19 @@ import argparse
 import json
 import os
 import pathlib
-import shutil
 import statistics
 import sys
 import tempfile
 
-from measuring import HERE, KEEPS_LARGE_BLOCKS, end_unmeasured, print_machine, program, run, run_json, spread
+from measuring import HERE, KEEPS_LARGE_BLOCKS, print_machine, program, run, run_json, spread
 from same_losses import STEPS, TOLERANCE, first_difference, our_losses
-from train_compare import LR, WARM_UP_SHARE, window_rates
+from sst2 import data_folder, rate_of, sources, write_ids, write_sentences
+from train_compare import LR
 
 sys.path.append(str(HERE / "collectives"))
 import checks  # noqa: E402
 from checks import Check  # noqa: E402
 
-MAX_LENGTH = 64
 OF_BERT = 0.9  # of the ratio that BERT has
 PAD = 1  # MPNet counts positions from there, whatever config.json says
 LABELS = {"id2label": {0: "0", 1: "1"}, "label2id": {"0": 0, "1": 1}}
@@ -61,34 +60,16 @@ def write_models(folder, vocabulary, families):
         model = transformers.AutoModelForSequenceClassification.from_config(found[family])
         model.save_pretrained(folder / family)
         tokenizer.save_pretrained(folder / family)
-    return tokenizer
-
-
-def write_ids(folder, tokenizer):
-    import numpy
-    rows = [line.rsplit("\t", 1) for line in (folder / "train.tsv").read_text(encoding="utf-8").splitlines()]
-    found = tokenizer([text for text, _ in rows], truncation=True, max_length=MAX_LENGTH)["input_ids"]
-    ids = numpy.full((len(rows), max(map(len, found))), PAD, dtype=numpy.int64)
-    for row, own in zip(ids, found):
-        row[:len(own)] = own
-    numpy.savez(folder / "ids.npz", ids=ids, labels=numpy.array([int(label) for _, label in rows]))
 
 
 def data_of(folder, family):
     """bert_train's words, with the store of this family's tokenizer."""
-    return [folder / "train.tsv", "--dev", folder / "dev.tsv", "--test", folder / "dev.tsv", "--header", "no", "--text", "1",
-            "--label", "2", "--max-length", MAX_LENGTH, "--store", folder / f"{family}.sqlite"]
+    return [*sources(folder), "--store", folder / f"{family}.sqlite"]
 
 
 def ours(folder, family, options):
-    target = folder / "run"
-    shutil.rmtree(target, ignore_errors=True)
-    steps = options.windows * options.window
-    run([program("bert_train"), *data_of(folder, family), "--model", folder / family, "--precision", options.precision,
-         "--batch", options.batch, "--steps", steps, "--eval-every", steps, "--save-every", "none", "--lr", LR, "--run", target])
-    records = [json.loads(line) for line in (target / "metrics.jsonl").read_text().splitlines()]
-    rates = window_rates([record for record in records if "split" not in record], options.window)
-    return statistics.median(rates[int(len(rates) * WARM_UP_SHARE):])
+    return rate_of([program("bert_train"), *data_of(folder, family), "--model", folder / family, "--precision",
+                    options.precision, "--batch", options.batch, "--lr", LR], folder / "run", options)
 
 
 def loop(folder, family, options, attention, *more):
@@ -139,18 +120,15 @@ def main():
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--rows", type=int, default=20000, help="sentences to train on")
     options = parser.parse_args()
-    data = pathlib.Path(os.environ.get("BP_TEST_DATA", ""))
-    if not (data / "sst2").is_dir():
-        end_unmeasured("BP_TEST_DATA is not the folder with sst2/ and bert-base-uncased/")
+    data = data_folder()
     print_machine()
     families = list(dict.fromkeys(["bert", *options.families.split(",")]))
     found = []
     with tempfile.TemporaryDirectory(prefix="bp_families_") as name:
         folder = pathlib.Path(name)
-        for part, rows in (("train", options.rows), ("dev", 100)):
-            lines = (data / "sst2" / f"sentiment-{part}").read_text(encoding="utf-8").splitlines(keepends=True)
-            (folder / f"{part}.tsv").write_text("".join(lines[:rows]), encoding="utf-8")
-        write_ids(folder, write_models(folder, data / "bert-base-uncased" / "vocab.txt", families))
+        write_sentences(folder, data, options.rows)
+        write_models(folder, data / "bert-base-uncased" / "vocab.txt", families)
+        write_ids(folder, sys.executable, folder / "vocab.txt")
         ratios = {family: compare(folder, family, options) for family in families}
     for family, ratio in ratios.items():
         share = ratio / ratios["bert"]

@@ -18,7 +18,8 @@ import sys
 import tempfile
 
 from measuring import HERE, KEEPS_LARGE_BLOCKS, ROOT, end_unmeasured, print_machine, program, run, run_json, spread
-from train_compare import FORMS, LR, SIX_LAYERS, WARM_UP_SHARE, window_rates
+from sst2 import data_folder, rate_of, sources, write_ids, write_sentences
+from train_compare import FORMS, LR, SIX_LAYERS
 
 sys.path.append(str(HERE / "collectives"))
 import checks  # noqa: E402
@@ -28,31 +29,11 @@ TINY = {**SIX_LAYERS, "hidden_size": 128, "num_hidden_layers": 2, "num_attention
 BASE = {**SIX_LAYERS, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}
 SHAPES = {"tiny": TINY, "6x384": SIX_LAYERS, "base": BASE}
 TARGETS = {"tiny": (2.0, 4.0), "6x384": (1.5, 4.0)}  # times the loop, times the Trainer, on CPUs
-MAX_LENGTH = 64
-
-IDS = """
-import sys, numpy, transformers
-rows = [line.rsplit("\\t", 1) for line in open(sys.argv[1], encoding="utf-8").read().splitlines()]
-tokenizer = transformers.BertTokenizer(sys.argv[2])
-found = tokenizer([text for text, _ in rows], truncation=True, max_length=int(sys.argv[3]))["input_ids"]
-ids = numpy.zeros((len(rows), max(map(len, found))), dtype=numpy.int64)
-for row, own in zip(ids, found):
-    row[:len(own)] = own
-numpy.savez(sys.argv[4], ids=ids, labels=numpy.array([int(label) for _, label in rows]))
-"""
-
 
 def ours(folder, shape, precision, options, ranks=1):
-    target = folder / "run"
-    shutil.rmtree(target, ignore_errors=True)
-    steps = options.windows * options.window
-    run([program("bprun"), "-n", ranks, program("bert_train"), "--device", options.device, folder / "train.tsv", "--dev", folder / "dev.tsv", "--test", folder / "dev.tsv",
-         "--header", "no", "--text", "1", "--label", "2", "--vocab", options.vocab, "--max-length", MAX_LENGTH,
-         "--store", folder / "store.sqlite", "--model", folder / shape, "--precision", precision, "--batch", options.batch // ranks, "--steps", steps,
-         "--eval-every", steps, "--save-every", "none", "--lr", LR, "--run", target])
-    records = [json.loads(line) for line in (target / "metrics.jsonl").read_text().splitlines()]
-    rates = window_rates([record for record in records if "split" not in record], options.window)
-    return statistics.median(rates[int(len(rates) * WARM_UP_SHARE):])
+    return rate_of([program("bprun"), "-n", ranks, program("bert_train"), "--device", options.device, *sources(folder),
+                    "--vocab", options.vocab, "--store", folder / "store.sqlite", "--model", folder / shape,
+                    "--precision", precision, "--batch", options.batch // ranks, "--lr", LR], folder / "run", options)
 
 
 def loop(folder, shape, precision, options, form):
@@ -106,9 +87,7 @@ def main():
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--rows", type=int, default=20000, help="sentences to train on")
     options = parser.parse_args()
-    data = pathlib.Path(os.environ.get("BP_TEST_DATA", ""))
-    if not (data / "sst2").is_dir():
-        end_unmeasured("BP_TEST_DATA is not the folder with sst2/ and bert-base-uncased/")
+    data = data_folder()
     if options.device == "cuda" and shutil.which("nvidia-smi") is None:
         end_unmeasured("nvidia-smi is not installed, so this machine has no GPU of NVIDIA")
     options.vocab = data / "bert-base-uncased" / "vocab.txt"
@@ -118,10 +97,8 @@ def main():
     found = []
     with tempfile.TemporaryDirectory(prefix="bp_sst2_") as name:
         folder = pathlib.Path(name)
-        for part, rows in (("train", options.rows), ("dev", 100)):
-            lines = (data / "sst2" / f"sentiment-{part}").read_text(encoding="utf-8").splitlines(keepends=True)
-            (folder / f"{part}.tsv").write_text("".join(lines[:rows]), encoding="utf-8")
-        run([options.python, "-c", IDS, folder / "train.tsv", options.vocab, MAX_LENGTH, folder / "ids.npz"])
+        write_sentences(folder, data, options.rows)
+        write_ids(folder, options.python, options.vocab)
         for shape in options.shapes.split(","):
             (folder / shape).mkdir()
             (folder / shape / "config.json").write_text(json.dumps(SHAPES[shape]))
