@@ -48,7 +48,7 @@ struct LoraConfig {
   bool rank_stabilized = false;
   bool operator==(const LoraConfig&) const = default;
 
-  // Of the adapter beside the product of this name.
+  // Return the rank and the scale of the adapter beside the product of this name.
   [[nodiscard]] int rank_of(std::string_view module) const;
   [[nodiscard]] double scale_of(std::string_view module) const;
   // Returns whether the product "bert.encoder.layer.0.attention.self.query" gets an adapter.

@@ -127,7 +127,7 @@ Value embeddings(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids, co
   return graph.linear(x, names.prefix + names.projection);
 }
 
-// What the attention of a layer sees.
+// The scores and the rotation by which the attention of a layer weighs tokens.
 struct Seen {
   Value scores;  // what to add to those of each key
   std::optional<RotationValues> rotation;

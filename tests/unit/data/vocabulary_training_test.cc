@@ -85,7 +85,7 @@ TEST(VocabularyTraining, DoesNotDependOnTheOrderOfTheTexts) {
   EXPECT_EQ(train(texts, 200), tokens);
 }
 
-// What the wheel learns (tokenizers 0.23.3), after the special tokens and the bytes:
+// The tokens that tokenizers 0.23.3 learns follow the special tokens and the bytes:
 //
 //   t = Tokenizer(models.BPE())
 //   t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

@@ -39,7 +39,7 @@ class GoldenHead {
   [[nodiscard]] const at::Tensor& expected(const std::string& name) const {
     return expected_.at(name);
   }
-  // Of the samples of a step.
+  // Returns the rows of a tensor that belong to the samples of a step.
   [[nodiscard]] at::Tensor rows(const std::string& name, int step) const {
     return expected(name).slice(0, step * kRows, (step + 1) * kRows).contiguous();
   }

@@ -143,7 +143,7 @@ struct Kernels {
     int queries = 0;  // the first tokens, or all
     int size = 0;     // of the head
     float scale = 1;
-    int reach = kMaxRow;  // a query sees the keys at most so many places away
+    int reach = kMaxRow;  // the largest distance at which a query sees a key
     // Number d is added to the scaled scores of keys d tokens behind the query. Null: nothing is.
     const float* relative = nullptr;
   };

@@ -68,8 +68,6 @@ Tensor sums_for(const Tensor& like, int pieces, std::int64_t width) {
   return like.is_cpu() ? at::zeros({pieces, width}, options) : at::empty({pieces, width}, options);
 }
 
-const std::int64_t* indices(const Tensor& x) { return x.const_data_ptr<std::int64_t>(); }
-
 // The numbers of a layout in the memory of `x`.
 struct Places {
   Places(const Layout& layout, const Tensor& x)
@@ -152,15 +150,14 @@ Tensor embed(const Layout& layout,
              const Tensor& token_types,
              const EmbedTables& tables,
              at::ScalarType number) {
-  const std::int64_t width = tables.word.size(1);
-  Tensor out = at::empty({layout.tokens, width}, tables.word.options().dtype(number));
+  Tensor out = at::empty({layout.tokens, tables.word.size(1)}, tables.word.options().dtype(number));
   device::Embed e;
   e.size = size_of(out);
   e.out = out.data_ptr();
   e.tokens = layout.offsets.back();
-  e.ids = indices(token_ids);
+  e.ids = data<std::int64_t>(token_ids);
   e.places = Places(layout, out).position_of_token();
-  e.types = indices(token_types);
+  e.types = data<std::int64_t>(token_types);
   e.words = data<float>(tables.word);
   e.positions = data<float>(tables.position);
   e.kinds = data<float>(tables.type);
@@ -188,7 +185,7 @@ EmbedGradients embed_backward(const Layout& layout,
   result.position = at::zeros({sizes.positions, width}, d_out.options());
   WordsOfBatch batch;
   if (on_host) {
-    e.ids = indices(token_ids);
+    e.ids = data<std::int64_t>(token_ids);
     e.places = places.position_of_token();
     if (sizes.sparse_words) {
       batch = words_of_batch({e.ids, static_cast<std::size_t>(e.tokens)});
@@ -207,7 +204,7 @@ EmbedGradients embed_backward(const Layout& layout,
   e.positions = data<float>(result.position);
   e.types = data<float>(types);
   e.known_types = static_cast<int>(sizes.types);
-  e.type = indices(token_types);
+  e.type = data<std::int64_t>(token_types);
   e.firsts = places.firsts();
   e.lengths = places.lengths();
   run(&ModelKernels::embed_backward, "embed_backward", e, d_out);
