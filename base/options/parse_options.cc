@@ -16,8 +16,8 @@ constexpr std::string_view kHelp = "--help";
 constexpr std::string_view kHelpWithTopic = "--help=";
 
 bool is_on_or_off(const std::string& word) {
-  static const std::vector<std::string> words{"true", "false", "yes", "no", "on", "off", "1", "0"};
-  return std::ranges::count(words, lower_case(word)) > 0;
+  static const std::vector<std::string> kWords{"true", "false", "yes", "no", "on", "off", "1", "0"};
+  return std::ranges::count(kWords, lower_case(word)) > 0;
 }
 
 }  // namespace

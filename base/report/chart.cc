@@ -159,8 +159,9 @@ std::string draw(const Series& series, const Frame& frame, const std::string& co
 
 std::string values_of(const Series& series, const std::string& x_name) {
   Table table{.columns = {{x_name}, {series.name}}};
-  for (std::size_t i = 0; i < series.x.size(); ++i)
+  for (std::size_t i = 0; i < series.x.size(); ++i) {
     table.add({brief(series.x[i]), brief(series.y[i])});
+  }
   return table_html(table);
 }
 
@@ -281,8 +282,9 @@ std::string render_parallel(const ParallelCoordinates& parallel) {
     drawing += concat("<path class=\"pole\" d=\"M", point_text(place(i), 0), "V0\"/>");
     labels += concat("<div class=\"pole\" style=\"left:", fixed(100 * place(i), 2), "%\"><b>",
                      html(parallel.poles[i].name), "</b>");
-    for (const Tick& tick : parallel.poles[i].ticks)
+    for (const Tick& tick : parallel.poles[i].ticks) {
       labels += span("bottom", 100 * tick.at, tick.text);
+    }
     labels += "</div>";
   }
   const std::size_t lines = parallel.lines.size();

@@ -305,7 +305,7 @@ struct PaddedAttention : Function<PaddedAttention> {
     if (relative) by_sample(p, heads).add_(*relative, 1 / scale);
     const Tensor dropped = passes::softmax(*layout, heads, p, scale, dropout);
     const Tensor heads_y = matrix_products(for_products(dropped), for_products(v), number);
-    const Tensor y = passes::merge(*layout, heads, {{heads_y}, {parts.lengths[0]}}, nullptr);
+    Tensor y = passes::merge(*layout, heads, {{heads_y}, {parts.lengths[0]}}, nullptr);
     ctx->save_for_backward({q, k, v, p, dropped});
     ctx->saved_data["relative"] = relative.has_value();
     return y;

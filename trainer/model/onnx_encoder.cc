@@ -122,7 +122,7 @@ Value embeddings(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids, co
     sum = graph.add("Add", {words, kinds});
   }
   if (!names.positions.empty()) sum = graph.add("Add", {sum, position_rows(graph, spec, ids)});
-  const Value x = graph.layer_norm(sum, names.prefix + names.embedding_norm, spec.norm_epsilon);
+  Value x = graph.layer_norm(sum, names.prefix + names.embedding_norm, spec.norm_epsilon);
   if (!spec.has_projection()) return x;
   return graph.linear(x, names.prefix + names.projection);
 }
@@ -150,15 +150,15 @@ Value attention(OnnxGraph& graph,
     if (seen.rotation && part < 2) cut = rotated(graph, cut, *seen.rotation);
     return graph.add("Transpose", {cut}, {{"perm", order}});
   };
-  const List kTokens = {0, 2, 1, 3};
-  const List kTransposed = {0, 2, 3, 1};
-  const Value products = graph.add("MatMul", {by_head(0, kTokens), by_head(1, kTransposed)});
+  const List heads_first = {0, 2, 1, 3};
+  const List transposed = {0, 2, 3, 1};
+  const Value products = graph.add("MatMul", {by_head(0, heads_first), by_head(1, transposed)});
   const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(size)));
   const Value scores =
       graph.add("Add", {graph.add("Mul", {products, graph.constant(scale)}), seen.scores});
   const Value shares = graph.add("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
-  const Value mixed = graph.add("MatMul", {shares, by_head(2, kTokens)});
-  const Value tokens = graph.add("Transpose", {mixed}, {{"perm", kTokens}});
+  const Value mixed = graph.add("MatMul", {shares, by_head(2, heads_first)});
+  const Value tokens = graph.add("Transpose", {mixed}, {{"perm", heads_first}});
   return graph.add("Reshape", {tokens, graph.constant(List{0, 0, spec.hidden})});
 }
 
