@@ -83,11 +83,16 @@ def rate_of_loop(folder, family, options, attention):
                 "--window-steps", options.window)["samples_per_s"]
 
 
+def ways_of(family):
+    """The attentions of transformers; MPNet has one."""
+    return ("plain",) if family == "mpnet" else ("sdpa", "plain")
+
+
 def require_same_losses(folder, family, options):
     mine, rows = our_losses(folder, folder / family, data_of(folder, family),
                             ["--batch", options.batch, "--precision", options.precision, "--lr", LR])
     (folder / "rows.json").write_text(json.dumps(rows))
-    theirs = loop(folder, family, options, "sdpa", "--rows", folder / "rows.json", "--dropout", 0)["losses"]
+    theirs = loop(folder, family, options, ways_of(family)[0], "--rows", folder / "rows.json", "--dropout", 0)["losses"]
     if why := first_difference(mine, theirs, TOLERANCE[options.precision]):
         sys.exit(f"{family}: transformers computes something else than bert_train: {why}")
     print(f"{family}: {STEPS} losses from {mine[0]:.4f} to {mine[-1]:.4f} agree", flush=True)
@@ -96,7 +101,7 @@ def require_same_losses(folder, family, options):
 def compare(folder, family, options):
     """The ratio of the rates, after telling both."""
     require_same_losses(folder, family, options)
-    tried = {attention: rate_of_loop(folder, family, options, attention) for attention in ("sdpa", "plain")}
+    tried = {attention: rate_of_loop(folder, family, options, attention) for attention in ways_of(family)}
     attention = max(tried, key=tried.get)
     sides = {"bert_train": lambda: ours(folder, family, options),
              "loop": lambda: rate_of_loop(folder, family, options, attention)}

@@ -36,7 +36,7 @@ std::string address_of_interface(const std::string& name) {
   for (const int family : {AF_INET, AF_INET6}) {
     for (const InterfaceEntry& entry : interface_entries()) {
       if (entry.address.address.ss_family != family || !entry.is_up) continue;
-      const std::string text = entry.address.host();
+      std::string text = entry.address.host();
       if (name.empty() ? is_for_others(text) : name == entry.name) return text;
     }
   }

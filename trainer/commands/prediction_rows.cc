@@ -160,8 +160,9 @@ class JsonRows : public RowReader {
 std::unique_ptr<RowReader> open_standard_input(const PrepareOptions& options,
                                                std::unique_ptr<ByteInput> input) {
   const std::vector<Field> fields = options.task->fields();
-  if (options.format == TextFormat::jsonl)
+  if (options.format == TextFormat::jsonl) {
     return std::make_unique<JsonRows>(std::move(input), fields);
+  }
   if (options.format != TextFormat::automatic) {
     throw InputError(2, "a table cannot be read from standard input",
                      "write it to a file first; or give one text a line, or --format jsonl");

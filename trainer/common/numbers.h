@@ -17,7 +17,7 @@ namespace bp::trainer {
 
 // Returns the finite number that a person wrote: with blanks around it, perhaps, and a decimal
 // comma or point; nothing if it is none.
-[[nodiscard]] std::optional<double> written_number(std::string_view text);
+[[nodiscard]] std::optional<double> written_number(std::string_view written);
 
 [[nodiscard]] std::string with_commas(std::int64_t number);  // "67,349"
 

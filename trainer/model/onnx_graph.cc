@@ -124,7 +124,9 @@ OnnxGraph::Value OnnxGraph::next(std::string_view operation) {
   return concat(operation, "_", count_++);
 }
 
-OnnxGraph::Value OnnxGraph::input(const std::string& name, Type type, std::vector<Axis> axes) {
+OnnxGraph::Value OnnxGraph::input(const std::string& name,
+                                  Type type,
+                                  const std::vector<Axis>& axes) {
   ends_.message(field::kGraphInput, encoded(name, type, axes));
   return name;
 }
@@ -132,7 +134,7 @@ OnnxGraph::Value OnnxGraph::input(const std::string& name, Type type, std::vecto
 void OnnxGraph::output(const Value& value,
                        const std::string& name,
                        Type type,
-                       std::vector<Axis> axes) {
+                       const std::vector<Axis>& axes) {
   ProtobufMessage node;
   node.bytes(field::kNodeInput, value).bytes(field::kNodeOutput, name);
   node.bytes(field::kNodeName, next("Identity")).bytes(field::kNodeOperation, "Identity");

@@ -43,8 +43,11 @@ class OnnxGraph {
 
   // The graph's inputs and outputs. An axis is a size, or a name for one that a caller chooses.
   using Axis = std::variant<std::int64_t, std::string>;
-  Value input(const std::string& name, Type type, std::vector<Axis> axes);
-  void output(const Value& value, const std::string& name, Type type, std::vector<Axis> axes);
+  Value input(const std::string& name, Type type, const std::vector<Axis>& axes);
+  void output(const Value& value,
+              const std::string& name,
+              Type type,
+              const std::vector<Axis>& axes);
   void metadata(const std::string& key, const std::string& value);
 
   Value add(const std::string& operation,

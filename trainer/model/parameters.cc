@@ -87,7 +87,7 @@ Tensor Parameters::add(const std::string& name, const Tensor& parameter) {
 }
 
 Tensor Parameters::matrix(const std::string& name,
-                          std::vector<std::int64_t> shape,
+                          const std::vector<std::int64_t>& shape,
                           std::optional<double> deviation) {
   Tensor parameter = at::empty(shape, at::kFloat);
   fill_normal(parameter, deviation.value_or(deviation_), seed_, name);

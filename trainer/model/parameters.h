@@ -47,7 +47,7 @@ class Parameters {
 
   // `deviation`: another than the model's.
   at::Tensor matrix(const std::string& name,
-                    std::vector<std::int64_t> shape,
+                    const std::vector<std::int64_t>& shape,
                     std::optional<double> deviation = {});
   at::Tensor bias(const std::string& name, std::int64_t size);
   // A product's weight [out, in] and bias [out]: "<name>.weight", "<name>.bias". Without a bias the

@@ -17,7 +17,7 @@ struct OwnOptimizer {
 
 // The defaults are those of torch.optim, of Chen et al. 2023 (lion) and of FusedLAMB (lamb).
 const std::vector<OwnOptimizer>& table() {
-  static const std::vector<OwnOptimizer> optimizers = {
+  static const std::vector<OwnOptimizer> kOptimizers = {
       {kAdamW, {"betas", "epsilon"}, {}},
       {"adam", {"betas", "epsilon"}, {}},
       {"sgd", {"momentum", "nesterov"}, {}},
@@ -25,7 +25,7 @@ const std::vector<OwnOptimizer>& table() {
       {"lamb", {"betas", "epsilon"}, {.epsilon = 1e-6}},
       {"adadelta", {"rho", "epsilon"}, {.epsilon = 1e-6}},
   };
-  return optimizers;
+  return kOptimizers;
 }
 
 bool uses(const OwnOptimizer& optimizer, const std::string& option) {

@@ -98,10 +98,10 @@ struct OwnSchedule {
 };
 
 const std::vector<OwnSchedule>& own_schedules() {
-  static const auto always = [](Share share) {
+  const auto always = [](Share share) {
     return [share = std::move(share)](const TrainOptions&) { return share; };
   };
-  static const std::vector<OwnSchedule> schedules = {
+  static const std::vector<OwnSchedule> kSchedules = {
       {"linear", always([](const AfterWarmup& at) { return at.left; })},
       {"cosine", always([](const AfterWarmup& at) {
          return (1 - std::cos(std::numbers::pi * at.left)) / 2;
@@ -114,7 +114,7 @@ const std::vector<OwnSchedule>& own_schedules() {
        })},
       {kCyclic, cyclic},
   };
-  return schedules;
+  return kSchedules;
 }
 
 Share share_of(const TrainOptions& options) {

@@ -60,8 +60,9 @@ class SecondReading {
         if (place == 0) continue;
         ++found_.rows[static_cast<std::size_t>(chosen.split_of(i, place))];
         const bool no_tokens = add_length(rows.text()) == 0;
-        if ((no_tokens || lacks_text(fields, rows)) && empty.count++ == 0)
+        if ((no_tokens || lacks_text(fields, rows)) && empty.count++ == 0) {
           empty.first = rows.place();
+        }
         if (found_.obstacle.what.empty()) try_to_make(*maker, rows);
       }
     }

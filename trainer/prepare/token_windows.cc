@@ -24,8 +24,9 @@ std::size_t length_of_sentence(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   for (std::size_t at = text.find_first_of(kMarks); at < text.size();
        at = text.find_first_of(kMarks, at + 1)) {
-    if (at + 1 == text.size() || kBlanks.find(text[at + 1]) != std::string_view::npos)
+    if (at + 1 == text.size() || kBlanks.find(text[at + 1]) != std::string_view::npos) {
       return at + 1;
+    }
   }
   return text.size();
 }

@@ -206,9 +206,10 @@ Section time_section(const Report& report) {
   std::array<double, kNames.size()> sums{};
   double all = 0;
   for (const StepRecord& record : report.metrics.steps) {
-    const double parts[] = {record.compute_ms, record.comm_exposed_ms, record.data_wait_ms};
+    const std::array<double, kNames.size()> parts = {record.compute_ms, record.comm_exposed_ms,
+                                                     record.data_wait_ms};
     for (std::size_t k = 0; k < sums.size(); ++k) {
-      const double ms = std::isfinite(parts[k]) ? parts[k] : 0;
+      const double ms = std::isfinite(parts.at(k)) ? parts.at(k) : 0;
       sums.at(k) += ms;
       all += ms;
     }

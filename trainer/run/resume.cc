@@ -213,8 +213,9 @@ void check_resume_point(Communicator& world,
   if (current.reset.schedule) say("  the schedule begins again (--reset-schedule)");
   if (current.reset.data) say("  the data begins again (--reset-data)");
   if (current.reset.meters) say("  totals and best scores begin again (--reset-meters)");
-  if (!changed.empty() || !state.optimizer_state)
+  if (!changed.empty() || !state.optimizer_state) {
     say("  so the results may differ from those of an uninterrupted run");
+  }
 }
 
 std::string host_names(const Topology& topology) {

@@ -63,7 +63,7 @@ void require_steps_left(const ResumePoint& point, const RunFolder& run, std::int
 [[nodiscard]] ResumePoint agree_on_start(Communicator& world,
                                          const RunSettings& settings,
                                          const RunFolder* folder,
-                                         const CurrentRun& current,
+                                         const CurrentRun& compared,
                                          const Say& say);
 
 // Prepares the folder for a run that starts there. Until then nothing in it has changed. `of_task`:

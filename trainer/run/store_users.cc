@@ -56,7 +56,7 @@ void list_store_user(const std::string& store, const std::string& run) {
 std::string run_that_needs(const std::string& store, const std::string& identity) {
   const fs::path folder = folder_of(store);
   for (const std::string& listed : listed_runs(store)) {
-    const std::string run = (folder / listed).lexically_normal().string();
+    std::string run = (folder / listed).lexically_normal().string();
     if (identity_of_data(run) == identity) return run;
   }
   return "";

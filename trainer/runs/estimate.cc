@@ -66,7 +66,7 @@ MeasuredWorld mean_step(const Metrics& metrics, std::int64_t warm_up) {
   return mean;
 }
 
-std::vector<ModelPart> joined_layers(std::vector<ModelPart> parts) {
+std::vector<ModelPart> joined_layers(const std::vector<ModelPart>& parts) {
   std::vector<ModelPart> joined;
   std::int64_t layers = 0;  // in the last one of `joined`
   std::string first;

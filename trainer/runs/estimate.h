@@ -36,7 +36,7 @@ struct Estimate {
 [[nodiscard]] MeasuredWorld mean_step(const Metrics& metrics, std::int64_t warm_up);
 
 // Sorts the parts by size, and makes one part of layers with the same numbers and rate.
-[[nodiscard]] std::vector<ModelPart> joined_layers(std::vector<ModelPart> parts);
+[[nodiscard]] std::vector<ModelPart> joined_layers(const std::vector<ModelPart>& parts);
 
 // Returns a table of the parts and their sum, for a terminal.
 [[nodiscard]] std::string parts_text(const std::vector<ModelPart>& parts);
@@ -47,6 +47,6 @@ struct Estimate {
 [[nodiscard]] std::string to_json(const Estimate& estimate);
 // Reads the measured step from what to_json() wrote. Throws Error (invalid_argument) or
 // Json::exception.
-[[nodiscard]] MeasuredWorld parse_measured_world(const std::string& json);
+[[nodiscard]] MeasuredWorld parse_measured_world(const std::string& text);
 
 }  // namespace bp::trainer

@@ -154,14 +154,16 @@ class TokenizerReader {
     for (const Json& piece : model_.at("vocab").list()) {
       const bool valid = piece.is_array() && piece.size() == 2 && piece[0].is_string() &&
                          piece[1].is_number() && std::isfinite(piece[1].get<double>());
-      if (!valid)
+      if (!valid) {
         no(concat("model.vocab: number ", scores.size(), " is not a piece and its score"));
+      }
       add(piece[0].get<std::string>());
       scores.push_back(piece[1].get<double>());
     }
     const JsonPlace unknown = model_.at("unk_id");
-    if (std::cmp_greater_equal(unknown.id(), scores.size()))
+    if (std::cmp_greater_equal(unknown.id(), scores.size())) {
       unknown.refuse_value("no piece has it");
+    }
     pipeline_->model =
         std::make_unique<Unigram>(pipeline_->tokens, std::move(scores), unknown.id());
     const std::string name = pipeline_->tokens[static_cast<std::size_t>(unknown.id())];
@@ -189,8 +191,9 @@ class TokenizerReader {
   void add(const std::string& token) {
     const auto id = static_cast<std::int32_t>(pipeline_->tokens.size());
     if (token.empty()) no(concat("the token ", id, " is empty"));
-    if (!ids_.emplace(token, id).second)
+    if (!ids_.emplace(token, id).second) {
       no(concat("the token ", in_quotes(token), " is there twice"));
+    }
     pipeline_->tokens.push_back(token);
   }
 

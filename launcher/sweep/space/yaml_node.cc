@@ -56,6 +56,7 @@ std::vector<YamlNode> YamlNode::elements() const {
   if (!node.IsSequence()) refuse(concat(quoted_key(key), " must be a list, such as [1, 2]"));
   std::vector<YamlNode> found;
   for (const auto& element : node) {
+    // NOLINTNEXTLINE(cppcoreguidelines-slicing): an element of a list is only its Node
     found.push_back({element, file, element.Mark().line + 1, key});
     if (found.back().line <= 0) found.back().line = line;  // yaml-cpp gives null no place
   }

@@ -78,7 +78,7 @@ LabelNaming::LabelNaming(const ClassOptions& options, const std::string& encodin
 }
 
 std::optional<std::string> LabelNaming::name_of(std::string_view label) const {
-  const std::optional<std::string> formed = formed_label(label, form_);
+  std::optional<std::string> formed = formed_label(label, form_);
   if (!formed || formed->empty()) return formed;
   return map_.class_of(*formed);
 }

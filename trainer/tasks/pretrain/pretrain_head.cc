@@ -102,7 +102,7 @@ class PretrainHead : public Head {
     const PretrainTargets targets = checked_targets(batch);
     const std::vector<std::int64_t> rows = masked_rows(targets, *pass.layout);
     const Tensor masked = at::index_select(states, 0, on_device_of(states, at::tensor(rows)));
-    const Tensor of_tokens = scored(token_logits(encoder, pass, masked), targets.ids);
+    Tensor of_tokens = scored(token_logits(encoder, pass, masked), targets.ids);
     if (!next_sentence_) return of_tokens;
     const std::vector<std::int64_t>& offsets = pass.layout->offsets;
     const Tensor first_rows = at::tensor(at::IntArrayRef(offsets).slice(0, offsets.size() - 1));

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <sstream>
@@ -227,7 +228,8 @@ class TokenScorer : public Scorer {
       add(row.answer, word, sentence.labels[word]);
       add(row.prediction, word, sentence.predictions[word]);
     }
-    row.facts = concat(wrong.size(), " of ", counted(sentence.labels.size(), "word"), " wrong");
+    row.facts =
+        concat(wrong.size(), " of ", counted(std::ssize(sentence.labels), "word"), " wrong");
     return row;
   }
   [[nodiscard]] double loss() const {
