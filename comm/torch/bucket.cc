@@ -1,6 +1,7 @@
 #include "comm/torch/bucket.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -21,12 +22,24 @@ Bucket::Bucket(Communicator& comm,
                BucketPlan plan,
                std::size_t extra,
                bool error_feedback,
+               bool to_owners,
                const BucketArithmetic& arithmetic)
-    : comm_(comm), arithmetic_(arithmetic), plan_(std::move(plan)), extra_(extra) {
+    : comm_(comm),
+      arithmetic_(arithmetic),
+      plan_(std::move(plan)),
+      extra_(extra),
+      counts_(to_owners ? owned_counts(plan_.count, comm.size()) : std::vector<std::size_t>()),
+      own_{.count = plan_.count} {
   BP_CHECK(extra == 0 || plan_.wire == DataType::f32, "totals in another type than f32");
   BP_CHECK(!is_narrowed() || plan_.type == DataType::f32, "only f32 is narrowed");
   buffer_ = std::make_shared<Buffer>(
       comm.allocate((plan_.count + extra) * size_of(plan_.wire), arithmetic.device()));
+  if (to_owners) {
+    const auto rank = static_cast<std::size_t>(comm.rank());
+    own_ = {
+        .offset = std::accumulate(counts_.begin(), counts_.begin() + comm.rank(), std::size_t{0}),
+        .count = counts_[rank]};
+  }
   if (is_narrowed()) {
     memory_ = arithmetic.floats_of_zero(plan_.count);
     if (error_feedback) residuals_ = arithmetic.floats_of_zero(plan_.count);
@@ -35,7 +48,8 @@ Bucket::Bucket(Communicator& comm,
   }
 }
 
-View Bucket::sums() const { return {buffer_->data(), plan_.count, plan_.wire, buffer_->device()}; }
+View Bucket::wire() const { return {buffer_->data(), plan_.count, plan_.wire, buffer_->device()}; }
+View Bucket::sums() const { return elements_at(wire(), own_.offset, own_.count); }
 View Bucket::extra() const {
   return {buffer_->data() + plan_.count * size_of(plan_.wire), extra_, DataType::f32,
           buffer_->device()};
@@ -74,13 +88,14 @@ void Bucket::start(const std::string& name) {
                         elements_at(errors(), offset, count));
       });
     }
-    arithmetic_.convert(sums(), gradients());
+    arithmetic_.convert(wire(), gradients());
   }
   name_ = name;
-  View all = sums();
+  const CollectiveOptions sum{.op = ReduceOp::sum, .name = name_, .stream = arithmetic_.stream()};
+  View all = wire();
   all.count += extra_;
-  work_ = all_reduce_async(comm_, all,
-                           {.op = ReduceOp::sum, .name = name_, .stream = arithmetic_.stream()});
+  work_ = counts_.empty() || extra_ > 0 ? all_reduce_async(comm_, all, sum)
+                                        : reduce_scatter_v_async(comm_, all, sums(), counts_, sum);
 }
 
 void Bucket::finish(bool count_errors) {
@@ -91,7 +106,7 @@ void Bucket::finish(bool count_errors) {
                                     elements_at(gradients(), offset, count));
       });
     }
-    arithmetic_.convert(gradients(), sums());
+    arithmetic_.convert(elements_at(gradients(), own_.offset, own_.count), sums());
   }
   empty_.clear();
 }

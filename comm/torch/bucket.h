@@ -8,6 +8,9 @@
 // The memory lies on the device of the bucket's arithmetic. What is read and written there follows
 // the stream of the thread that calls, and a collective begins after it.
 //
+// Where ranks own parts of the bucket (owned_counts()), each gets the sums of its part only, except
+// for a bucket with extra elements, which all ranks get as a whole.
+//
 // With error feedback a rank adds to its gradients what rounding took from them in earlier windows:
 // the *residual*. Only the rank's own rounding counts, not that of the sums.
 #pragma once
@@ -19,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "bp/collective.h"
 #include "bp/communicator.h"
 #include "comm/torch/bucket_arithmetic.h"
 #include "comm/torch/bucket_layout.h"
@@ -53,12 +57,13 @@ class BucketProgress {
 
 class Bucket {
  public:
-  // All elements are zeros. `extra` f32 elements after the slots are summed with them. `comm` and
-  // `arithmetic` must outlive this object.
+  // All elements are zeros. `extra` f32 elements after the slots are summed with them. `to_owners`:
+  // ranks own parts of the bucket. `comm` and `arithmetic` must outlive this object.
   Bucket(Communicator& comm,
          BucketPlan plan,
          std::size_t extra,
          bool error_feedback,
+         bool to_owners,
          const BucketArithmetic& arithmetic = host_bucket_arithmetic());
 
   [[nodiscard]] const BucketPlan& plan() const { return plan_; }
@@ -67,6 +72,8 @@ class Bucket {
   [[nodiscard]] const std::shared_ptr<std::byte>& memory() const { return memory_; }
   // Their residuals, f32. Null if nothing is narrowed, or without error feedback.
   [[nodiscard]] const std::shared_ptr<std::byte>& residuals() const { return residuals_; }
+  // The elements whose sums this rank gets and whose parameters it updates.
+  [[nodiscard]] const Block& own() const { return own_; }
   // The extra elements.
   [[nodiscard]] View extra() const;
   // Writes them. `values` must have as many as the constructor's `extra`.
@@ -77,16 +84,16 @@ class Bucket {
   // Until finish(), the caller must not touch the gradients and the extra elements.
   void start(const std::string& name);
   void wait() { work_.wait(); }
-  // After wait(): the sums without the extra elements, as they were on the wire. The same bits on
-  // all ranks.
+  // After wait(): the sums of own(), as they were on the wire. The same bits on all ranks.
   [[nodiscard]] View sums() const;
-  // After wait(): writes the sums to memory(). With `count_errors`, this window's rounding errors
-  // become the next window's residual; without it, the residual stays as before the window.
+  // After wait(): writes the sums of own() to memory(). With `count_errors`, this window's rounding
+  // errors become the next window's residual; without it, the residual stays as before the window.
   void finish(bool count_errors);
   void scale_residuals(double factor);
 
  private:
   [[nodiscard]] bool is_narrowed() const { return plan_.wire != plan_.type; }
+  [[nodiscard]] View wire() const;  // all elements but the extra ones, as they are summed
   // Only if is_narrowed(): f32.
   [[nodiscard]] View gradients() const;
   [[nodiscard]] View errors() const;
@@ -98,6 +105,8 @@ class Bucket {
   const BucketArithmetic& arithmetic_;
   BucketPlan plan_;
   std::size_t extra_;
+  std::vector<std::size_t> counts_;  // by owner; empty: each rank owns all
+  Block own_;
   std::shared_ptr<Buffer> buffer_;     // what is summed
   std::shared_ptr<std::byte> memory_;  // in buffer_, unless is_narrowed()
   std::shared_ptr<std::byte> residuals_;

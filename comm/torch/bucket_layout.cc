@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "bp/collective.h"
+
 namespace bp {
 namespace {
 
@@ -21,6 +23,16 @@ std::vector<std::size_t> reverse_order(std::size_t gradients) {
     order[i] = gradients - 1 - i;
   }
   return order;
+}
+
+std::vector<std::size_t> owned_counts(std::size_t count, int ranks) {
+  std::vector<std::size_t> counts;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto [first, pieces] = block_of(pieces_of(count), ranks, rank);
+    const std::size_t begin = std::min(first * kSquaresPiece, count);
+    counts.push_back(std::min(pieces * kSquaresPiece, count - begin));
+  }
+  return counts;
 }
 
 std::vector<BucketPlan> plan_buckets(std::span<const GradientSize> gradients,

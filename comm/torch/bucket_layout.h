@@ -44,6 +44,17 @@ struct BucketLimits {
                                                    std::span<const std::size_t> order,
                                                    const BucketLimits& limits);
 
+// Elements of a bucket that one thread of one rank adds up, whatever their numbers are, so that the
+// sum of a bucket's squares always has the same bits.
+inline constexpr std::size_t kSquaresPiece = std::size_t{1} << 16;
+[[nodiscard]] constexpr std::size_t pieces_of(std::size_t count) {
+  return (count + kSquaresPiece - 1) / kSquaresPiece;
+}
+
+// Returns how many elements of a bucket each rank owns: whole pieces, as even as possible, the
+// first rank the first ones.
+[[nodiscard]] std::vector<std::size_t> owned_counts(std::size_t count, int ranks);
+
 // Returns the order that is expected before the first backward pass: from n - 1 to 0, the reverse
 // of the registration.
 [[nodiscard]] std::vector<std::size_t> reverse_order(std::size_t gradients);

@@ -16,6 +16,7 @@
 #include "comm/torch/closure_step.h"
 #include "comm/torch/failure_latch.h"
 #include "comm/torch/gradient_window.h"
+#include "comm/torch/host_shards.h"
 #include "comm/torch/misuse.h"
 #include "comm/torch/optimizer_checks.h"
 #include "comm/torch/packed_tensors.h"
@@ -50,8 +51,12 @@ void load(torch::optim::Optimizer& optimizer, const std::string& bytes, c10::Dev
 }
 
 // Copies one rank's tensors to all ranks, bit for bit.
-void broadcast_tensors(Communicator& comm, const std::vector<Parameter>& parameters, int root) {
+void broadcast_tensors(Communicator& comm,
+                       const std::vector<Parameter>& parameters,
+                       const std::optional<HostShards>& shards,
+                       int root) {
   for (const auto& [name, tensor] : parameters) {
+    if (shards && shards->has(tensor)) continue;  // there is one copy
     // As bytes, so that any element type works, and dense, so that strides do not matter.
     const View bytes = {.data = static_cast<std::byte*>(tensor.mutable_data_ptr()),
                         .count = tensor.nbytes(),
@@ -96,9 +101,9 @@ class DistributedOptimizer::Impl {
        std::unique_ptr<torch::optim::Optimizer> optimizer,
        const DistributedOptimizerOptions& options)
       : comm_(comm),
-        options_(checked(options)),
         parameters_(sort_parameters(parameters)),
         optimizer_(required(std::move(optimizer))),
+        options_(checked(options, comm, parameters_, *optimizer_)),
         agreement_(comm, parameters_.trained, options_.sparse_gradients, *optimizer_),
         window_(comm, parameters_, options_, latch_, agreement_),
         closure_step_(comm, parameters_, *optimizer_, window_) {
@@ -108,6 +113,9 @@ class DistributedOptimizer::Impl {
     if (comm.size() > 1 && !buffers.empty()) {
       buffers_.emplace(comm, std::move(buffers));
     }
+    if (options_.shard == Shard::none) return;
+    agreement_.run_write(
+        [&] { shards_.emplace(comm, parameters_, options_.sparse_gradients, *optimizer_); });
   }
 
   void broadcast_parameters(int root) {
@@ -120,9 +128,10 @@ class DistributedOptimizer::Impl {
       return;
     }
     latch_.run([&] {
-      broadcast_tensors(comm_, parameters_.trained, root);
-      broadcast_tensors(comm_, parameters_.frozen, root);
+      broadcast_tensors(comm_, parameters_.trained, shards_, root);
+      broadcast_tensors(comm_, parameters_.frozen, shards_, root);
       broadcast_state(comm_, *optimizer_, parameters_.device(), root);
+      if (shards_) shards_->share_state(root);
       share_buffers(root);
       window_.broadcast_scales(root);
       closure_step_.state_was_broadcast();
@@ -153,7 +162,7 @@ class DistributedOptimizer::Impl {
       window_.prepare_end();
       if (steps) {  // the last that can fail because of another rank has been done
         const TraceScope scope(comm_.trace(), kTraceRow, "step");
-        agreement_.run_write([&] { optimizer_->step(); });
+        agreement_.run_write([&] { update(); });
       }
       window_.end();
     });
@@ -162,6 +171,7 @@ class DistributedOptimizer::Impl {
 
   bool step(const std::function<void()>& closure) {
     latch_.require_usable();
+    if (shards_) refuse("step(closure) with `shard`: no rank has the whole gradient");
     window_.require_empty("step(closure)");
     closure_step_.require_possible(closure);
     latch_.run([&] {
@@ -191,6 +201,7 @@ class DistributedOptimizer::Impl {
     window_.load_state(state);
   }
 
+  [[nodiscard]] Shard shard() const { return options_.shard; }
   GradientWindow& window() { return window_; }
   torch::optim::Optimizer& optimizer() { return *optimizer_; }
 
@@ -209,6 +220,14 @@ class DistributedOptimizer::Impl {
     members_ = std::move(now);
   }
 
+  void update() {
+    if (!shards_) {
+      optimizer_->step();
+      return;
+    }
+    shards_->step([this](std::size_t i) { return window_.gradients().own_part(i); });
+  }
+
   void share_buffers(int root) {
     if (buffers_) {
       buffers_->broadcast(root, false, "buffers");
@@ -216,15 +235,16 @@ class DistributedOptimizer::Impl {
   }
 
   Communicator& comm_;
-  const DistributedOptimizerOptions options_;
   const ParameterSet parameters_;
   const std::unique_ptr<torch::optim::Optimizer> optimizer_;
+  const DistributedOptimizerOptions options_;
   FailureLatch latch_;
   StepAgreement agreement_;
   GradientWindow window_;
   ClosureStep closure_step_;
   std::optional<Members> members_;        // of optimizer_, as all ranks have agreed
   std::optional<PackedTensors> buffers_;  // of options_.buffers, with several ranks
+  std::optional<HostShards> shards_;
 };
 
 DistributedOptimizer::DistributedOptimizer(Communicator& comm,
@@ -267,6 +287,7 @@ std::size_t DistributedOptimizer::bucket_count() const {
 std::uint64_t DistributedOptimizer::collectives() const {
   return impl_->window().gradients().started();
 }
+Shard DistributedOptimizer::shard() const { return impl_->shard(); }
 torch::optim::Optimizer& DistributedOptimizer::optimizer() { return impl_->optimizer(); }
 
 }  // namespace bp

@@ -32,7 +32,8 @@ GradientsOptions gradients_options(const DistributedOptimizerOptions& options) {
                      .wire = options.wire},
           .error_feedback = options.error_feedback,
           .check_finite = options.loss_scaling.initial > 0 || options.wire == DataType::f16 ||
-                          options.error_feedback};
+                          options.error_feedback,
+          .to_owners = options.shard == Shard::optimizer};
 }
 
 struct Range {
@@ -291,15 +292,15 @@ void GradientWindow::reduce() {
 
 // Returns the 2-norm of the sums, before the pending division.
 double GradientWindow::norm_of_sums() {
-  double norm = gradients_.norm();
-  // Devices add in orders of their own, and the clip coefficient must have the same bits on all
-  // ranks.
-  if (comm_.size() > 1 && !parameters_.device().is_cpu()) {
-    latch_.run([&] {
-      std::span one(&norm, 1);
-      broadcast(comm_, view(one), {.name = "gradient norm"});
-    });
-  }
+  double norm = 0;
+  latch_.run([&] {
+    norm = gradients_.norm();
+    // Devices add in orders of their own, and the clip coefficient must have the same bits on all
+    // ranks.
+    if (comm_.size() > 1 && !parameters_.device().is_cpu()) {
+      broadcast(comm_, view(std::span(&norm, 1)), {.name = "gradient norm"});
+    }
+  });
   return norm;
 }
 

@@ -8,11 +8,14 @@
 #include <exception>
 #include <iterator>
 #include <memory>
+#include <numeric>
+#include <span>
 #include <utility>
 
 #include <c10/core/InferenceMode.h>
 
 #include "base/mix.h"
+#include "bp/collective.h"
 #include "comm/torch/device_arithmetic.h"
 #include "comm/torch/misuse.h"
 #include "comm/torch/sum_of_squares.h"
@@ -111,11 +114,12 @@ void Gradients::lay_out(const std::vector<std::size_t>& order) {
   std::vector<BucketPlan> plans = plan_buckets(sizes, dense, options_.limits);
   for (BucketPlan& plan : plans) {
     const std::size_t extra = &plan == &plans.back() ? totals_.elements() : 0;
-    const Bucket& bucket =
-        buckets_.emplace_back(comm_, std::move(plan), extra, options_.error_feedback, arithmetic_);
+    const Bucket& bucket = buckets_.emplace_back(
+        comm_, std::move(plan), extra, options_.error_feedback, options_.to_owners, arithmetic_);
     for (const Slot& slot : bucket.plan().slots) {
       Entry& entry = entries_[slot.parameter];
       entry.bucket = buckets_.size() - 1;
+      entry.offset = slot.offset;
       entry.slot = tensor_in(bucket.memory(), bucket.plan().type, slot, entry.parameter.tensor);
     }
   }
@@ -146,20 +150,36 @@ void Gradients::rearrange(std::vector<std::size_t> order) {
   load_residuals(kept);
 }
 
-// Returns the gradients of a bucket as one tensor.
-at::Tensor Gradients::whole(const Bucket& bucket) const {
+// Returns the gradients of a bucket of which this rank has the sums, as one tensor.
+at::Tensor Gradients::own_sums(const Bucket& bucket) const {
   const auto keep = [memory = bucket.memory()](void*) {};
-  return at::from_blob(bucket.memory().get(), {static_cast<std::int64_t>(bucket.plan().count)},
-                       keep, at::dtype(scalar_type_of(bucket.plan().type)).device(device_),
-                       device_);
+  const DataType type = bucket.plan().type;
+  return at::from_blob(bucket.memory().get() + bucket.own().offset * size_of(type),
+                       {static_cast<std::int64_t>(bucket.own().count)}, keep,
+                       at::dtype(scalar_type_of(type)).device(device_), device_);
+}
+
+Block Gradients::own_part(std::size_t i) const {
+  const Entry& entry = entries_[i];
+  const auto count = static_cast<std::size_t>(entry.parameter.tensor.numel());
+  if (!entry.slot.defined()) return {.count = count};
+  const Block& own = buckets_[entry.bucket].own();
+  const std::size_t begin = std::clamp(own.offset, entry.offset, entry.offset + count);
+  const std::size_t end = std::clamp(own.offset + own.count, begin, entry.offset + count);
+  return {.offset = begin - entry.offset, .count = end - begin};
 }
 
 std::vector<at::Tensor> Gradients::memory() const {
   std::vector<at::Tensor> all;
   const bool in_buckets = std::ranges::none_of(entries_, &Entry::is_replaced);
+  if (options_.to_owners && !in_buckets) {
+    refuse(
+        "a gradient was replaced after reduce(), but with `shard` no rank has all of it: change "
+        "the elements of the tensor that is there, or do not set `shard`");
+  }
   for (const Bucket& bucket : buckets_) {
     if (in_buckets) {
-      all.push_back(whole(bucket));
+      all.push_back(own_sums(bucket));
       continue;
     }
     for (const Slot& slot : bucket.plan().slots) {
@@ -175,6 +195,7 @@ double Gradients::norm() const {
   if (on_device_ && is_norm_known()) {
     return *norm_;
   }
+  if (options_.to_owners) return norm_by_owners();
   std::vector<at::Tensor> pieces = memory();
   for (at::Tensor& piece : pieces) {
     if (!piece.is_non_overlapping_and_dense()) piece = piece.contiguous();
@@ -187,6 +208,31 @@ double Gradients::norm() const {
   double squares = 0;
   for (const at::Tensor& piece : pieces) {
     squares += sum_of_squares(piece);
+  }
+  return std::sqrt(squares);
+}
+
+// Adds what norm() adds, in its order.
+double Gradients::norm_by_owners() const {
+  const std::vector<at::Tensor> own = memory();
+  std::vector<double> sums;  // of the pieces of all buckets
+  for (const Bucket& bucket : buckets_) {
+    const std::size_t first = sums.size() + bucket.own().offset / kSquaresPiece;
+    sums.resize(sums.size() + pieces_of(bucket.plan().count));
+    if (bucket.own().count == 0) continue;
+    sums_of_squares(elements_of(own[&bucket - buckets_.data()]),
+                    std::span(sums).subspan(first, pieces_of(bucket.own().count)));
+  }
+  all_reduce(comm_, view(sums), {.name = "squares of gradients"});
+  double squares = 0;
+  const double* next = sums.data();
+  for (const Bucket& bucket : buckets_) {
+    const double* const end = next + pieces_of(bucket.plan().count);
+    squares += std::accumulate(next, end, 0.0);
+    next = end;
+  }
+  for (std::size_t i = buckets_.size(); i < own.size(); ++i) {
+    squares += sum_of_squares(own[i].contiguous());
   }
   return std::sqrt(squares);
 }

@@ -61,6 +61,7 @@ struct GradientsOptions {
   BucketLimits limits = {};
   bool error_feedback = false;
   bool check_finite = false;
+  bool to_owners = false;  // see Bucket; each rank has the sums of own_part() only
 };
 
 class Gradients {
@@ -92,9 +93,13 @@ class Gradients {
   // rank had one. Returns the totals of all ranks.
   [[nodiscard]] Totals finish();
 
+  // Returns which elements of parameter i this rank has the sums of, in the order of memory.
+  [[nodiscard]] Block own_part(std::size_t i) const;
+
   // After finish(): the 2-norm of all reduced gradients, in double precision. On the CPU it has the
-  // same bits on all ranks. On a device finish() has computed it, so this waits for the device only
-  // if the program has changed a gradient since.
+  // same bits on all ranks, also where ranks own parts of them; then it is a collective. On a
+  // device finish() has computed it, so this waits for the device only if the program has changed a
+  // gradient since.
   [[nodiscard]] double norm() const;
   // After finish(): multiplies all reduced gradients by `factor`.
   void scale(double factor);
@@ -130,6 +135,7 @@ class Gradients {
     bool is_sparse = false;
     at::Tensor slot = {};  // in a bucket; undefined with one rank, and for a sparse one
     std::size_t bucket = 0;
+    std::size_t offset = 0;          // of the slot
     const void* arrived = nullptr;   // the gradient of this window, to see that it is replaced
     std::int64_t version = 0;        // of `slot` when it arrived, to see that it is changed
     std::uint64_t last = 0;          // its last element then, hashed, for the same
@@ -154,7 +160,7 @@ class Gradients {
 
   void lay_out(const std::vector<std::size_t>& order);
   void free_buckets();
-  [[nodiscard]] at::Tensor whole(const Bucket& bucket) const;
+  [[nodiscard]] at::Tensor own_sums(const Bucket& bucket) const;
   void start_complete();
   void start(Bucket& bucket);
   void count_arrival(std::size_t i);
@@ -163,9 +169,10 @@ class Gradients {
   [[nodiscard]] Totals totals_of(std::span<const double> sums);
   [[nodiscard]] std::vector<ConstView> all_sums() const;
   [[nodiscard]] bool are_all_finite() const;
-  // Returns few tensors that together hold every reduced gradient once, also one by which the
-  // program has replaced another.
+  // Returns few tensors that together hold every reduced gradient that this rank owns once, also
+  // one by which the program has replaced another.
   [[nodiscard]] std::vector<at::Tensor> memory() const;
+  [[nodiscard]] double norm_by_owners() const;
   void remember_norm(double norm);
   [[nodiscard]] bool is_norm_known() const;
   static void require_layout(const Entry& entry, const at::Tensor& gradient);

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
+#include <span>
 
 #include "base/text.h"
 #include "bp/collective.h"
@@ -283,6 +285,12 @@ Totals Gradients::finish() {
   sum_sparse_ones();
   const std::vector<at::Tensor> late = sum_late_ones();
   all.finite = !options_.check_finite || (are_all_finite() && std::ranges::all_of(late, is_finite));
+  if (options_.check_finite && options_.to_owners) {
+    std::uint8_t finite = all.finite ? 1 : 0;
+    all_reduce(comm_, view(std::span(&finite, 1)),
+               {.op = ReduceOp::min, .name = "finite gradients"});
+    all.finite = finite != 0;
+  }
   for (Bucket& bucket : buckets_) {
     bucket.finish(all.finite && all.weight > 0);
   }

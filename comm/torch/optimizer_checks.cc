@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "bp/torch/portable_steps.h"
+#include "comm/torch/host_shards.h"
 #include "comm/torch/misuse.h"
 #include "comm/torch/same_lines.h"
 #include "comm/torch/tensor_view.h"
@@ -41,7 +42,11 @@ std::string steps_of(const torch::optim::Optimizer& optimizer, const at::Device&
 
 }  // namespace
 
-DistributedOptimizerOptions checked(const DistributedOptimizerOptions& options) {
+DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
+                                    const Communicator& comm,
+                                    const ParameterSet& parameters,
+                                    const torch::optim::Optimizer& optimizer) {
+  DistributedOptimizerOptions options = given;
   if (options.micro_batches < 1) {
     refuse("micro_batches is ", options.micro_batches, ", but a window has at least one");
   }
@@ -57,6 +62,14 @@ DistributedOptimizerOptions checked(const DistributedOptimizerOptions& options) 
     refuse(
         "error_feedback without a narrow wire, where nothing is rounded: set wire to f16 or bf16");
   }
+  const std::string reason =
+      options.shard == Shard::none ? "" : reason_against_shards(comm, parameters, optimizer);
+  if (options.shard == Shard::optimizer && !reason.empty()) {
+    refuse("shard = optimizer, but ", reason, ": set it to none, or to automatic");
+  }
+  options.shard = options.shard == Shard::none || !reason.empty() || comm.size() == 1
+                      ? Shard::none
+                      : Shard::optimizer;
   return options;
 }
 
@@ -86,6 +99,7 @@ void require_agreement(Communicator& comm,
       concat("wire ", name_of(options.wire), options.error_feedback ? " with error_feedback" : ""),
       concat("loss_scaling ", scaling.initial, ", growth ", scaling.growth, ", backoff ",
              scaling.backoff, ", interval ", scaling.interval),
+      options.shard == Shard::optimizer ? "shard optimizer" : "shard none",
       steps_of(optimizer, parameters.device()),
   };
   for (const std::string& name : options.sparse_gradients) {

@@ -10,8 +10,11 @@
 
 namespace bp {
 
-// Returns the options. Throws invalid_argument for impossible ones.
-[[nodiscard]] DistributedOptimizerOptions checked(const DistributedOptimizerOptions& options);
+// Returns the options, with `shard` none or optimizer. Throws invalid_argument for impossible ones.
+[[nodiscard]] DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
+                                                  const Communicator& comm,
+                                                  const ParameterSet& parameters,
+                                                  const torch::optim::Optimizer& optimizer);
 
 // Throws invalid_argument if `sparse` names anything but trained parameters with rows, or one that
 // is not on the CPU.

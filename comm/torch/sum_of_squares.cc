@@ -8,29 +8,27 @@
 #include <numeric>
 #include <vector>
 
-#include "bp/types.h"
+#include "comm/torch/bucket_layout.h"
 #include "comm/torch/gradient_math.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
-namespace {
 
-// Elements that one thread adds up, whatever the number of threads is.
-constexpr std::size_t kPiece = std::size_t{1} << 16;
-
-}  // namespace
-
-double sum_of_squares(const at::Tensor& tensor) {
-  const ConstView all = elements_of(tensor);
-  std::vector<double> sums((all.count + kPiece - 1) / kPiece);
+void sums_of_squares(const ConstView& elements, std::span<double> sums) {
   at::parallel_for(
       0, static_cast<std::int64_t>(sums.size()), 1, [&](std::int64_t begin, std::int64_t end) {
         for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-          const std::size_t first = i * kPiece;
-          sums[i] = sum_of_squares(all.type, all.data + first * size_of(all.type),
-                                   std::min(kPiece, all.count - first));
+          const std::size_t first = i * kSquaresPiece;
+          sums[i] = sum_of_squares(elements.type, elements.data + first * size_of(elements.type),
+                                   std::min(kSquaresPiece, elements.count - first));
         }
       });
+}
+
+double sum_of_squares(const at::Tensor& tensor) {
+  const ConstView all = elements_of(tensor);
+  std::vector<double> sums(pieces_of(all.count));
+  sums_of_squares(all, sums);
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 

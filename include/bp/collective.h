@@ -82,7 +82,8 @@ void reduce(Communicator& comm, View data, const CollectiveOptions& options = {}
 
 // Gives rank r block r of the reduction of `input`. The blocks are as even as possible: of n
 // elements over P ranks, each of the first n mod P ranks gets one more than the others
-// (block_of()). output.count must be this rank's share. Input and output must not overlap.
+// (block_of()). output.count must be this rank's share. Output may be this rank's block inside the
+// input, whose other blocks stay as they are; otherwise the two must not overlap.
 void reduce_scatter(Communicator& comm,
                     ConstView input,
                     View output,

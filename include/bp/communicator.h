@@ -187,6 +187,12 @@ class Communicator {
   // left, and `unavailable` for a device that no backend of this communicator serves.
   [[nodiscard]] Buffer allocate(std::size_t bytes, Device device = {});
 
+  // Returns memory that all ranks of this communicator map, with undefined content. What one rank
+  // writes, the others see after a collective that both have completed in the meantime. Collective.
+  // It is freed when the Buffers of all ranks have ended. Throws `unavailable` unless all ranks are
+  // on one host and share memory, and `io` where no shared memory is left.
+  [[nodiscard]] Buffer allocate_shared(std::size_t bytes);
+
   // Fails this communicator on all its ranks and, if it is the world, the job: their pending and
   // later operations throw `aborted` with the text `why`. Any thread may call it.
   void abort(const std::string& why);

@@ -1,7 +1,6 @@
 // The public collectives. They check their arguments and give an Operation to the engine.
 #include "bp/collective.h"
 
-#include <numeric>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -58,7 +57,7 @@ Request reduce_scatter_request(Communicator& comm,
   request.check_reducible(input.type);
   request.check_counts("counts", counts, "input", input);
   request.check_count("output", output.count, counts[static_cast<std::size_t>(comm.rank())]);
-  request.check_apart(input, output);
+  request.check_block("output", output, "input", input, counts);
   request.operation.input = input;
   request.operation.output = output;
   request.operation.counts = std::move(counts);
@@ -76,11 +75,7 @@ Request all_gather_request(Communicator& comm,
   request.check_count("counts", counts.size(), static_cast<std::size_t>(comm.size()));
   request.check_count("input", input.count, counts[static_cast<std::size_t>(comm.rank())]);
   request.check_counts("counts", counts, "output", output);
-  const std::size_t offset =
-      std::accumulate(counts.begin(), counts.begin() + comm.rank(), std::size_t{0});
-  if (overlap(input, output) && input.data != output.data + offset * size_of(output.type)) {
-    request.refuse("input lies in output, but not where this rank's block belongs");
-  }
+  request.check_block("input", input, "output", output, counts);
   request.operation.input = input;
   request.operation.output = output;
   request.operation.counts = std::move(counts);

@@ -1,10 +1,14 @@
 #include "bp/communicator.h"
 
+#include <cstdint>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
 #include "base/system/forked.h"
 #include "base/text.h"
+#include "bp/collective.h"
 #include "bp/log.h"
 #include "bp/store.h"
 #include "comm/device/device_memory.h"
@@ -184,7 +188,7 @@ Buffer Communicator::allocate(std::size_t bytes, Device device) {
   state.device = device;
   const bool on_host = device.kind == Device::Kind::host;
   if (const auto shared = on_host && impl().job() ? impl().job()->shared() : nullptr) {
-    state.keeper = allocate_shared(shared, bytes);
+    state.keeper = bp::allocate_shared(shared, bytes);
     state.data = state.keeper.get();
   } else {
     const Memory& memory = memory_of(device);
@@ -193,6 +197,43 @@ Buffer Communicator::allocate(std::size_t bytes, Device device) {
     state.data = state.keeper.get();
     memory.fill(state.data, std::byte{0}, bytes);
   }
+  return Buffer(std::make_shared<Buffer::State>(std::move(state)));
+}
+
+// Rank 0 has the memory in its arena. The last rank to leave it frees it (ChannelPool).
+Buffer Communicator::allocate_shared(std::size_t bytes) {
+  if (size() == 1) return allocate(bytes);
+  impl().refuse_in_child("allocate_shared");
+  const std::shared_ptr<SharedHost> host = impl().job()->shared();
+  if (!host || topology().hosts() > 1) {
+    throw Error(ErrorCode::unavailable,
+                concat("allocate_shared: not all ", size(), " ranks share the memory of one host"));
+  }
+  const std::size_t room = ChannelPool::kHead + bytes;
+  std::string refusal;
+  std::int64_t offset = -1;
+  if (rank() == 0) {
+    try {
+      offset = static_cast<std::int64_t>(host->channels().take(room));
+    } catch (const Error& error) {  // the others wait for the offset
+      refusal = error.what();
+    }
+  }
+  broadcast(*this, view(std::span(&offset, 1)), {.name = "shared memory"});
+  if (offset < 0) {
+    throw Error(ErrorCode::io, concat("allocate_shared: rank 0 has no shared memory of ", bytes,
+                                      " bytes left", refusal.empty() ? "" : ": ", refusal));
+  }
+  const auto begin = static_cast<std::size_t>(offset);
+  std::byte* const channel = host->at(impl().engine().setup().members[0] - host->first(), begin);
+  const std::size_t ranks = rank() == 0 ? static_cast<std::size_t>(size()) : 0;
+  Buffer::State state;
+  state.size = bytes;
+  state.data = channel + ChannelPool::kHead;
+  state.keeper = {state.data, [=](std::byte*) {
+                    ChannelPool::leave(channel);
+                    if (ranks > 0) host->channels().give_back(begin, room, ranks);
+                  }};
   return Buffer(std::make_shared<Buffer::State>(std::move(state)));
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "base/text.h"
@@ -141,6 +142,19 @@ void Request::check_rank(const char* what, int rank) const {
 
 void Request::check_apart(const ConstView& input, const View& output) const {
   if (overlap(input, output)) refuse("input and output overlap");
+}
+
+void Request::check_block(const char* block_name,
+                          const ConstView& block,
+                          const char* memory_name,
+                          const ConstView& memory,
+                          std::span<const std::size_t> counts) const {
+  const auto before = counts.first(static_cast<std::size_t>(comm_.rank()));
+  const std::size_t offset = std::accumulate(before.begin(), before.end(), std::size_t{0});
+  if (overlap(block, memory) && block.data != memory.data + offset * size_of(memory.type)) {
+    refuse(
+        concat(block_name, " lies in ", memory_name, ", but not where this rank's block belongs"));
+  }
 }
 
 void Request::check_apart(std::span<const View> tensors) const {

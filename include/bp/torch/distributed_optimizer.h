@@ -92,6 +92,23 @@ struct LossScaling {
   int interval = 2000;
 };
 
+// What the ranks divide among themselves. `optimizer`: the ranks of a host keep one copy of the
+// parameters and of the wrapped optimizer's state together, in shared memory. Each rank gets the
+// summed gradient of its own part of each parameter only, and updates that part. The results have
+// the same bits as those of `none`.
+//
+// It is for parameters on the CPU, one host whose ranks share memory (communicator.h), and
+// optimizers that treat each element by itself: SGD, Adam, AdamW, RMSprop and Adagrad of LibTorch,
+// and those of your own that say so (bp/torch/elementwise.h). Anything else is refused by name; for
+// `automatic` it means `none`.
+//
+// The program must then write a parameter on one rank only, or replace its memory (set_data()).
+// Between reduce() and step() the gradient that a parameter shows is the mean in this rank's part
+// only, and may not be replaced. clip_grad_norm() is a collective. Parameters with sparse gradients
+// and their state stay whole on each rank. The destructor gives each rank parameters of its own. If
+// step() throws, parameters may be partly updated.
+enum class Shard : std::uint8_t { none, optimizer, automatic };
+
 struct DistributedOptimizerOptions {
   int micro_batches = 1;                     // N, the window's nominal length
   std::size_t first_bucket_bytes = 1 << 20;  // small, so that the first collective starts early
@@ -121,6 +138,7 @@ struct DistributedOptimizerOptions {
   // step() all ranks get those of rank 0, by one more collective, unless a rank has joined
   // (join()). Without this option each rank keeps its own.
   NamedTensors buffers = {};
+  Shard shard = Shard::none;
 };
 
 class DistributedOptimizer {
@@ -164,7 +182,7 @@ class DistributedOptimizer {
   void reduce();
   // Scales the reduced gradient down to a 2-norm of at most `max_norm`. Returns the norm that it
   // had, with the same bits on all ranks. If that is not finite, nothing is scaled. With parameters
-  // on a device it is a collective.
+  // on a device, and where ranks divide the gradient (Shard), it is a collective.
   double clip_grad_norm(double max_norm);
   // Reduces the gradient unless that has been done, runs the wrapped optimizer's step() and empties
   // the window. Returns false, without running that step, if the weights of all ranks sum to 0 or
@@ -219,6 +237,8 @@ class DistributedOptimizer {
   [[nodiscard]] std::size_t bucket_count() const;
   // Returns the number of collectives started since construction, without broadcasts.
   [[nodiscard]] std::uint64_t collectives() const;
+  // Returns what the ranks divide: `none` or `optimizer`.
+  [[nodiscard]] Shard shard() const;
   // For options, state and saving. Its step() uses the gradient of this rank alone before reduce(),
   // which the next window reports as a mismatch.
   [[nodiscard]] torch::optim::Optimizer& optimizer();

@@ -1,0 +1,272 @@
+#include "comm/torch/host_shards.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/from_blob.h>
+#include <torch/optim/adagrad.h>
+#include <torch/optim/adam.h>
+#include <torch/optim/adamw.h>
+#include <torch/optim/rmsprop.h>
+#include <torch/optim/sgd.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <typeinfo>
+#include <utility>
+
+#include <c10/util/Type.h>
+
+#include "base/text.h"
+#include "comm/engine/api/impl.h"
+#include "comm/torch/tensor_view.h"
+
+namespace bp {
+namespace {
+
+namespace optim = torch::optim;
+
+constexpr std::size_t kAlignment = 64;  // bytes; that of LibTorch's own allocator
+
+// For LibTorch's own optimizers.
+const Elementwise& libtorch_states() {
+  static const Elementwise states;
+  return states;
+}
+
+// Returns null for an optimizer that does not treat each element by itself.
+const Elementwise* elementwise(const optim::Optimizer& optimizer) {
+  if (const auto* const own = dynamic_cast<const Elementwise*>(&optimizer)) {
+    return own->is_elementwise() ? own : nullptr;
+  }
+  const std::array known = {&typeid(optim::SGD), &typeid(optim::Adam), &typeid(optim::AdamW),
+                            &typeid(optim::RMSprop), &typeid(optim::Adagrad)};
+  const bool is_known = std::ranges::any_of(
+      known, [&](const std::type_info* type) { return *type == typeid(optimizer); });
+  return is_known ? &libtorch_states() : nullptr;
+}
+
+// Returns the elements of a dense tensor in the order of memory.
+at::Tensor flat(const at::Tensor& tensor) {
+  return tensor.detach().as_strided({tensor.numel()}, {1});
+}
+
+at::Tensor part_of(const at::Tensor& flat, const Block& block) {
+  return flat.narrow(0, static_cast<std::int64_t>(block.offset),
+                     static_cast<std::int64_t>(block.count));
+}
+
+// Memory that all ranks share, from which tensors get their elements one after another.
+class SharedRoom {
+ public:
+  SharedRoom(Communicator& comm, std::size_t bytes)
+      : memory_(std::make_shared<Buffer>(comm.allocate_shared(bytes))) {}
+
+  static std::size_t of(const at::Tensor& like, std::int64_t count) {
+    const std::size_t bytes = static_cast<std::size_t>(count) * like.element_size();
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  at::Tensor take(const at::Tensor& like, std::int64_t count) {
+    std::byte* const data = memory_->data() + used_;
+    used_ += of(like, count);
+    return at::from_blob(
+        data, {count}, [memory = memory_](void*) {}, at::dtype(like.scalar_type()));
+  }
+
+ private:
+  std::shared_ptr<Buffer> memory_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace
+
+std::vector<at::Tensor*> Elementwise::tensors_of(optim::OptimizerParamState& state) const {
+  if (auto* const adamw = dynamic_cast<optim::AdamWParamState*>(&state)) {
+    return {&adamw->exp_avg(), &adamw->exp_avg_sq(), &adamw->max_exp_avg_sq()};
+  }
+  if (auto* const adam = dynamic_cast<optim::AdamParamState*>(&state)) {
+    return {&adam->exp_avg(), &adam->exp_avg_sq(), &adam->max_exp_avg_sq()};
+  }
+  if (auto* const sgd = dynamic_cast<optim::SGDParamState*>(&state)) {
+    return {&sgd->momentum_buffer()};
+  }
+  if (auto* const rms = dynamic_cast<optim::RMSpropParamState*>(&state)) {
+    return {&rms->square_avg(), &rms->momentum_buffer(), &rms->grad_avg()};
+  }
+  if (auto* const adagrad = dynamic_cast<optim::AdagradParamState*>(&state)) {
+    return {&adagrad->sum()};
+  }
+  throw Error(ErrorCode::invalid_argument,
+              concat("Elementwise::tensors_of() does not know the state ",
+                     c10::demangle(typeid(state).name()), ": override it"));
+}
+
+std::string reason_against_shards(const Communicator& comm,
+                                  const ParameterSet& parameters,
+                                  const optim::Optimizer& optimizer) {
+  if (!parameters.device().is_cpu()) return concat("the parameters lie on ", parameters.device());
+  const int hosts = comm.topology().hosts();
+  if (hosts > 1) return concat("the ranks are on ", hosts, " hosts, not on one");
+  const Job* const job = comm.impl().job();
+  if (job != nullptr && job->shared() == nullptr) {
+    return concat("the ranks share no memory with the backend ", comm.backend());
+  }
+  if (elementwise(optimizer) == nullptr) {
+    return concat("the optimizer ", c10::demangle(typeid(optimizer).name()),
+                  " is not known to treat each element by itself (bp/torch/elementwise.h)");
+  }
+  return "";
+}
+
+HostShards::HostShards(Communicator& comm,
+                       const ParameterSet& parameters,
+                       const std::vector<std::string>& sparse,
+                       optim::Optimizer& optimizer)
+    : comm_(comm), optimizer_(optimizer), elementwise_(*elementwise(optimizer)) {
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < parameters.trained.size(); ++i) {
+    const auto& [name, parameter] = parameters.trained[i];
+    if (std::ranges::count(sparse, name) == 0)
+      divided_.push_back({.parameter = parameter, .number = i});
+  }
+  trained_ = divided_.size();
+  for (const Parameter& frozen : parameters.frozen) {
+    divided_.push_back({.parameter = frozen.tensor});
+  }
+  std::size_t bytes = 0;
+  for (const Divided& one : divided_) {
+    bytes += SharedRoom::of(one.parameter, one.parameter.numel());
+  }
+  SharedRoom room(comm, bytes);
+  for (Divided& one : divided_) {
+    one.shared = room.take(one.parameter, one.parameter.numel());
+    if (comm.rank() == 0) one.shared.copy_(flat(one.parameter));
+  }
+  barrier(comm, {.name = "shared parameters"});
+  for (Divided& one : divided_) one.parameter.set_data(whole(one, one.shared));
+}
+
+HostShards::~HostShards() {
+  try {
+    const at::NoGradGuard no_grad;
+    for (Divided& one : divided_) {
+      if (is_shared(one)) one.parameter.set_data(one.parameter.detach().clone());
+    }
+  } catch (const std::exception&) {  // no memory is left: the parameters stay where they are
+  }
+}
+
+at::Tensor HostShards::whole(const Divided& one, const at::Tensor& elements) {
+  return elements.as_strided(one.parameter.sizes(), one.parameter.strides());
+}
+
+bool HostShards::is_shared(const Divided& one) {
+  return one.parameter.data_ptr() == one.shared.data_ptr();
+}
+
+bool HostShards::has(const at::Tensor& parameter) const {
+  return std::ranges::any_of(divided_, [&](const Divided& one) {
+    return one.parameter.is_same(parameter) && is_shared(one);
+  });
+}
+
+std::vector<at::Tensor*> HostShards::state_of(const at::Tensor& parameter) const {
+  const auto found = optimizer_.state().find(parameter.unsafeGetTensorImpl());
+  if (found == optimizer_.state().end()) return {};
+  return elementwise_.tensors_of(*found->second);
+}
+
+void HostShards::move_state(const at::Tensor& from, const at::Tensor& to) {
+  auto& states = optimizer_.state();
+  const auto found = states.find(from.unsafeGetTensorImpl());
+  if (found == states.end()) return;
+  auto state = std::move(found->second);
+  states.erase(found);
+  states[to.unsafeGetTensorImpl()] = std::move(state);
+}
+
+// `parts`: the optimizer has this rank's parts, not whole parameters. `writes`: this rank's values
+// count. Returns whether some tensor was elsewhere.
+bool HostShards::settle_state(bool parts, bool writes) {
+  const at::NoGradGuard no_grad;
+  const auto for_each_tensor = [&](const auto& visit) {
+    for (std::size_t i = 0; i < trained_; ++i) {
+      Divided& one = divided_[i];
+      const std::vector<at::Tensor*> tensors = state_of(parts ? one.part : one.parameter);
+      one.state.resize(std::max(one.state.size(), tensors.size()));
+      for (std::size_t k = 0; k < tensors.size(); ++k) {
+        if (tensors[k]->defined()) visit(one, *tensors[k], one.state[k]);
+      }
+    }
+  };
+  std::size_t bytes = 0;  // of tensors that are new
+  for_each_tensor([&](const Divided& one, const at::Tensor& tensor, const at::Tensor& home) {
+    if (!home.defined()) bytes += SharedRoom::of(tensor, one.parameter.numel());
+  });
+  std::optional<SharedRoom> room;
+  if (bytes > 0) room.emplace(comm_, bytes);
+  bool moved = false;
+  for_each_tensor([&](const Divided& one, at::Tensor& tensor, at::Tensor& home) {
+    if (!home.defined()) home = room->take(tensor, one.parameter.numel());
+    const at::Tensor place = parts ? part_of(home, one.own) : home;
+    if (place.numel() > 0 && tensor.data_ptr() != place.data_ptr()) {
+      moved = true;
+      if (writes) at::Tensor(place).copy_(flat(tensor));
+    }
+    tensor = whole(one, home);
+  });
+  return moved;
+}
+
+void HostShards::share_state(int root) { (void)settle_state(false, comm_.rank() == root); }
+
+void HostShards::divide(const std::function<Block(std::size_t)>& own) {
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < trained_; ++i) {
+    Divided& one = divided_[i];
+    const Block block = own(one.number);
+    if (!one.part.defined() || block.offset != one.own.offset || block.count != one.own.count) {
+      one.own = block;
+      one.part = part_of(one.shared, block);
+    }
+    const at::Tensor& gradient = one.parameter.grad();
+    one.part.mutable_grad() = gradient.defined() ? part_of(flat(gradient), block) : at::Tensor();
+    const std::vector<at::Tensor*> tensors = state_of(one.parameter);
+    for (std::size_t k = 0; k < tensors.size(); ++k) {
+      if (tensors[k]->defined()) *tensors[k] = part_of(one.state[k], block);
+    }
+    move_state(one.parameter, one.part);
+    parts_[one.parameter.unsafeGetTensorImpl()] = one.part;
+  }
+  for (optim::OptimizerParamGroup& group : optimizer_.param_groups()) {
+    members_.push_back(group.params());
+    for (at::Tensor& parameter : group.params()) {
+      const auto found = parts_.find(parameter.unsafeGetTensorImpl());
+      if (found != parts_.end()) parameter = found->second;
+    }
+  }
+}
+
+void HostShards::unite() {
+  settle_state(true, true);
+  for (std::size_t i = 0; i < trained_; ++i) {
+    divided_[i].part.mutable_grad().reset();
+    move_state(divided_[i].part, divided_[i].parameter);
+  }
+  for (std::size_t group = 0; group < members_.size(); ++group) {
+    optimizer_.param_groups()[group].params() = std::move(members_[group]);
+  }
+  members_.clear();
+}
+
+void HostShards::step(const std::function<Block(std::size_t)>& own) {
+  barrier(comm_, {.name = "parameters are read"});
+  if (settle_state(false, comm_.rank() == 0)) barrier(comm_, {.name = "shared state"});
+  divide(own);
+  optimizer_.step();
+  unite();
+  barrier(comm_, {.name = "parameters are written"});
+}
+
+}  // namespace bp

@@ -1,0 +1,467 @@
+// Ranks of a host that share parameters and the optimizer's state: the same bits as without.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/mse_loss.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/optim/adagrad.h>
+#include <torch/optim/adam.h>
+#include <torch/optim/adamw.h>
+#include <torch/optim/lbfgs.h>
+#include <torch/optim/rmsprop.h>
+#include <torch/optim/sgd.h>
+#include <torch/serialize/archive.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bp/collective.h"
+#include "bp/error.h"
+#include "bp/torch/distributed_optimizer.h"
+#include "bp/torch/elementwise.h"
+#include "tests/support/run_ranks.h"
+#include "tests/support/torch_model.h"
+#include "tests/support/torch_ranks.h"
+
+namespace bp {
+namespace {
+
+using test::run_ranks;
+using ::testing::HasSubstr;
+using Optimizers = torch::optim::Optimizer;
+
+const test::RanksOptions kShared{.wire = test::Wire::shm};
+
+// Numbers that look random, the same for the same seed.
+at::Tensor numbers(at::IntArrayRef shape, double seed) {
+  std::int64_t count = 1;
+  for (const std::int64_t n : shape) count *= n;
+  return (at::arange(count, at::kDouble) * 0.37 + seed).sin().mul(0.1).to(at::kFloat).view(shape);
+}
+
+// Two layers. The first weight is longer than three pieces of a bucket, and is kept by columns; the
+// norm is short. `frozen` takes part in the loss and has no gradient.
+struct Net {
+  at::Tensor first = numbers({700, 300}, 1).t().requires_grad_();
+  at::Tensor bias = numbers({700}, 2).requires_grad_();
+  at::Tensor second = numbers({700, 100}, 3).requires_grad_();
+  at::Tensor unused = numbers({5}, 4).requires_grad_();
+  at::Tensor frozen = numbers({100}, 5);
+
+  [[nodiscard]] NamedTensors named() const {
+    return {{"first", first},
+            {"bias", bias},
+            {"second", second},
+            {"unused", unused},
+            {"frozen", frozen}};
+  }
+  [[nodiscard]] std::vector<at::Tensor> trained() const { return {first, bias, second, unused}; }
+  [[nodiscard]] at::Tensor loss(double seed) const {
+    const at::Tensor hidden = (numbers({4, 300}, seed).matmul(first) + bias).tanh();
+    return at::mse_loss(hidden.matmul(second) + frozen, numbers({4, 100}, seed + 1));
+  }
+};
+
+using Make = std::unique_ptr<Optimizers> (*)(const std::vector<at::Tensor>&);
+
+template <class Kind, class Options>
+std::unique_ptr<Optimizers> of(const std::vector<at::Tensor>& parameters, const Options& options) {
+  return std::make_unique<Kind>(parameters, options);
+}
+
+namespace optim = torch::optim;
+using Parameters = std::vector<at::Tensor>;
+
+std::unique_ptr<Optimizers> sgd(const Parameters& p) {
+  return of<optim::SGD>(p, optim::SGDOptions(0.1).momentum(0.9).weight_decay(0.01));
+}
+std::unique_ptr<Optimizers> adam(const Parameters& p) {
+  return of<optim::Adam>(p, optim::AdamOptions(0.01).amsgrad(true));
+}
+std::unique_ptr<Optimizers> adamw(const Parameters& p) {
+  return of<optim::AdamW>(p, optim::AdamWOptions(0.01));
+}
+std::unique_ptr<Optimizers> rmsprop(const Parameters& p) {
+  return of<optim::RMSprop>(p, optim::RMSpropOptions(0.01).centered(true).momentum(0.5));
+}
+std::unique_ptr<Optimizers> adagrad(const Parameters& p) {
+  return of<optim::Adagrad>(p, optim::AdagradOptions(0.01));
+}
+
+std::string saved(const Optimizers& optimizer) {
+  torch::serialize::OutputArchive archive;
+  optimizer.save(archive);
+  std::string bytes;
+  archive.save_to([&bytes](const void* data, std::size_t size) {
+    bytes.append(static_cast<const char*>(data), size);
+    return size;
+  });
+  return bytes;
+}
+
+struct Trained {
+  std::string parameters;
+  std::string state;  // of the optimizer, in the order of the parameters
+  std::vector<double> norms;
+};
+
+std::string state_bits(Optimizers& optimizer, const Parameters& parameters) {
+  const Elementwise states;
+  std::vector<at::Tensor> all;
+  for (const at::Tensor& parameter : parameters) {
+    const auto found = optimizer.state().find(parameter.unsafeGetTensorImpl());
+    if (found == optimizer.state().end()) continue;
+    for (const at::Tensor* tensor : states.tensors_of(*found->second)) {
+      if (tensor->defined()) all.push_back(*tensor);
+    }
+  }
+  return test::bits(all);
+}
+
+struct Training {
+  Make make = adamw;
+  DistributedOptimizerOptions options = {};
+  double clip = 0;  // 0: no clipping
+  int windows = 4;
+};
+
+Trained train(Communicator& world, const Training& training, Shard shard) {
+  Net net;
+  DistributedOptimizerOptions options = training.options;
+  options.shard = shard;
+  options.first_bucket_bytes = 4000;
+  DistributedOptimizer optimizer(world, net.named(), training.make(net.trained()), options,
+                                 DistributedOptimizer::Start::from_rank_0);
+  Trained result;
+  for (int window = 0; window < training.windows; ++window) {
+    for (int batch = 0; batch < options.micro_batches; ++batch) {
+      const double seed = 10 * window + 3 * batch + 100 * world.rank();
+      optimizer.backward(net.loss(seed), 1 + world.rank());
+    }
+    if (training.clip > 0) result.norms.push_back(optimizer.clip_grad_norm(training.clip));
+    EXPECT_TRUE(optimizer.step());
+  }
+  EXPECT_EQ(optimizer.shard(), world.size() == 1 ? Shard::none : shard);
+  Parameters all = net.trained();
+  all.push_back(net.frozen);
+  result.parameters = test::bits(all);
+  result.state = state_bits(optimizer.optimizer(), net.trained());
+  test::expect_equal_on_all_ranks(world, result.parameters + result.state);
+  return result;
+}
+
+void expect_same(int ranks, const Training& training) {
+  run_ranks(
+      ranks,
+      [&](Communicator& world) {
+        const Trained plain = train(world, training, Shard::none);
+        const Trained shards = train(world, training, Shard::optimizer);
+        EXPECT_EQ(plain.parameters, shards.parameters) << world.rank();
+        EXPECT_EQ(plain.state, shards.state) << world.rank();
+        EXPECT_EQ(plain.norms, shards.norms);
+      },
+      kShared);
+}
+
+class ShardsOf : public testing::TestWithParam<Make> {};
+INSTANTIATE_TEST_SUITE_P(Optimizers,
+                         ShardsOf,
+                         testing::Values(&sgd, &adam, &adamw, &rmsprop, &adagrad));
+
+TEST_P(ShardsOf, HaveTheBitsOfNone) {
+  for (int ranks = 1; ranks <= 4; ++ranks) expect_same(ranks, {.make = GetParam()});
+}
+
+TEST_P(ShardsOf, HaveTheBitsOfNoneWithAccumulationAndClipping) {
+  expect_same(3, {.make = GetParam(), .options = {.micro_batches = 3}, .clip = 0.01});
+}
+
+TEST(Shards, HaveTheBitsOfNoneOnANarrowWire) {
+  for (const DataType wire : {DataType::f16, DataType::bf16}) {
+    expect_same(2, {.options = {.wire = wire, .error_feedback = true}, .clip = 0.01});
+  }
+}
+
+TEST(Shards, SkipTheSameWindowsThatOverflow) {
+  // The scale overflows f16 until it has halved often enough.
+  run_ranks(
+      2,
+      [](Communicator& world) {
+        std::vector<std::string> bits;
+        std::vector<std::vector<bool>> steps(2);
+        for (const Shard shard : {Shard::none, Shard::optimizer}) {
+          Net net;
+          DistributedOptimizer optimizer(
+              world, net.named(), adamw(net.trained()),
+              {.wire = DataType::f16, .loss_scaling = {.initial = 0x1p40}, .shard = shard});
+          for (int window = 0; window < 20; ++window) {
+            // The infinity is in one rank's part alone.
+            optimizer.backward(net.loss(window + world.rank()), 1);
+            steps[bits.size()].push_back(optimizer.step());
+          }
+          bits.push_back(test::bits(net.trained()));
+        }
+        EXPECT_EQ(bits[0], bits[1]);
+        EXPECT_EQ(steps[0], steps[1]);
+        EXPECT_THAT(steps[0], testing::Contains(false));
+        EXPECT_THAT(steps[0], testing::Contains(true));
+      },
+      kShared);
+}
+
+TEST(Shards, KeepOneCopyOfParametersAndState) {
+  run_ranks(
+      2,
+      [](Communicator& world) {
+        Net net;
+        auto optimizer = std::make_unique<DistributedOptimizer>(
+            world, net.named(), adamw(net.trained()),
+            DistributedOptimizerOptions{.shard = Shard::optimizer});
+        optimizer->backward(net.loss(1), 1);
+        EXPECT_TRUE(optimizer->step());
+        const at::NoGradGuard no_grad;
+        const std::string before = test::bits(net.trained());
+        barrier(world);
+        if (world.rank() == 0) net.bias[3] = 7;
+        barrier(world);
+        EXPECT_EQ(net.bias[3].item<float>(), 7) << "one rank writes, and all see it";
+        barrier(world);
+        optimizer.reset();
+        barrier(world);
+        if (world.rank() == 0) net.bias[3] = 8;
+        barrier(world);
+        EXPECT_EQ(net.bias[3].item<float>(), world.rank() == 0 ? 8 : 7)
+            << "each rank has its own after the optimizer's end";
+      },
+      kShared);
+}
+
+// What the program sees of the wrapped optimizer between steps is what a plain one has.
+TEST(Shards, ASavedStateIsWholeAndLoadsIntoAPlainOptimizer) {
+  run_ranks(
+      3,
+      [](Communicator& world) {
+        Net net;
+        DistributedOptimizer optimizer(world, net.named(), adam(net.trained()),
+                                       {.shard = Shard::optimizer});
+        for (int window = 0; window < 2; ++window) {
+          optimizer.backward(net.loss(window), 1);
+          EXPECT_TRUE(optimizer.step());
+        }
+        const std::string bytes = saved(optimizer.optimizer());
+        Net copy;
+        const auto plain = adam(copy.trained());
+        torch::serialize::InputArchive archive;
+        archive.load_from(bytes.data(), bytes.size());
+        plain->load(archive);
+        EXPECT_EQ(state_bits(*plain, copy.trained()),
+                  state_bits(optimizer.optimizer(), net.trained()));
+      },
+      kShared);
+}
+
+// A run that goes on with the parameters and the state of another one, in either direction.
+TEST(Shards, GoOnFromAPlainRunAndTheOtherWayRound) {
+  run_ranks(
+      2,
+      [](Communicator& world) {
+        const auto run = [&](Shard before, Shard after) {
+          Net net;
+          std::string bytes;
+          for (const Shard shard : {before, after}) {
+            DistributedOptimizer optimizer(world, net.named(), adam(net.trained()),
+                                           {.nominal_weight = 2, .shard = shard});
+            if (!bytes.empty() && world.rank() == 0) {
+              torch::serialize::InputArchive archive;
+              archive.load_from(bytes.data(), bytes.size());
+              optimizer.optimizer().load(archive);
+            }
+            optimizer.broadcast_parameters();
+            for (int window = 0; window < 3; ++window) {
+              optimizer.backward(net.loss(window + 5 * world.rank()), 1);
+              EXPECT_TRUE(optimizer.step());
+            }
+            bytes = saved(optimizer.optimizer());
+          }
+          return test::bits(net.trained());
+        };
+        const std::string plain = run(Shard::none, Shard::none);
+        EXPECT_EQ(plain, run(Shard::none, Shard::optimizer));
+        EXPECT_EQ(plain, run(Shard::optimizer, Shard::none));
+        EXPECT_EQ(plain, run(Shard::optimizer, Shard::optimizer));
+      },
+      kShared);
+}
+
+TEST(Shards, LeaveSparseGradientsWhole) {
+  run_ranks(
+      3,
+      [](Communicator& world) {
+        std::vector<std::string> bits;
+        for (const Shard shard : {Shard::none, Shard::optimizer}) {
+          Net net;
+          at::Tensor words = at::zeros({50, 300}).requires_grad_();
+          NamedTensors named = net.named();
+          named.emplace_back("words", words);
+          Parameters trained = net.trained();
+          trained.push_back(words);
+          DistributedOptimizer optimizer(world, named,
+                                         of<optim::SGD>(trained, optim::SGDOptions(0.1)),
+                                         {.sparse_gradients = {"words"}, .shard = shard});
+          for (int window = 0; window < 3; ++window) {
+            const at::Tensor used = at::embedding(
+                words, at::tensor({window, 7 + world.rank()}, at::kLong), -1, false, true);
+            optimizer.backward(net.loss(window) + (used * used + used).sum(), 1);
+            (void)optimizer.clip_grad_norm(0.5);
+            EXPECT_TRUE(optimizer.step());
+          }
+          bits.push_back(test::bits(trained));
+          test::expect_equal_on_all_ranks(world, bits.back());
+        }
+        EXPECT_EQ(bits[0], bits[1]);
+      },
+      kShared);
+}
+
+TEST(Shards, FreezingAndANewGroupChangeNoBits) {
+  run_ranks(
+      2,
+      [](Communicator& world) {
+        std::vector<std::string> bits;
+        for (const Shard shard : {Shard::none, Shard::optimizer}) {
+          Net net;
+          DistributedOptimizer optimizer(world, net.named(), adamw({net.first, net.bias}),
+                                         {.shard = shard});
+          for (int window = 0; window < 6; ++window) {
+            net.bias.requires_grad_(window != 2 && window != 3);
+            if (window == 4) {
+              optimizer.optimizer().add_param_group(optim::OptimizerParamGroup({net.second}));
+            }
+            optimizer.backward(net.loss(window), 1);
+            EXPECT_TRUE(optimizer.step());
+          }
+          bits.push_back(test::bits(net.trained()));
+        }
+        EXPECT_EQ(bits[0], bits[1]);
+      },
+      kShared);
+}
+
+// An optimizer of the program's, with state of its own kind.
+struct OwnState : optim::OptimizerCloneableParamState<OwnState> {
+  at::Tensor sum;
+};
+class OwnOptimizer : public optim::Optimizer, public Elementwise {
+ public:
+  explicit OwnOptimizer(const Parameters& parameters)
+      : Optimizer({optim::OptimizerParamGroup(parameters)},
+                  std::make_unique<optim::SGDOptions>(0.1)) {}
+  at::Tensor step(LossClosure /*closure*/) override {
+    const at::NoGradGuard no_grad;
+    for (at::Tensor& parameter : param_groups()[0].params()) {
+      if (!parameter.grad().defined()) continue;
+      auto& state = state_[parameter.unsafeGetTensorImpl()];
+      if (!state) state = std::make_unique<OwnState>();
+      auto& own = static_cast<OwnState&>(*state);
+      // A new tensor in each step.
+      own.sum = own.sum.defined() ? own.sum + parameter.grad() : parameter.grad().clone();
+      parameter.sub_(own.sum, 0.1);
+    }
+    return {};
+  }
+  [[nodiscard]] std::vector<at::Tensor*> tensors_of(
+      optim::OptimizerParamState& state) const override {
+    return {&static_cast<OwnState&>(state).sum};
+  }
+};
+
+TEST(Shards, AnOptimizerOfOnesOwnSaysThatItIsElementwise) {
+  run_ranks(
+      3,
+      [](Communicator& world) {
+        std::vector<std::string> bits;
+        for (const Shard shard : {Shard::none, Shard::automatic}) {
+          Net net;
+          DistributedOptimizer optimizer(
+              world, net.named(), std::make_unique<OwnOptimizer>(net.trained()), {.shard = shard});
+          EXPECT_EQ(optimizer.shard(), shard == Shard::none ? Shard::none : Shard::optimizer);
+          for (int window = 0; window < 3; ++window) {
+            optimizer.backward(net.loss(window + world.rank()), 1);
+            EXPECT_TRUE(optimizer.step());
+          }
+          bits.push_back(test::bits(net.trained()));
+        }
+        EXPECT_EQ(bits[0], bits[1]);
+      },
+      kShared);
+}
+
+std::string refusal_of(Communicator& world, std::unique_ptr<Optimizers> optimizer, const Net& net) {
+  try {
+    const DistributedOptimizer made(world, net.named(), std::move(optimizer),
+                                    {.shard = Shard::optimizer});
+    return "none";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    return error.what();
+  }
+}
+
+TEST(Shards, WhatCannotBeDividedIsRefusedByName) {
+  run_ranks(
+      2,
+      [](Communicator& world) {
+        const Net net;
+        EXPECT_THAT(refusal_of(world, of<optim::LBFGS>(net.trained(), optim::LBFGSOptions(1)), net),
+                    HasSubstr("LBFGS"));
+        DistributedOptimizer whole(world, net.named(),
+                                   of<optim::LBFGS>(net.trained(), optim::LBFGSOptions(1)),
+                                   {.shard = Shard::automatic});
+        EXPECT_EQ(whole.shard(), Shard::none);
+      },
+      kShared);
+  run_ranks(2,
+            [](Communicator& world) {
+              const Net net;
+              EXPECT_THAT(refusal_of(world, adamw(net.trained()), net),
+                          HasSubstr("share no memory with the backend"));
+            },
+            {.wire = test::Wire::gloo});
+  run_ranks(3,
+            [](Communicator& world) {
+              const Net net;
+              EXPECT_THAT(refusal_of(world, adamw(net.trained()), net),
+                          HasSubstr("the ranks are on 2 hosts"));
+            },
+            {.local_sizes = {2, 1}});
+}
+
+TEST(Shards, AReplacedGradientIsRefused) {
+  run_ranks(
+      2,
+      [](Communicator& world) {
+        Net net;
+        DistributedOptimizer optimizer(world, net.named(), adamw(net.trained()),
+                                       {.shard = Shard::optimizer});
+        optimizer.backward(net.loss(1), 1);
+        optimizer.reduce();
+        net.bias.mutable_grad() = at::zeros({700});
+        try {
+          (void)optimizer.clip_grad_norm(1);
+          ADD_FAILURE() << "no rank has all of the gradient";
+        } catch (const Error& error) {
+          EXPECT_THAT(error.what(), HasSubstr("was replaced after reduce()"));
+        }
+      },
+      kShared);
+}
+
+}  // namespace
+}  // namespace bp
