@@ -63,7 +63,7 @@ class Bucket {
          BucketPlan plan,
          std::size_t extra,
          bool error_feedback,
-         bool to_owners,
+         bool to_owners = false,
          const BucketArithmetic& arithmetic = host_bucket_arithmetic());
 
   [[nodiscard]] const BucketPlan& plan() const { return plan_; }

@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
+#include <malloc.h>
 #include <torch/optim/adagrad.h>
 #include <torch/optim/adam.h>
 #include <torch/optim/adamw.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <typeinfo>
@@ -19,7 +21,6 @@
 #include <c10/util/Type.h>
 
 #include "base/text.h"
-#include "comm/engine/api/impl.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
@@ -47,6 +48,13 @@ const Elementwise* elementwise(const optim::Optimizer& optimizer) {
   return is_known ? &libtorch_states() : nullptr;
 }
 
+bool is_member(const at::Tensor& parameter, optim::Optimizer& optimizer) {
+  return std::ranges::any_of(optimizer.param_groups(), [&](optim::OptimizerParamGroup& group) {
+    return std::ranges::any_of(group.params(),
+                               [&](const at::Tensor& other) { return other.is_same(parameter); });
+  });
+}
+
 // Returns the elements of a dense tensor in the order of memory.
 at::Tensor flat(const at::Tensor& tensor) {
   return tensor.detach().as_strided({tensor.numel()}, {1});
@@ -56,6 +64,10 @@ at::Tensor part_of(const at::Tensor& flat, const Block& block) {
   return flat.narrow(0, static_cast<std::int64_t>(block.offset),
                      static_cast<std::int64_t>(block.count));
 }
+
+// The private tensors that shared ones have replaced are as large as the model, and malloc may keep
+// their memory for the process.
+void give_back_freed_memory() { ::malloc_trim(0); }
 
 // Memory that all ranks share, from which tensors get their elements one after another.
 class SharedRoom {
@@ -108,8 +120,7 @@ std::string reason_against_shards(const Communicator& comm,
   if (!parameters.device().is_cpu()) return concat("the parameters lie on ", parameters.device());
   const int hosts = comm.topology().hosts();
   if (hosts > 1) return concat("the ranks are on ", hosts, " hosts, not on one");
-  const Job* const job = comm.impl().job();
-  if (job != nullptr && job->shared() == nullptr) {
+  if (comm.size() > 1 && comm.backend() != "shm") {
     return concat("the ranks share no memory with the backend ", comm.backend());
   }
   if (elementwise(optimizer) == nullptr) {
@@ -125,12 +136,17 @@ HostShards::HostShards(Communicator& comm,
                        optim::Optimizer& optimizer)
     : comm_(comm), optimizer_(optimizer), elementwise_(*elementwise(optimizer)) {
   const at::NoGradGuard no_grad;
+  const bool divides_rows = dynamic_cast<RowSharing*>(&optimizer) != nullptr;
+  std::vector<Divided> by_rows;
   for (std::size_t i = 0; i < parameters.trained.size(); ++i) {
     const auto& [name, parameter] = parameters.trained[i];
-    if (std::ranges::count(sparse, name) == 0)
-      divided_.push_back({.parameter = parameter, .number = i});
+    const bool is_sparse = std::ranges::count(sparse, name) > 0;
+    if (is_sparse && !(divides_rows && is_member(parameter, optimizer))) continue;
+    (is_sparse ? by_rows : divided_).push_back({.parameter = parameter, .number = i});
   }
-  trained_ = divided_.size();
+  in_parts_ = divided_.size();
+  std::ranges::move(by_rows, std::back_inserter(divided_));
+  with_state_ = divided_.size();
   for (const Parameter& frozen : parameters.frozen) {
     divided_.push_back({.parameter = frozen.tensor});
   }
@@ -145,6 +161,19 @@ HostShards::HostShards(Communicator& comm,
   }
   barrier(comm, {.name = "shared parameters"});
   for (Divided& one : divided_) one.parameter.set_data(whole(one, one.shared));
+  share_rows();
+  give_back_freed_memory();
+}
+
+void HostShards::share_rows() {
+  if (in_parts_ == with_state_) return;
+  auto& rows = dynamic_cast<RowSharing&>(optimizer_);
+  for (std::size_t i = in_parts_; i < with_state_; ++i) {
+    const at::Tensor& parameter = divided_[i].parameter;
+    const auto notes =
+        std::make_shared<Buffer>(comm_.allocate_shared(rows.bytes_for_rows(parameter)));
+    rows.share_rows(parameter, {notes, notes->data()}, comm_.rank(), comm_.size());
+  }
 }
 
 HostShards::~HostShards() {
@@ -191,7 +220,7 @@ void HostShards::move_state(const at::Tensor& from, const at::Tensor& to) {
 bool HostShards::settle_state(bool parts, bool writes) {
   const at::NoGradGuard no_grad;
   const auto for_each_tensor = [&](const auto& visit) {
-    for (std::size_t i = 0; i < trained_; ++i) {
+    for (std::size_t i = 0; i < (parts ? in_parts_ : with_state_); ++i) {
       Divided& one = divided_[i];
       const std::vector<at::Tensor*> tensors = state_of(parts ? one.part : one.parameter);
       one.state.resize(std::max(one.state.size(), tensors.size()));
@@ -216,6 +245,7 @@ bool HostShards::settle_state(bool parts, bool writes) {
     }
     tensor = whole(one, home);
   });
+  if (room) give_back_freed_memory();
   return moved;
 }
 
@@ -223,7 +253,7 @@ void HostShards::share_state(int root) { (void)settle_state(false, comm_.rank() 
 
 void HostShards::divide(const std::function<Block(std::size_t)>& own) {
   const at::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < trained_; ++i) {
+  for (std::size_t i = 0; i < in_parts_; ++i) {
     Divided& one = divided_[i];
     const Block block = own(one.number);
     if (!one.part.defined() || block.offset != one.own.offset || block.count != one.own.count) {
@@ -250,7 +280,7 @@ void HostShards::divide(const std::function<Block(std::size_t)>& own) {
 
 void HostShards::unite() {
   settle_state(true, true);
-  for (std::size_t i = 0; i < trained_; ++i) {
+  for (std::size_t i = 0; i < in_parts_; ++i) {
     divided_[i].part.mutable_grad().reset();
     move_state(divided_[i].part, divided_[i].parameter);
   }

@@ -35,8 +35,8 @@ namespace bp {
 
 class HostShards {
  public:
-  // Collective. Moves the parameters, but those that `sparse` names, into shared memory, with the
-  // values of rank 0. All must outlive this object.
+  // Collective. Moves the parameters into shared memory, with the values of rank 0, but not those
+  // that `sparse` names unless the optimizer divides rows. All must outlive this object.
   HostShards(Communicator& comm,
              const ParameterSet& parameters,
              const std::vector<std::string>& sparse,
@@ -68,6 +68,7 @@ class HostShards {
   [[nodiscard]] static at::Tensor whole(const Divided& one, const at::Tensor& elements);
   [[nodiscard]] static bool is_shared(const Divided& one);
   [[nodiscard]] std::vector<at::Tensor*> state_of(const at::Tensor& parameter) const;
+  void share_rows();
   void move_state(const at::Tensor& from, const at::Tensor& to);
   bool settle_state(bool parts, bool writes);
   void divide(const std::function<Block(std::size_t)>& own);
@@ -76,8 +77,11 @@ class HostShards {
   Communicator& comm_;
   torch::optim::Optimizer& optimizer_;
   const Elementwise& elementwise_;
-  std::vector<Divided> divided_;  // the trained ones come first
-  std::size_t trained_ = 0;
+  // First those of which the optimizer gets parts, then those whose rows it divides itself, which
+  // have state, too, then the frozen ones.
+  std::vector<Divided> divided_;
+  std::size_t in_parts_ = 0;
+  std::size_t with_state_ = 0;
   std::unordered_map<const void*, at::Tensor> parts_;  // by the parameter
   std::vector<std::vector<at::Tensor>> members_;       // of the groups, during a step
 };

@@ -45,6 +45,11 @@ std::vector<OptionRow> model_rows() {
        .file = "t/config.yaml",
        .holds = {"wire: bf16", "error-feedback: true"},
        .before = "bprun -n 2 "},
+      {.covers = "shard",
+       .arguments = kTrain + "--shard optimizer",
+       .file = "t/config.yaml",
+       .holds = {"shard: optimizer"},
+       .before = "bprun -n 2 "},
       {.covers = "loss-scale",
        .arguments = kTrain + "--loss-scale 1024",
        .weights = Weights::same,  // a power of two

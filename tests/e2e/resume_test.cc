@@ -118,6 +118,38 @@ TEST_F(Resume, WithErrorFeedbackARunContinuesToTheSameBits) {
       << "the wire must round";
 }
 
+// docs/acceptance.md, Runs: A run whose ranks share the weights computes what one without computes,
+// and each goes on from a checkpoint of the other.
+TEST_F(Resume, BetweenSharedAndPrivateWeightsARunContinuesToTheSameBits) {
+  for (const std::string extra : {"", "--precision bf16 --ema 0.9", "--optimizer sgd --lr 0.1"}) {
+    const auto run = [&](const std::string& options) {
+      const Ended ended =
+          in_folder(bprun("-n 3", concat(extra, " --keep 9 --resume never ", options)));
+      EXPECT_EQ(ended.code, 0) << ended.output;
+    };
+    const auto weights = [&](const std::string& name) {
+      return read(path(name + "/model/model.safetensors"));
+    };
+    run("--run plain --shard none");
+    run("--run shared --shard optimizer");
+    EXPECT_NE(weights("plain"), "");
+    EXPECT_TRUE(weights("plain") == weights("shared")) << extra;
+    for (const std::string file : {"optimizer", "model"}) {
+      const std::string name = concat("/checkpoints/step-80/", file, ".safetensors");
+      EXPECT_TRUE(read(path("plain" + name)) == read(path("shared" + name))) << extra << name;
+    }
+    const auto go_on = [&](const std::string& options) {
+      const Ended ended = in_folder(bprun("-n 3", concat(extra, " --keep 9 ", options)));
+      EXPECT_EQ(ended.code, 0) << ended.output;
+    };
+    go_on("--run a --shard optimizer --resume plain/checkpoints/step-40");
+    go_on("--run b --shard none --resume shared/checkpoints/step-40");
+    EXPECT_TRUE(weights("a") == weights("plain")) << extra;
+    EXPECT_TRUE(weights("b") == weights("plain")) << extra;
+    for (const char* name : {"plain", "shared", "a", "b"}) fs::remove_all(path(name));
+  }
+}
+
 // bprun once offered to resume such a run, by a command with --resume never.
 // docs/acceptance.md, Runs: The command that a run prints restarts it if it fails before it saves.
 TEST_F(Resume, ARunThatFailsBeforeItSavesIsRestartedByTheCommandItPrints) {

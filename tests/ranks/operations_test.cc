@@ -5,10 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
+#include <numeric>
+#include <span>
 #include <thread>
 
 #include "base/text.h"
 #include "bp/collective.h"
+#include "bp/error.h"
 #include "tests/support/run_ranks.h"
 
 namespace bp::test {
@@ -47,6 +51,91 @@ TEST_P(Operations, AreExactInSharedMemory) {
               }
             },
             {.wire = Wire::shm});
+}
+
+// reduce_scatter into its own input, whose other blocks stay as they are. The blocks are uneven,
+// and one is empty.
+void expect_reduce_scatter_in_place(int ranks, std::size_t unit, const RanksOptions& options) {
+  run_ranks(
+      ranks,
+      [&](Communicator& comm) {
+        std::vector<std::size_t> counts;
+        for (int r = 0; r < ranks; ++r) counts.push_back(static_cast<std::size_t>(r % 3) * unit);
+        const Buffer buffer = comm.allocate(ranks * 2 * unit * sizeof(float));
+        const std::size_t all = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+        const std::span<float> data(reinterpret_cast<float*>(buffer.data()), all);
+        const auto given = [&](std::size_t i) {
+          return static_cast<float>(i % 100 + 100 * static_cast<std::size_t>(comm.rank()));
+        };
+        for (std::size_t i = 0; i < all; ++i) data[i] = given(i);
+        const auto before = counts.begin() + comm.rank();
+        const std::size_t begin = std::accumulate(counts.begin(), before, std::size_t{0});
+        reduce_scatter_v(comm, const_view(data), view(data.subspan(begin, *before)), counts);
+        for (std::size_t i = 0; i < all; ++i) {
+          const bool is_own = i >= begin && i < begin + *before;
+          const auto sum =
+              static_cast<float>(static_cast<std::size_t>(ranks) * (i % 100) +
+                                 100 * static_cast<std::size_t>(ranks * (ranks - 1) / 2));
+          ASSERT_EQ(data[i], is_own ? sum : given(i)) << i;
+        }
+      },
+      options);
+}
+
+// docs/acceptance.md, Values: reduce_scatter may write into its input.
+TEST(OperationsReduceScatter, MayWriteIntoItsInput) {
+  for (const std::size_t unit : {1, 3, 300, 70'000}) {
+    for (const int ranks : {2, 3, 4}) {
+      expect_reduce_scatter_in_place(ranks, unit, {.wire = Wire::shm});
+    }
+    expect_reduce_scatter_in_place(3, unit, {.segments = {.max_bytes = 4096, .min_bytes = 1024}});
+    expect_reduce_scatter_in_place(
+        4, unit, {.local_sizes = {3, 1}, .segments = {.max_bytes = 4096, .min_bytes = 1024}});
+  }
+}
+
+// docs/acceptance.md, Values: The ranks of a host can allocate memory together.
+TEST(AllocateShared, IsTheSameMemoryOnAllRanks) {
+  run_ranks(3,
+            [](Communicator& comm) {
+              for (int round = 0; round < 3; ++round) {  // the memory of a round is used again
+                const Buffer buffer = comm.allocate_shared(100'000);
+                const std::span<std::int32_t> all(reinterpret_cast<std::int32_t*>(buffer.data()),
+                                                  buffer.bytes() / sizeof(std::int32_t));
+                const auto rank = static_cast<std::size_t>(comm.rank());
+                for (std::size_t i = rank; i < all.size(); i += 3) {
+                  all[i] = static_cast<std::int32_t>(i) + round;
+                }
+                barrier(comm);
+                for (std::size_t i = 0; i < all.size(); ++i) {
+                  ASSERT_EQ(all[i], static_cast<std::int32_t>(i) + round);
+                }
+                barrier(comm);
+              }
+              Communicator group = comm.split(comm.rank() == 0 ? 0 : 1);
+              const Buffer buffer = group.allocate_shared(64);
+              if (group.rank() == 0) buffer.data()[7] = std::byte(comm.rank() + 1);
+              barrier(group);
+              EXPECT_EQ(buffer.data()[7], std::byte(comm.rank() == 0 ? 1 : 2));
+            },
+            {.wire = Wire::shm});
+}
+
+TEST(AllocateShared, NeedsOneHostWhoseRanksShareMemory) {
+  for (const RanksOptions& options :
+       {RanksOptions{.wire = Wire::gloo}, RanksOptions{.local_sizes = {2, 1}}}) {
+    run_ranks(
+        3,
+        [](Communicator& comm) {
+          try {
+            const Buffer buffer = comm.allocate_shared(64);
+            ADD_FAILURE() << "not all ranks share memory";
+          } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::unavailable);
+          }
+        },
+        options);
+  }
 }
 
 TEST(OperationsOverGloo, AreExact) {

@@ -89,6 +89,18 @@ std::string parse_training(OptionSet& set,
     throw InputError(2, "--swa-from and --ema are two averages of the weights",
                      "leave out one of the two");
   }
+  if (o.check_gradients > 0 && o.shard == Shard::optimizer) {
+    throw InputError(2,
+                     "--check-gradients compares gradients that all ranks have, and with --shard "
+                     "optimizer each has its own part",
+                     "leave out one of the two");
+  }
+  if (o.check_gradients > 0) o.shard = Shard::none;
+  if (o.optimizer == "lamb" && o.shard == Shard::optimizer) {
+    throw InputError(
+        2, "--optimizer lamb looks at each matrix as a whole, which --shard optimizer divides",
+        "leave out --shard: auto divides nothing then");
+  }
   if (o.error_feedback && o.wire == DataType::f32) {
     throw InputError(2, "--error-feedback: gradients are not rounded for --wire fp32",
                      "add --wire bf16 or --wire fp16, or leave out --error-feedback");

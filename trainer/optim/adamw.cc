@@ -10,13 +10,16 @@
 #include <torch/serialize/archive.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <unordered_map>
 #include <utility>
 
 #include "base/check.h"
+#include "bp/torch/elementwise.h"
 #include "trainer/optim/adamw_rows.h"
 #include "trainer/optim/optimizer_state.h"
 
@@ -34,7 +37,10 @@ struct TensorBatch {
   std::vector<at::Tensor> exp_avg_sqs;
 };
 
-class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
+class FusedAdamW : public torch::optim::AdamW,
+                   public OptimizerState,
+                   public Elementwise,
+                   public RowSharing {
  public:
   using AdamW::AdamW;
 
@@ -101,6 +107,18 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
     rows_.erase(parameter.unsafeGetTensorImpl());
   }
 
+  [[nodiscard]] std::size_t bytes_for_rows(const at::Tensor& parameter) const override {
+    return AdamWRows::bytes_of_notes(parameter.size(0));
+  }
+  void share_rows(const at::Tensor& parameter,
+                  std::shared_ptr<std::byte> notes,
+                  int rank,
+                  int ranks) override {
+    own_state(parameter);
+    rows_.erase(parameter.unsafeGetTensorImpl());
+    shares_[parameter.unsafeGetTensorImpl()] = {std::move(notes), rank, ranks};
+  }
+
  private:
   static void require_up_to_date(const AdamWRows& rows) {
     BP_CHECK(!rows.is_behind(), "the optimizer has deferred updates: call catch_up() first");
@@ -129,8 +147,11 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
         .correction2 = static_cast<float>(1 / std::sqrt(1 - std::pow(beta2, t))),
         .epsilon = static_cast<float>(options.eps()),
         .kept = static_cast<float>(1 - options.lr() * options.weight_decay())};
-    const auto [at, is_new] = rows_.try_emplace(parameter.unsafeGetTensorImpl(), parameter,
-                                                state.exp_avg(), state.exp_avg_sq());
+    const void* const key = parameter.unsafeGetTensorImpl();
+    const auto share = shares_.find(key);
+    const auto [at, is_new] =
+        rows_.try_emplace(key, parameter, state.exp_avg(), state.exp_avg_sq(),
+                          share == shares_.end() ? RowShare() : share->second);
     at->second.step(parameter.grad().coalesce(), numbers, may_defer_);
   }
 
@@ -175,7 +196,8 @@ class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
   }
 
   // For each parameter whose last gradient was sparse.
-  std::unordered_map<const c10::TensorImpl*, AdamWRows> rows_;
+  std::unordered_map<const void*, AdamWRows> rows_;
+  std::unordered_map<const void*, RowShare> shares_;
   bool may_defer_ = false;
 };
 

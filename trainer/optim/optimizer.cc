@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "bp/torch/elementwise.h"
 #include "bp/torch/portable_steps.h"
 #include "trainer/optim/adamw.h"
 #include "trainer/optim/model_parts.h"
@@ -28,7 +29,13 @@ namespace {
 // The learning rate and the weight decay of a group lie in SGDOptions, which have both.
 using torch::optim::SGDOptions;
 
-class CustomOptimizerAdapter : public torch::optim::Optimizer, public OptimizerState {
+struct RuleState final : torch::optim::OptimizerCloneableParamState<RuleState> {
+  ParameterState kept;
+};
+
+class CustomOptimizerAdapter : public torch::optim::Optimizer,
+                               public OptimizerState,
+                               public Elementwise {
  public:
   CustomOptimizerAdapter(const std::vector<torch::optim::OptimizerParamGroup>& groups,
                          std::shared_ptr<const CustomOptimizer> rule)
@@ -56,11 +63,19 @@ class CustomOptimizerAdapter : public torch::optim::Optimizer, public OptimizerS
 
   [[nodiscard]] std::vector<std::string> moment_names() const override { return rule_->moments(); }
   [[nodiscard]] ParameterState state_of(const at::Tensor& parameter) const override {
-    const auto found = states_.find(parameter.unsafeGetTensorImpl());
-    return found == states_.end() ? ParameterState() : found->second;
+    const auto found = state_.find(parameter.unsafeGetTensorImpl());
+    return found == state_.end() ? ParameterState() : kept_in(*found->second);
   }
   void set_state(const at::Tensor& parameter, const ParameterState& state) override {
-    states_[parameter.unsafeGetTensorImpl()] = state;
+    kept_of(parameter) = state;
+  }
+
+  [[nodiscard]] bool is_elementwise() const override { return rule_->is_elementwise(); }
+  [[nodiscard]] std::vector<at::Tensor*> tensors_of(
+      torch::optim::OptimizerParamState& state) const override {
+    std::vector<at::Tensor*> tensors;
+    for (at::Tensor& moment : kept_in(state).moments) tensors.push_back(&moment);
+    return tensors;
   }
 
   // The other ranks of a run that resumes get the state by these two. Their parameters may lie on
@@ -76,7 +91,7 @@ class CustomOptimizerAdapter : public torch::optim::Optimizer, public OptimizerS
     });
   }
   void load(torch::serialize::InputArchive& archive) override {
-    states_.clear();
+    state_.clear();
     for_each_parameter([&](const std::string& key, const at::Tensor& parameter) {
       c10::IValue step;
       if (!archive.try_read("step" + key, step)) return;
@@ -100,8 +115,16 @@ class CustomOptimizerAdapter : public torch::optim::Optimizer, public OptimizerS
     }
   }
 
+  static ParameterState& kept_in(torch::optim::OptimizerParamState& state) {
+    return static_cast<RuleState&>(state).kept;
+  }
+  ParameterState& kept_of(const at::Tensor& parameter) {
+    auto& state = state_[parameter.unsafeGetTensorImpl()];
+    if (!state) state = std::make_unique<RuleState>();
+    return kept_in(*state);
+  }
   ParameterState& own_state(const at::Tensor& parameter) {
-    ParameterState& state = states_[parameter.unsafeGetTensorImpl()];
+    ParameterState& state = kept_of(parameter);
     if (state.step == 0) {
       state.moments.clear();
       for (std::size_t i = 0; i < rule_->moments().size(); ++i) {
@@ -112,7 +135,6 @@ class CustomOptimizerAdapter : public torch::optim::Optimizer, public OptimizerS
   }
 
   std::shared_ptr<const CustomOptimizer> rule_;
-  std::map<const c10::TensorImpl*, ParameterState> states_;
 };
 
 class PortableAdapter final : public CustomOptimizerAdapter, public PortableSteps {

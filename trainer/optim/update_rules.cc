@@ -42,6 +42,8 @@ class Rule : public CustomOptimizer {
       : name_(std::move(name)), moments_(std::move(moments)), step_(step), options_(options) {}
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] std::vector<std::string> moments() const override { return moments_; }
+  // LAMB needs the norm of a whole parameter.
+  [[nodiscard]] bool is_elementwise() const override { return name_ != "lamb"; }
   void update(at::Tensor& parameter,
               const at::Tensor& gradient,
               Tensors& moments,

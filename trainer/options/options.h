@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/options/setting.h"
+#include "bp/torch/shard.h"
 #include "bp/trainer/run.h"
 #include "bp/types.h"
 #include "trainer/batches/per_epoch.h"
@@ -106,8 +107,9 @@ struct TrainOptions : DataOptions {
   std::int64_t max_parameters = 0;  // a model with more is not trained; 0: any is
   DeviceChoice device = DeviceChoice::automatic;
   Precision precision = Precision::fp32;
-  DataType wire = DataType::f32;  // in which gradients travel between ranks
-  LoraConfig lora;                // adapters to train; rank 0: none
+  DataType wire = DataType::f32;   // in which gradients travel between ranks
+  Shard shard = Shard::automatic;  // what the CPU ranks of one host divide
+  LoraConfig lora;                 // adapters to train; rank 0: none
   DistillOptions distill;
   bool error_feedback = false;  // what the wire's rounding takes is added to the next gradient
   double loss_scale = 0;        // first factor of the loss in backward passes; 0: none

@@ -37,7 +37,8 @@ class Request {
   void check_rank(const char* what, int rank) const;
   void check_apart(const ConstView& input, const View& output) const;
   void check_apart(std::span<const View> tensors) const;
-  // `block` may be this rank's block of `memory`, which the counts cut, and else lies apart from it.
+  // `block` may be this rank's block of `memory`, which the counts cut, and else lies apart from
+  // it.
   void check_block(const char* block_name,
                    const ConstView& block,
                    const char* memory_name,

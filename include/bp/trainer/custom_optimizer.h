@@ -29,6 +29,9 @@ class CustomOptimizer {
   // The names of the tensors that are kept of each parameter, for example "exp_avg". They have its
   // shape, are 0 at first, and are saved in checkpoints.
   [[nodiscard]] virtual std::vector<std::string> moments() const = 0;
+  // Whether update() treats each element by itself, so that it may get a vector of some elements of
+  // a parameter (Shard of bp/torch/distributed_optimizer.h).
+  [[nodiscard]] virtual bool is_elementwise() const { return false; }
   // Changes a parameter and its moments in place. `gradient`: the mean over all ranks, clipped.
   // Every rank computes the same update from the same numbers. All lie on the model's device.
   virtual void update(at::Tensor& parameter,

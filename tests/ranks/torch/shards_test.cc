@@ -175,6 +175,9 @@ INSTANTIATE_TEST_SUITE_P(Optimizers,
                          ShardsOf,
                          testing::Values(&sgd, &adam, &adamw, &rmsprop, &adagrad));
 
+// docs/acceptance.md, Optimizer: Ranks of a host that share parameters and the optimizer's state
+// compute the bits of ranks that do not.
+// docs/features.md, Gradients: One copy of parameters and optimizer state for the ranks of a host | `--shard`, `DistributedOptimizerOptions::shard`
 TEST_P(ShardsOf, HaveTheBitsOfNone) {
   for (int ranks = 1; ranks <= 4; ++ranks) expect_same(ranks, {.make = GetParam()});
 }
@@ -244,6 +247,7 @@ TEST(Shards, KeepOneCopyOfParametersAndState) {
 }
 
 // What the program sees of the wrapped optimizer between steps is what a plain one has.
+// docs/acceptance.md, Optimizer: The state of an optimizer whose work is divided is saved whole.
 TEST(Shards, ASavedStateIsWholeAndLoadsIntoAPlainOptimizer) {
   run_ranks(
       3,
@@ -414,6 +418,7 @@ std::string refusal_of(Communicator& world, std::unique_ptr<Optimizers> optimize
   }
 }
 
+// docs/acceptance.md, Optimizer: An optimizer that cannot be divided is refused by name.
 TEST(Shards, WhatCannotBeDividedIsRefusedByName) {
   run_ranks(
       2,

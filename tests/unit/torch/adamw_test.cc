@@ -5,11 +5,13 @@
 #include <torch/optim/adamw.h>
 #include <torch/serialize/archive.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <sstream>
 #include <vector>
 
+#include "bp/torch/elementwise.h"
 #include "tests/support/torch_model.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/optimizer_state.h"
@@ -187,6 +189,41 @@ TEST_F(RowsOfATable, MayHaveDenseGradientsMeanwhile) {
   train(mixed, Kind::dense, 4, 8);
   train(mixed, Kind::sparse, 8, 12);
   EXPECT_LT(distance({dense.rows}, {mixed.rows}), 2e-6);
+}
+
+// Two optimizers on the same memory, as those of two ranks of a host.
+// docs/acceptance.md, Training: Ranks of a host that share a matrix divide its rows, with the same
+// bits.
+TEST_F(RowsOfATable, MayBeDividedBetweenRanks) {
+  Table alone;
+  Table first;
+  Table second;
+  second.rows.set_data(first.rows.detach());
+  auto& rows = dynamic_cast<RowSharing&>(*first.optimizer);
+  const std::shared_ptr<std::byte> notes(new std::byte[rows.bytes_for_rows(first.rows)],
+                                         std::default_delete<std::byte[]>());
+  rows.share_rows(first.rows, notes, 0, 2);
+  dynamic_cast<RowSharing&>(*second.optimizer).share_rows(second.rows, notes, 1, 2);
+  state_of(*second.optimizer)
+      .set_state(second.rows, state_of(*first.optimizer).state_of(first.rows));
+  for (Table* const table : {&first, &second}) state_of(*table->optimizer).defer_rows(true);
+  for (int step = 0; step < 40; ++step) {
+    for (Table* const table : {&alone, &first, &second}) {
+      train(*table, Kind::sparse, step, step + 1);
+    }
+    const std::vector<std::int64_t> some = {step, 199 - step, 70};
+    state_of(step % 2 == 0 ? *first.optimizer : *second.optimizer).catch_up(some);
+    for (const std::int64_t i : some) {
+      EXPECT_EQ(bits({first.rows[i]}), bits({alone.rows[i]})) << step << " " << i;
+    }
+  }
+  for (Table* const table : {&first, &second}) state_of(*table->optimizer).catch_up();
+  const auto everything = [](const Table& table) {
+    const std::vector<at::Tensor> moments = state_of(*table.optimizer).state_of(table.rows).moments;
+    return bits({table.rows, moments.at(0), moments.at(1)});
+  };
+  EXPECT_EQ(everything(first), everything(alone));
+  EXPECT_EQ(everything(second), everything(alone));
 }
 
 // docs/acceptance.md, Training: Words that a batch does not use are updated later, with the same

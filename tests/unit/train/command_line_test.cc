@@ -234,6 +234,11 @@ TEST(CommandLine, MistakesGetTheNearestRightWord) {
   EXPECT_EQ(refusal({"x.csv", "--error-feedback"}),
             "--error-feedback: gradients are not rounded for --wire fp32 | add --wire bf16 or "
             "--wire fp16, or leave out --error-feedback");
+  EXPECT_EQ(refusal({"x.csv", "--optimizer", "lamb", "--shard", "optimizer"}),
+            "--optimizer lamb looks at each matrix as a whole, which --shard optimizer divides | "
+            "leave out --shard: auto divides nothing then");
+  EXPECT_THAT(refusal({"x.csv", "--check-gradients", "1", "--shard", "optimizer"}),
+              HasSubstr("--check-gradients compares gradients that all ranks have"));
   EXPECT_THAT(refusal({"x.csv", "--batch", "0"}),
               HasSubstr("--batch: '0' is not a whole number between 1 and 1000000"));
   EXPECT_THAT(refusal({"x.csv", "--batch", "3.5"}), HasSubstr("'3.5' is not a whole number"));

@@ -26,13 +26,14 @@ void AveragedWeights::update(const Bert& model) {
   }
 }
 
+// Exchanges memory, not values: ranks may share the memory of the weights.
 void AveragedWeights::exchange(Bert& model) {
   const at::NoGradGuard no_grad;
   for (std::size_t i = 0; i < averages_.size(); ++i) {
-    const at::Tensor weight = model.parameters()[i].second.detach();
-    const at::Tensor trained = weight.clone();
-    weight.copy_(averages_[i]);
-    averages_[i].copy_(trained);
+    at::Tensor weight = model.parameters()[i].second;
+    const at::Tensor trained = weight.detach();
+    weight.set_data(averages_[i]);
+    averages_[i] = trained;
   }
   model.parameters_changed();
 }
