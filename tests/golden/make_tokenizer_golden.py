@@ -25,12 +25,28 @@ def is_character(c):
     return 0 <= c < 0x110000 and not 0xD800 <= c <= 0xDFFF
 
 
+def ranges_of(table):
+    """Returns the ranges of a table that make_unicode_tables.py has packed."""
+    numbers, number, shift = [], 0, 0
+    for digit in "".join(re.findall(r'"(.*)"', table)).replace(r"\\", "\\"):
+        number |= ((ord(digit) - ord("0")) & 31) << shift
+        shift += 5
+        if ord(digit) - ord("0") < 32:
+            numbers.append(number)
+            number, shift = 0, 0
+    width = 4 if "LowerRange" in table else 2
+    rows, end = [], 0
+    for distance, length in zip(numbers[::width], numbers[1::width]):
+        rows.append((end + distance, end + distance + length))
+        end += distance + length + 1
+    return rows
+
+
 def make_pool(rng):
     """Returns the edges of every range that the tokenizer distinguishes, and a sample of all other characters."""
     pool = set()
     for table in TABLES.read_text().split("constexpr")[1:9]:  # BERT's
-        edges = [int(x, 16) for row in re.findall(r"\{(0x\w+, 0x\w+)", table) for x in row.split(", ")]
-        rows = list(zip(edges[::2], edges[1::2]))
+        rows = ranges_of(table)
         for first, last in rows if len(rows) < 80 else rng.sample(rows, 80):
             pool |= {first - 1, first, last, last + 1}
     everything = [c for c in range(0x110000) if is_character(c)]

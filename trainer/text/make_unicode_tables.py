@@ -41,16 +41,32 @@ def lower_ranges(lower):
     return found
 
 
+def digits(number):
+    """The digits that unpack() in unicode.cc reads: five bits each, the lowest first; a sixth bit says that another follows."""
+    text = ""
+    while number > 31:
+        text += chr(ord("0") + (number & 31) + 32)
+        number >>= 5
+    return text + chr(ord("0") + number)
+
+
+def packed(rows):
+    """Each row's distance from the one before, its length less 1, and for lower case its step less 1 and its difference."""
+    text, end = "", 0
+    for first, last, *case in rows:
+        text += digits(first - end) + digits(last - first)
+        if case:
+            step, difference = case
+            text += digits(step - 1) + digits(2 * difference if difference >= 0 else -2 * difference - 1)
+        end = last + 1
+    return text
+
+
 def emit(comment, name, kind, rows):
-    print(f"\n// {comment}\nconstexpr {kind} {name}[] = {{")
-    line = "   "
-    for row in rows:
-        text = " {" + ", ".join([f"0x{row[0]:X}", f"0x{row[1]:X}"] + [str(n) for n in row[2:]]) + "},"
-        if len(line) + len(text) > 100:
-            print(line)
-            line = "   "
-        line += text
-    print(line + "\n};")
+    text = packed(rows)
+    lines = [text[at : at + 92] for at in range(0, len(text), 92)]
+    print(f"\n// {comment}\nconstexpr auto {name} = unpack<{kind}, {len(rows)}>(")
+    print("\n".join('    "' + line.replace("\\", "\\\\") + '"' for line in lines) + ");")
 
 
 clean = BertNormalizer(clean_text=True, handle_chinese_chars=False, strip_accents=False, lowercase=False)

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
+#include <cstdint>
+#include <type_traits>
 
 #include <utf8proc.h>
 
@@ -24,14 +25,50 @@ struct LowerRange {
   int difference;
 };
 
+// Reads the numbers that digits() of make_unicode_tables.py writes.
+class PackedNumbers {
+ public:
+  constexpr explicit PackedNumbers(std::string_view digits) : digits_(digits) {}
+
+  constexpr std::uint32_t next() {
+    std::uint32_t number = 0;
+    for (unsigned shift = 0;; shift += 5) {
+      const auto digit = static_cast<std::uint32_t>(digits_[at_++] - '0');
+      number |= (digit & 31U) << shift;
+      if (digit < 32) return number;
+    }
+  }
+
+ private:
+  std::string_view digits_;
+  std::size_t at_ = 0;
+};
+
+template <class Row, std::size_t size>
+consteval std::array<Row, size> unpack(std::string_view digits) {
+  std::array<Row, size> rows{};
+  PackedNumbers numbers(digits);
+  char32_t end = 0;
+  for (Row& row : rows) {
+    row.first = end + numbers.next();
+    row.last = row.first + numbers.next();
+    end = row.last + 1;
+    if constexpr (std::is_same_v<Row, LowerRange>) {
+      row.step = 1 + numbers.next();
+      const auto twice = static_cast<int>(numbers.next());  // odd: below 0
+      row.difference = twice % 2 == 0 ? twice / 2 : -(twice + 1) / 2;
+    }
+  }
+  return rows;
+}
+
 #include "trainer/text/unicode_tables.inc"
 
 // Returns the range of a sorted table that contains c, or nullptr.
 template <class Row, std::size_t size>
-const Row* find_range(const Row (&table)[size], char32_t c) {
-  const Row* row = std::lower_bound(std::begin(table), std::end(table), c,
-                                    [](const Row& a, char32_t b) { return a.last < b; });
-  return row != std::end(table) && row->first <= c ? row : nullptr;
+const Row* find_range(const std::array<Row, size>& table, char32_t c) {
+  const auto row = std::ranges::lower_bound(table, c, {}, &Row::last);
+  return row != table.end() && row->first <= c ? &*row : nullptr;
 }
 
 bool decomposes(char32_t c, Decomposition kind) {
