@@ -8,7 +8,6 @@
 
 #include "base/refuse.h"
 #include "base/text.h"
-#include "bp/error.h"
 #include "trainer/model/config.h"
 #include "trainer/model/families/family.h"
 #include "trainer/model/files/json_reading.h"
@@ -151,15 +150,7 @@ EncoderSpec parse_config(const std::string& text) {
   return spec;
 }
 
-EncoderSpec read_config(const std::string& path) {
-  const FileBytes file(path);
-  try {
-    return parse_config(read_json_file(file));
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::invalid_argument) throw;
-    refuse(concat(path, ": ", error.what()));
-  }
-}
+EncoderSpec read_config(const std::string& path) { return parse_json_file(path, parse_config); }
 
 // Sorts the keys, but keeps the order inside the head's values.
 std::string config_json(const EncoderSpec& config) {

@@ -8,7 +8,6 @@
 
 #include "base/refuse.h"
 #include "base/text.h"
-#include "bp/error.h"
 #include "trainer/model/files/json_reading.h"
 #include "trainer/model/lora.h"
 
@@ -198,13 +197,7 @@ LoraConfig parse_adapter_config(const std::string& content) {
 }
 
 LoraConfig read_adapter_config(const std::string& path) {
-  const FileBytes file(path);
-  try {
-    return parse_adapter_config(read_json_file(file));
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::invalid_argument) throw;
-    refuse(concat(path, ": ", error.what()));
-  }
+  return parse_json_file(path, parse_adapter_config);
 }
 
 }  // namespace bp::trainer

@@ -119,6 +119,10 @@ struct Family {
 // Returns the name of the key that sets `member`, or "" if none does.
 [[nodiscard]] std::string key_of(const EncoderSpec& spec, const ConfigKey::Member& member);
 
+// The keys of BERT, with which many families describe their sizes. `all_sizes`: whether those that
+// have usual values are required, too.
+[[nodiscard]] std::vector<ConfigKey> bert_keys(bool all_sizes = false);
+
 // The families.
 [[nodiscard]] const Family& albert();
 [[nodiscard]] const Family& bert();

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/refuse.h"
+#include "bp/error.h"
 #include "trainer/model/files/byte_source.h"
 
 namespace bp::trainer {
@@ -25,5 +27,18 @@ using Json = nlohmann::json;
 
 // Returns the content of a small file. Throws invalid_argument if it has more than 4 MiB.
 [[nodiscard]] std::string read_json_file(const ByteSource& file);
+
+// Returns what `parse` makes of a small file's text. Names the file in the invalid_argument that it
+// throws. Throws io if the file cannot be read.
+template <class Parse>
+[[nodiscard]] auto parse_json_file(const std::string& path, const Parse& parse) {
+  const FileBytes file(path);
+  try {
+    return parse(read_json_file(file));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    refuse(path, error.what());
+  }
+}
 
 }  // namespace bp::trainer

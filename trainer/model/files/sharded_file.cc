@@ -8,7 +8,6 @@
 
 #include "base/refuse.h"
 #include "base/text.h"
-#include "bp/error.h"
 #include "trainer/model/files/json_reading.h"
 
 namespace bp::trainer {
@@ -35,15 +34,7 @@ Shards shards_in(const std::string& text) {
   return shards;
 }
 
-Shards read_index(const std::string& path) {
-  const FileBytes file(path);
-  try {
-    return shards_in(read_json_file(file));
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::invalid_argument) throw;
-    refuse(path, error.what());
-  }
-}
+Shards read_index(const std::string& path) { return parse_json_file(path, shards_in); }
 
 std::string beside(const std::string& index, const std::string& file) {
   return (std::filesystem::path(index).parent_path() / file).string();

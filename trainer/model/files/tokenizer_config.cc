@@ -7,7 +7,6 @@
 
 #include "base/refuse.h"
 #include "base/text.h"
-#include "bp/error.h"
 #include "trainer/model/files/json_reading.h"
 
 namespace bp::trainer {
@@ -72,13 +71,8 @@ TokenizerConfig parse_tokenizer_config(const std::string& text, Decides decides)
 }
 
 TokenizerConfig read_tokenizer_config(const std::string& path, Decides decides) {
-  const FileBytes file(path);
-  try {
-    return parse_tokenizer_config(read_json_file(file), decides);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::invalid_argument) throw;
-    refuse(concat(path, ": ", error.what()));
-  }
+  return parse_json_file(
+      path, [&](const std::string& text) { return parse_tokenizer_config(text, decides); });
 }
 
 std::string tokenizer_config_json(const TokenizerConfig& config) {
