@@ -154,8 +154,8 @@ TEST(Config, InvalidValuesAreRefused) {
             "initializer_range is -1; it must be at least 0");
   EXPECT_EQ(refusal(R"("vocab_size": 2000000000)"),
             "its shape has 2e+10 parameters; the largest number that bp supports is 8.58993e+09");
-  EXPECT_EQ(refusal(R"("max_position_embeddings": 4097)"),
-            "max_position_embeddings is 4097; the largest that bp supports is 4096");
+  EXPECT_EQ(refusal(R"("max_position_embeddings": 8193)"),
+            "max_position_embeddings is 8193; the largest that bp supports is 8192");
   EXPECT_EQ(refusal(R"("pad_token_id": 9)"), "pad_token_id 9 is outside the vocabulary of 9");
 }
 

@@ -163,7 +163,7 @@ void add_reading_options(OptionSet& set, DataOptions& options) {
            prepare.vocabulary)
       .others = {"tokenizer-name", "dict", "vocab-file"};
   set.number({"max-length", "Most tokens of a sample, with [CLS] and [SEP]"}, prepare.max_length, 3,
-             4096)
+             8192)
       .others = {"max-seq-length", "max-len", "max-source-length", "block-size"};
   set.choice<LongText>(
       {"long-text",

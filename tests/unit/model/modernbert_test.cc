@@ -54,11 +54,11 @@ std::unique_ptr<Bert> model_of(const EncoderSpec& spec, const HeadMaker& head) {
   return model;
 }
 
-// Texts longer than the windows, in rows of 37 tokens.
+// Texts longer than the windows, in rows of 37 tokens or more.
 Batch long_batch(std::vector<std::int32_t> lengths = {37, 21, 33}) {
   Batch batch;
   batch.rows = static_cast<int>(lengths.size());
-  batch.length = 37;
+  batch.length = std::max(37, *std::ranges::max_element(lengths));
   for (int row = 0; row < batch.rows; ++row) {
     const int length = lengths[static_cast<std::size_t>(row)];
     for (int place = 0; place < batch.length; ++place) {
@@ -223,10 +223,44 @@ TEST(ModernBert, OnlyThePoolerIsRemovedForAHeadThatDoesNotReadIt) {
   EXPECT_THAT(names, ElementsAre("head.own"));
 }
 
-// Published files have 8192 positions. Attention is for fewer tokens than that.
+// Published files have 8192 positions.
 TEST(ModernBert, TakesSamplesOfAsManyTokensAsAttentionDoes) {
   EXPECT_EQ(spec_of().max_tokens(), 40);
-  EXPECT_EQ(spec_of(R"(, "max_position_embeddings": 8192)").max_tokens(), kMostTokens);
+  EXPECT_EQ(spec_of(R"(, "max_position_embeddings": 8192)").max_tokens(), 8192);
+  EXPECT_EQ(spec_of(R"(, "max_position_embeddings": 9000)").max_tokens(), kMostTokens);
+}
+
+// A token of local layers depends on those within their reach alone, wherever in the text it is.
+TEST(ModernBert, TheLastTokensOfTheLongestTextSeeTheSameAsAlone) {
+  const auto model = model_of(spec_of(R"(, "max_position_embeddings": 8192,
+      "num_attention_heads": 1,
+      "layer_types": ["sliding_attention", "sliding_attention", "sliding_attention"])"),
+                              make_classifier_head);
+  constexpr int kTokens = 8192;
+  constexpr int kAlone = 40;
+  const Batch whole = long_batch({kTokens});
+  Batch end = long_batch({kAlone});
+  std::copy(whole.token_ids.end() - kAlone, whole.token_ids.end(), end.token_ids.begin());
+  const at::Tensor of_whole = model->hidden_states(whole);
+  ASSERT_EQ(of_whole.size(0), kTokens);
+  // Three layers that each reach 4 tokens: the first 12 miss tokens before them. The angles of far
+  // places have fewer digits.
+  const at::Tensor difference =
+      (of_whole.slice(0, kTokens - kAlone) - model->hidden_states(end)).slice(0, 12).abs().max();
+  EXPECT_LT(difference.item<float>(), 1e-3);
+}
+
+// Alone it is computed as products of matrices in memory, and among short ones head by head.
+TEST(ModernBert, ATextOfThousandsOfTokensHasTheSameStatesInBothWays) {
+  const auto model = model_of(spec_of(R"(, "max_position_embeddings": 8192, "num_hidden_layers": 1,
+      "num_attention_heads": 1, "layer_types": ["full_attention"])"),
+                              make_classifier_head);
+  constexpr int kTokens = 5000;
+  const at::Tensor alone = model->hidden_states(long_batch({kTokens}));
+  const at::Tensor all = model->hidden_states(long_batch({kTokens, 3, 3}));
+  const at::Tensor difference = (all.slice(0, 0, kTokens) - alone).abs().max();
+  EXPECT_LT(difference.item<float>(), 1e-5);
+  EXPECT_GT((alone.select(0, 1) - alone.select(0, 4000)).abs().max().item<float>(), 1e-2);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace bp::trainer {
 
 // The longest sample without a table of positions: attention keeps a row of scores for each token.
-inline constexpr int kMostTokens = 4096;
+inline constexpr int kMostTokens = 8192;
 
 // The function behind the pooler's matrix.
 enum class Pooling : std::uint8_t { tanh, relu, gelu };

@@ -17,7 +17,7 @@
 namespace bp::trainer::kernels {
 
 // The widest row. Functions have scratch arrays of this many floats on the stack.
-inline constexpr int kMaxRow = 4096;
+inline constexpr int kMaxRow = 8192;
 
 // Determines the numbers that a row's dropout draws: Philox4x32-10 keyed by (seed, step), with the
 // counter (site, sample, row, element). `row` is the token, with the head in its upper 16 bits for
