@@ -27,6 +27,11 @@ std::vector<OptionRow> model_rows() {
   return {
       {"model", "data.csv --model tiny --max-length 16 --batch 8 --steps 1 --run t",
        "training tiny (2 layers, hidden 128"},
+      {.covers = "family",
+       .arguments =
+           "data.csv --model tiny --family distilbert --max-length 16 --batch 8 --steps 1 --run t",
+       .file = "t/model/config.json",
+       .holds = {R"("DistilBertForSequenceClassification")", R"("dim": 128)"}},
       {.covers = "max-parameters",
        .arguments = kTrain + "--max-parameters 100",
        .says = "more than 100",

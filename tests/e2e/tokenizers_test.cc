@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/text.h"
 #include "tests/e2e/trained_run.h"
 #include "tests/support/places.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 using test::Ended;
 using test::read;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -130,6 +132,32 @@ TEST_F(TokenizerFiles, ARobertaIsPretrainedBehindItsOwnMask) {
   ASSERT_EQ(made.code, 0) << made.output;
   const Ended of_shards = bert_train("s --run shards " + pairs);
   EXPECT_EQ(of_shards.code, 0) << of_shards.output;
+}
+
+TEST_F(TokenizerFiles, ANewModelOfAFamilyTakesAVocabularyOfEitherKind) {
+  const std::string with = "other.csv --model tiny --vocab-size 320 --steps 2 --max-length 32 ";
+  for (const char* family : {"albert", "modernbert", "roberta"}) {
+    SCOPED_TRACE(family);
+    const std::string run = concat(family, "-run");
+    const Ended trained = bert_train(concat(with, "--family ", family, " --run ", run));
+    ASSERT_EQ(trained.code, 0) << trained.output;
+    EXPECT_THAT(read(path(run + "/model/config.json")),
+                HasSubstr(concat("\"model_type\": \"", family, "\"")));
+    const Ended again = bert_train(concat("eval ", run, "/model other.csv"));
+    EXPECT_EQ(again.code, 0) << again.output;
+  }
+  // transformers takes 1 for the padding of an MPNet, and that of a vocabulary of pieces is 0.
+  const Ended pieces = bert_train(with + "--family mpnet --run mpnet-run");
+  EXPECT_EQ(pieces.code, 65);
+  EXPECT_THAT(pieces.output,
+              AllOf(HasSubstr("has the id 0, and models of the family mpnet need 1"),
+                    HasSubstr("hint: --vocab-kind bpe trains a vocabulary that fits")));
+  const Ended bytes = bert_train(with + "--family mpnet --vocab-kind bpe --run mpnet-run");
+  EXPECT_EQ(bytes.code, 0) << bytes.output;
+  const Ended folder =
+      bert_train("other.csv --model roberta-run/model --family modernbert --run folder-run");
+  EXPECT_EQ(folder.code, 2);
+  EXPECT_THAT(folder.output, HasSubstr("--family has no effect with --model roberta-run/model"));
 }
 
 TEST_F(TokenizerFiles, AVocabularyOfBytePairsIsTrainedOnTheTexts) {

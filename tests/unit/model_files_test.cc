@@ -57,6 +57,33 @@ TEST(Config, PresetsAreThePublishedShapes) {
   EXPECT_FALSE(preset("huge").has_value());
 }
 
+// docs/features.md, Models and losses: A new model of any family | `--family`
+TEST_F(ModelFiles, PresetsOfEachFamilyAreModelsOfItsFile) {
+  for (const std::string& family : model_types()) {
+    for (const std::string& name : preset_names()) {
+      SCOPED_TRACE(family + " " + name);
+      const EncoderSpec spec = preset(name, family).value();
+      EXPECT_EQ(spec.family, family);
+      EXPECT_GE(spec.max_tokens(), 512);
+      EXPECT_EQ(spec.layers, preset(name)->layers);
+      EXPECT_EQ(spec.hidden, preset(name)->hidden);
+      EXPECT_EQ(spec.heads, preset(name)->heads);
+      EXPECT_NO_THROW(check(spec));
+      EXPECT_EQ(read_config(write("config.json", config_json(spec))), spec);
+    }
+  }
+}
+
+TEST(Config, APresetTakesTheShapeOfItsFamily) {
+  const EncoderSpec modern = preset("base", "modernbert").value();
+  EXPECT_EQ(modern.intermediate, 1152);  // as in ModernBERT-base
+  EXPECT_THAT(modern.local_layers, ElementsAre(false, true, true, false, true, true, false, true,
+                                               true, false, true, true));
+  EXPECT_EQ(preset("base", "albert")->embedding, 128);
+  EXPECT_EQ(preset("base", "electra")->embedding, 768);
+  EXPECT_EQ(preset("base", "roberta")->positions, 514);
+}
+
 TEST_F(ModelFiles, ConfigSurvivesItsFile) {
   EncoderSpec config = preset("mini").value();
   config.vocabulary = 777;

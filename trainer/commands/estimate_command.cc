@@ -129,7 +129,8 @@ int run_command(Communicator& world, const EstimateOptions& options) {
   const bool writes = world.rank() == 0;
   const Say say = say_on_rank_0(world);
   if (writes) require_writable(options.out);
-  const ModelSource source = find_model(options.model, *options.task, options.extensions);
+  const ModelSource source =
+      find_model(options.model, *options.task, options.extensions, options.family);
   JobData data = job_data(world, options);
   prepare_for(source, data);
   TrainJob job;

@@ -165,6 +165,33 @@ void check_arrays(const SampleSchema& schema, const TaskInput& input) {
   }
 }
 
+// A model that counts positions from its padding token was trained with that one. A new one takes
+// any that leaves positions enough, unless its family has no key for it: transformers computes with
+// a fixed one then.
+void check_padding(const ModelSource& source, const SampleStore& store) {
+  EncoderSpec config = source.config;
+  if (config.pad_id == store.pad_id() || !config.positions_from_pad) return;
+  const std::string has =
+      concat("the padding token of the data's vocabulary has the id ", store.pad_id(), ", and ");
+  if (source.pretrained()) {
+    throw InputError(65,
+                     concat(has, source.name, "/config.json says pad_token_id ", config.pad_id,
+                            ", from which the model counts positions"),
+                     "use the vocabulary that the model was trained with: --vocab");
+  }
+  const std::string models = concat("models of the family ", config.family);
+  const char* const hint = "--vocab-kind bpe trains a vocabulary that fits";
+  if (key_of(config, &EncoderSpec::pad_id).empty()) {
+    throw InputError(65, concat(has, models, " need ", config.pad_id), hint);
+  }
+  config.pad_id = store.pad_id();
+  if (config.max_tokens() >= store.max_length()) return;
+  throw InputError(
+      65,
+      concat(has, models, " count positions from it, of which ", config.positions, " are too few"),
+      hint);
+}
+
 }  // namespace
 
 int ModelSource::max_length() const {
@@ -173,23 +200,22 @@ int ModelSource::max_length() const {
 
 ModelSource find_model(const std::string& model,
                        const TaskInput& input,
-                       const Extensions& extensions) {
+                       const Extensions& extensions,
+                       const std::string& family) {
   ModelSource source;
   source.name = model;
   source.task = make_task(input);
   source.task_name = input.name();
-  if (const auto config = preset(model)) {
+  if (const auto config = preset(model, family)) {
     source.config = *config;
     return source;
   }
   for (const CustomModel& own : extensions.models) {
     if (own.name != model) continue;
-    source.config.layers = own.layers;
-    source.config.hidden = own.hidden;
+    source.config = new_encoder(own.layers, own.hidden, family);
     source.config.heads = own.heads;
     source.config.intermediate = own.intermediate;
     check(source.config);
-    source.config.initializer_range = initial_deviation(own.hidden);
     return source;
   }
   if (!folder_exists(model)) {
@@ -343,14 +369,7 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
   }
   source.task->configure(config, store);
   if (!source.pretrained()) config.vocabulary = static_cast<int>(store.vocabulary().size());
-  if (source.pretrained() && config.positions_from_pad && config.pad_id != store.pad_id()) {
-    throw InputError(
-        65,
-        concat("the padding token of the data's vocabulary has the id ", store.pad_id(), ", and ",
-               source.name, "/config.json says pad_token_id ", config.pad_id,
-               ", from which the model counts positions"),
-        "use the vocabulary that the model was trained with: --vocab");
-  }
+  check_padding(source, store);
   config.pad_id = store.pad_id();
   std::optional<LoraConfig> adapters;
   if (settings.lora.rank > 0) adapters = new_adapters(source, settings);

@@ -59,12 +59,13 @@ struct ModelSource {
   [[nodiscard]] int max_length() const;
 };
 
-// `input`: of the task that the model is trained for. Throws InputError: 2 with the nearest preset
-// for a name that is neither; 65 or 66 for a folder that cannot be read, whose files contradict
-// each other, or whose model bp does not support.
+// `input`: of the task that the model is trained for. `family`: of a model from scratch. Throws
+// InputError: 2 with the nearest preset for a name that is neither; 65 or 66 for a folder that
+// cannot be read, whose files contradict each other, or whose model bp does not support.
 [[nodiscard]] ModelSource find_model(const std::string& model,
                                      const TaskInput& input,
-                                     const Extensions& extensions = {});
+                                     const Extensions& extensions = {},
+                                     const std::string& family = "bert");
 
 // Returns the files of a tokenizer that belong into a model's folder.
 [[nodiscard]] TokenizerFiles files_of(const Vocabulary& vocabulary,

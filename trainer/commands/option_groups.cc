@@ -18,6 +18,7 @@
 #include "trainer/input/encoding.h"
 #include "trainer/input/shown_names.h"
 #include "trainer/model/config.h"
+#include "trainer/model/families/family.h"
 #include "trainer/optim/optimizer_options.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/prepare/plan.h"
@@ -245,11 +246,16 @@ void add_model_options(OptionSet& set, TrainOptions& options) {
                  "path-initial-model",
                  "transformers-state-dict",
                  "hetseq-state-dict"};
+  set.needs(Need{"model", "a preset: --model tiny", model_names(options.extensions)});
+  set.choice({"family", concat("Shape of a model from scratch: ", alternatives(model_types()))},
+             options.family, model_types())
+      .value = "NAME";
+  set.needs({});
   set.number({"max-parameters", "Do not train a model with more parameters, and end with 77",
               "any number"},
              options.max_parameters, 1, kUnbounded)
       .others = {"automl-max-model-size"};
-  set.number({"dropout", "Share of values dropped in training", "the model's, 0.1 for presets"},
+  set.number({"dropout", "Share of values dropped in training", "the model's, 0.1 for a new BERT"},
              options.dropout, 0, 0.999)
       .on_resume = OnResume::told;
   set.number({"lora", "Train adapters of rank N beside the frozen weights of DIR; 0: off"},

@@ -72,7 +72,8 @@ class Run {
   Run(Communicator& world, const TrainOptions& options)
       : world_(world),
         settings_{options, choose_device(world, options.device)},
-        source_(find_model(settings_.model, *settings_.task, settings_.extensions)) {
+        source_(
+            find_model(settings_.model, *settings_.task, settings_.extensions, settings_.family)) {
     take_metric_of_sweep(settings_, source_.task->metrics());
     metric_ = choose_metric(source_.task->metrics(), settings_.best_metric, settings_.task_name);
     if (!settings_.distill.teacher.empty()) teacher_ = find_teacher(settings_);

@@ -3,16 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
 #include "base/refuse.h"
 #include "base/text.h"
-#include "bp/error.h"
 #include "trainer/model/families/family.h"
+#include "trainer/model/files/json_reading.h"
 #include "trainer/model/kernels/kernels.h"
 
 namespace bp::trainer {
 namespace {
 
 constexpr double kMaxParameters = 0x1p33;
+constexpr int kPresetHead = 64;    // numbers of a head
 constexpr int kMostLayers = 4096;  // each has numbers of its own for dropout
 
 // The number of weights and biases, without the head's. In floating point, because the sizes in a
@@ -45,29 +47,42 @@ void check_rotary(const EncoderSpec& c) {
 
 }  // namespace
 
+EncoderSpec new_encoder(int layers, int hidden, std::string_view family) {
+  const Family* const found = find_family(family);
+  BP_CHECK(found != nullptr, "an option only has names of families");
+  EncoderSpec spec = found->usual;
+  spec.layers = layers;
+  spec.hidden = hidden;
+  spec.heads = hidden / kPresetHead;
+  // As in ModernBERT-base, where a layer has three wide products.
+  spec.intermediate = spec.gated ? hidden + hidden / 2 : 4 * hidden;
+  if (spec.embedding == 0 && !key_of(spec, &EncoderSpec::embedding).empty()) {
+    spec.embedding = hidden;
+  }
+  spec.pad_id = spec.positions_from_pad ? 1 : 0;
+  if (spec.positions_from_pad) spec.positions += spec.pad_id + 1;
+  spec.initializer_range = initial_deviation(hidden);
+  Json others = Json::object();
+  if (found->take_others != nullptr) found->take_others(others, spec);
+  return spec;
+}
+
 const std::vector<std::string>& preset_names() {
   static const std::vector<std::string> kNames = {"tiny",   "mini", "small",
                                                   "medium", "base", "large"};
   return kNames;
 }
 
-std::optional<EncoderSpec> preset(std::string_view name) {
+std::optional<EncoderSpec> preset(std::string_view name, std::string_view family) {
   struct Shape {
     int layers;
     int hidden;
   };
   constexpr Shape kShapes[] = {{2, 128}, {4, 256}, {4, 512}, {8, 512}, {12, 768}, {24, 1024}};
-  for (std::size_t i = 0; i < preset_names().size(); ++i) {
-    if (preset_names()[i] != name) continue;
-    EncoderSpec config;
-    config.layers = kShapes[i].layers;
-    config.hidden = kShapes[i].hidden;
-    config.heads = config.hidden / 64;
-    config.intermediate = 4 * config.hidden;
-    config.initializer_range = initial_deviation(config.hidden);
-    return config;
-  }
-  return std::nullopt;
+  const auto found = std::ranges::find(preset_names(), name);
+  if (found == preset_names().end()) return std::nullopt;
+  const Shape& shape = kShapes[found - preset_names().begin()];
+  return new_encoder(shape.layers, shape.hidden, family);
 }
 
 // BERT's 0.02 is for the base model: a narrower product needs larger weights to keep its gain.

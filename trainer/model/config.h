@@ -10,10 +10,15 @@
 
 namespace bp::trainer {
 
+// Returns a model of this family to train from scratch. It takes texts of 512 tokens or more; the
+// vocabulary's size and padding token are those of its data. See family.h for the families.
+[[nodiscard]] EncoderSpec new_encoder(int layers, int hidden, std::string_view family = "bert");
+
 // Returns the preset of this name; nothing if there is none. The presets have the layers and hidden
 // sizes of the published BERT models, with 64 numbers per head: "tiny" 2/128, "mini" 4/256, "small"
 // 4/512, "medium" 8/512, "base" 12/768 and "large" 24/1024.
-[[nodiscard]] std::optional<EncoderSpec> preset(std::string_view name);
+[[nodiscard]] std::optional<EncoderSpec> preset(std::string_view name,
+                                                std::string_view family = "bert");
 [[nodiscard]] const std::vector<std::string>& preset_names();
 
 // Returns the standard deviation of the initial weights of a model that is trained from scratch.

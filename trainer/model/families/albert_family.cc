@@ -7,6 +7,7 @@ const Family& albert() {
   static const Family kAlbert = [] {
     Family family = {.classes = "Albert",
                      .usual = {.family = "albert",
+                               .embedding = 128,
                                .hidden_dropout = 0,
                                .attention_dropout = 0,
                                .pooled_dropout = 0.1,

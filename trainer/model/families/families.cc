@@ -20,11 +20,18 @@ const Family* find_family(std::string_view model_type) {
   return found == families().end() ? nullptr : *found;
 }
 
+std::vector<std::string> model_types() {
+  std::vector<std::string> types;
+  for (const Family* const family : families()) types.push_back(family->usual.family);
+  return types;
+}
+
 std::string family_names() {
   std::string text;
-  for (std::size_t i = 0; i < families().size(); ++i) {
-    if (i > 0) text += i + 1 < families().size() ? ", " : " and ";
-    text += concat("'", families()[i]->usual.family, "'");
+  const std::vector<std::string> types = model_types();
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (i > 0) text += i + 1 < types.size() ? ", " : " and ";
+    text += concat("'", types[i], "'");
   }
   return text;
 }

@@ -107,6 +107,7 @@ struct Family {
 // Returns null for a family that bp does not have. `model_type`: of config.json.
 [[nodiscard]] const Family* find_family(std::string_view model_type);
 [[nodiscard]] const std::vector<const Family*>& families();
+[[nodiscard]] std::vector<std::string> model_types();
 // Returns their model types: "bert, roberta and electra".
 [[nodiscard]] std::string family_names();
 
