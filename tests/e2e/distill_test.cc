@@ -66,6 +66,26 @@ TEST_F(DistillRuns, TrainTheSameModelOnEachLayoutAndAfterAPause) {
   EXPECT_GT(test::largest_difference(weights_of("one"), weights_of("alone")), 1e-4);
 }
 
+TEST_F(DistillRuns, TeacherAndStudentMayBeOfTwoFamiliesThatShareATokenizer) {
+  const std::string data =
+      kBinDir + "/bert_train other.csv --model tiny --max-length 32 --dropout 0 ";
+  (void)output_of(data + "--family roberta --vocab-kind bpe --vocab-size 320 --steps 8 --run old");
+  const std::string student =
+      data + "--family distilbert --vocab old/model/tokenizer.json --warmup 0 --steps 8 ";
+  const std::string said =
+      output_of(student + "--teacher old/model --distill-hidden 0.5 --run young");
+  EXPECT_THAT(said, HasSubstr("learning from old/model (2 layers, hidden 128)"));
+  EXPECT_THAT(read(path("young/model/config.json")), HasSubstr("\"model_type\": \"distilbert\""));
+  EXPECT_EQ(read(path("young/model/tokenizer.json")), read(path("old/model/tokenizer.json")));
+  (void)output_of(kBinDir + "/bert_train eval young --out p.csv");
+  EXPECT_EQ(read(path("p.csv")), read(path("young/predictions.csv")));
+  (void)output_of(student + "--run alone-young");
+  EXPECT_GT(test::largest_difference(weights_of("young"), weights_of("alone-young")), 1e-4);
+  const Ended other = in_folder(data + "--family distilbert --teacher old/model --run no");
+  EXPECT_EQ(other.code, 65);
+  EXPECT_THAT(other.output, HasSubstr("--vocab old/model/tokenizer.json, --max-length"));
+}
+
 TEST_F(DistillRuns, ATeacherThatDoesNotFitIsRefused) {
   const auto refused = [](int code, const std::string& arguments) {
     const Ended ended = in_folder(arguments);

@@ -35,8 +35,8 @@ std::unique_ptr<const Bert> load_teacher(const ModelSource& teacher,
     check_samples(store, teacher, *settings.task);
   } catch (const InputError& error) {
     throw InputError(error.exit_code(), concat("--teacher: ", error.what()),
-                     concat("give the data its vocabulary, case and length: --vocab ", teacher.name,
-                            "/vocab.txt, --max-length"));
+                     concat("give the data its vocabulary, case and length: --vocab ",
+                            teacher.vocabulary, ", --max-length"));
   }
   const Task::TakenWeights taken = teacher.task->taken_weights(teacher.config, student);
   if (!taken.replaced.empty()) {
