@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <regex>
 
 #include "base/nearest.h"
 #include "base/refuse.h"
@@ -38,6 +39,9 @@ double LoraConfig::scale_of(std::string_view module) const {
 
 bool LoraConfig::adapts(std::string_view module) const {
   if (targets == std::vector<std::string>{kAllLinear}) return true;
+  if (!target_pattern.empty()) {
+    return std::regex_match(module.begin(), module.end(), std::regex(target_pattern));
+  }
   return std::ranges::any_of(targets, [&](const std::string& t) { return is_end_of(t, module); });
 }
 
@@ -89,8 +93,12 @@ std::vector<std::string> target_names(const EncoderSpec& spec) {
 
 void check(const LoraConfig& config, const EncoderSpec& spec) {
   if (config.rank < 1) refuse(concat("the rank of adapters is ", config.rank, "; it is 1 or more"));
-  if (config.targets.empty()) refuse("no module is named that could get adapters");
   const std::vector<std::string> modules = adaptable_modules(spec);
+  if (!config.target_pattern.empty()) {
+    if (std::ranges::any_of(modules, [&](const auto& m) { return config.adapts(m); })) return;
+    refuse(concat("no module's name matches ", in_quotes(config.target_pattern)));
+  }
+  if (config.targets.empty()) refuse("no module is named that could get adapters");
   for (const std::string& target : config.targets) {
     if (target == kAllLinear && config.targets.size() == 1) continue;
     if (std::ranges::any_of(modules, [&](const auto& m) { return is_end_of(target, m); })) continue;

@@ -35,6 +35,8 @@ struct LoraConfig {
   // Ends of the names of modules that get adapters: "query", "attention.output.dense". As in PEFT,
   // a target is the whole name or follows a dot; kAllLinear alone: all products.
   std::vector<std::string> targets = {"query", "value"};
+  // Instead of `targets`, as PEFT has it: a regular expression that a module's whole name matches.
+  std::string target_pattern = {};
   // Modules that are trained and saved whole: the head, and what the base does not have.
   std::vector<std::string> modules_to_save = {};
   std::string task_type = {};  // "SEQ_CLS", "TOKEN_CLS", or empty

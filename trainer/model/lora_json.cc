@@ -2,6 +2,7 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,10 +75,23 @@ std::vector<std::string> names(const Json& json, const char* key) {
   return result;
 }
 
-// Of PEFT's patterns of whole names, bp knows only the one for all products.
-std::vector<std::string> targets_of(const Json& json) {
-  if (find(json, "target_modules") == Json(kAllLinear)) return {kAllLinear};
-  return names(json, "target_modules");
+// A text is a regular expression, but for the one that stands for all products.
+void read_targets(const Json& json, LoraConfig& config) {
+  const Json& targets = find(json, "target_modules");
+  config.targets.clear();
+  if (!targets.is_string()) {
+    config.targets = names(json, "target_modules");
+  } else if (targets == kAllLinear) {
+    config.targets = {kAllLinear};
+  } else {
+    config.target_pattern = targets.get<std::string>();
+    try {
+      (void)std::regex(config.target_pattern);
+    } catch (const std::regex_error& error) {
+      refuse(concat("'target_modules' is ", shown(targets),
+                    "; bp reads no such regular expression: ", error.what()));
+    }
+  }
 }
 
 int rank_in(const Json& value, const std::string& key) {
@@ -141,6 +155,7 @@ std::string adapter_config_json(const LoraConfig& config) {
   json["revision"] = nullptr;
   json["target_modules"] = config.targets;
   if (config.targets == std::vector<std::string>{kAllLinear}) json["target_modules"] = kAllLinear;
+  if (!config.target_pattern.empty()) json["target_modules"] = config.target_pattern;
   if (!config.ranks.empty()) json["rank_pattern"] = object_of(config.ranks);
   if (!config.alphas.empty()) json["alpha_pattern"] = object_of(config.alphas);
   if (config.rank_stabilized) json["use_rslora"] = true;
@@ -189,7 +204,7 @@ LoraConfig parse_adapter_config(const std::string& content) {
   const auto ordered = nlohmann::ordered_json::parse(content);
   config.ranks = pattern_in(ordered, "rank_pattern", rank_in);
   config.alphas = pattern_in(ordered, "alpha_pattern", number_in);
-  config.targets = targets_of(json);
+  read_targets(json, config);
   config.modules_to_save = names(json, "modules_to_save");
   config.task_type = text(json, "task_type");
   config.base = text(json, "base_model_name_or_path");

@@ -234,11 +234,36 @@ TEST(LoraConfigTest, RefusesWhatItDoesNotCompute) {
   EXPECT_THAT(refused(lora + R"(, "alpha_pattern": [4])"), HasSubstr("is a list, not an object"));
   EXPECT_THAT(refused(lora + R"(, "init_lora_weights": "pissa")"), HasSubstr("pissa"));
   EXPECT_THAT(refused(R"("peft_type": "LORA", "r": 0)"), HasSubstr("'r' is 0"));
-  EXPECT_THAT(refused(R"("peft_type": "LORA", "r": 2, "target_modules": ".*query")"),
+  EXPECT_THAT(refused(R"("peft_type": "LORA", "r": 2, "target_modules": 7)"),
               HasSubstr("not a list of names"));
+  EXPECT_THAT(refused(R"("peft_type": "LORA", "r": 2, "target_modules": ".*(query")"),
+              HasSubstr("'target_modules' is '.*(query'; bp reads no such regular expression"));
   EXPECT_EQ(parse_adapter_config(R"({"peft_type": "LORA", "r": 4, "target_modules": "all-linear"})")
                 .targets,
             std::vector<std::string>({kAllLinear}));
+}
+
+// PEFT calls re.fullmatch() with it and each name.
+TEST(LoraConfigTest, ATextOfTargetsIsAPatternOfWholeNames) {
+  const LoraConfig config = parse_adapter_config(
+      R"json({"peft_type": "LORA", "r": 4, "target_modules": ".*layer\\.[01]\\..*(query|value)"})json");
+  EXPECT_TRUE(config.adapts("bert.encoder.layer.1.attention.self.query"));
+  EXPECT_TRUE(config.adapts("bert.encoder.layer.0.attention.self.value"));
+  EXPECT_FALSE(config.adapts("bert.encoder.layer.1.attention.self.key"));
+  EXPECT_FALSE(config.adapts("bert.encoder.layer.11.attention.self.query"));
+  EXPECT_FALSE(config.adapts("bert.encoder.layer.1.attention.self.query.more"));
+  EXPECT_EQ(parse_adapter_config(adapter_config_json(config)), config);
+  EXPECT_NO_THROW(check(config, EncoderSpec()));
+  LoraConfig none = config;
+  none.target_pattern = "query";
+  EXPECT_EQ(refusal_of([&] { check(none, EncoderSpec()); }), "no module's name matches 'query'");
+}
+
+TEST_F(Lora, APatternOfTargetsGivesPeftsNumbers) {
+  LoraConfig config = golden_lora();
+  config.targets.clear();
+  config.target_pattern = R"(bert\..*\.(query|value|dense))";
+  expect_pefts_numbers(kLoraFolder, config, 24);
 }
 
 TEST(LoraConfigTest, TheFirstPatternThatFitsCounts) {
