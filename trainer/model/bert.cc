@@ -35,7 +35,7 @@ Bert::Bert(EncoderSpec config,
            c10::Device device)
     : config_(checked(std::move(config))),
       lora_(checked(std::move(lora), config_)),
-      parameters_(config_.initializer_range, seed, device),
+      parameters_(config_.initializer_range, seed, device, config_.initializer_cutoff),
       encoder_(config_, precision, this->lora(), parameters_),
       head_(head(config_, parameters_)) {
   if (!head_->reads_pooler()) {

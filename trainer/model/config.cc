@@ -135,8 +135,9 @@ void check(const EncoderSpec& c) {
                       " the largest that bp supports is ", kernels::kMaxRow));
   }
   if (!(c.norm_epsilon > 0)) refuse_key(&EncoderSpec::norm_epsilon, "; it must be above 0");
-  if (!(c.initializer_range >= 0)) {
-    refuse_key(&EncoderSpec::initializer_range, "; it must be at least 0");
+  for (double EncoderSpec::*width :
+       {&EncoderSpec::initializer_range, &EncoderSpec::initializer_cutoff}) {
+    if (!(c.*width >= 0)) refuse_key(width, "; it must be at least 0");
   }
   if (const double count = parameters_of(c); count > kMaxParameters) {
     refuse(concat("its shape has ", count, " parameters; the largest number that bp supports is ",

@@ -105,9 +105,11 @@ Encoder::Encoder(const EncoderSpec& spec,
   const auto norm = [&](const std::string& name, std::int64_t size) {
     return parameters.norm(name, size, spec.norm_epsilon, biases);
   };
-  const auto linear = [&](const std::string& name, std::int64_t out, std::int64_t in) {
-    return parameters.linear(name, out, in, biases);
+  const auto linear = [&](const std::string& name, std::int64_t out, std::int64_t in,
+                          std::optional<double> deviation = {}) {
+    return parameters.linear(name, out, in, biases, deviation);
   };
+  const std::optional<double> smaller = spec.branch_deviation();
   const auto table = [&](const std::string& name, std::int64_t rows) {
     return parameters.matrix(names.prefix + name + ".weight", {rows, width});
   };
@@ -137,12 +139,12 @@ Encoder::Encoder(const EncoderSpec& spec,
     const std::string name = names.layer(i);
     Layer l;
     l.qkv = linear(name + names.merged_qkv, 3 * hidden, hidden);
-    l.attention_output = linear(name + names.attention_output, hidden, hidden);
+    l.attention_output = linear(name + names.attention_output, hidden, hidden, smaller);
     // The embeddings are normed already.
     if (!spec.pre_norm || i > 0) l.attention_norm = norm(name + names.attention_norm, hidden);
     const std::int64_t widths = spec.gated ? 2 : 1;
     l.intermediate = linear(name + names.intermediate, widths * spec.intermediate, hidden);
-    l.output = linear(name + names.output, hidden, spec.intermediate);
+    l.output = linear(name + names.output, hidden, spec.intermediate, smaller);
     l.norm = norm(name + names.output_norm, hidden);
     std::uint32_t site = kFirstAdapterSite + static_cast<std::uint32_t>(i) * kAdaptersOfLayer;
     adapt(l.qkv, name, names.qkv, site, parameters);
@@ -152,7 +154,7 @@ Encoder::Encoder(const EncoderSpec& spec,
     layers_.push_back(l);
   }
   if (spec.pre_norm) final_norm_ = norm(names.prefix + names.final_norm, hidden);
-  pooler_ = linear(names.pooler, hidden, hidden);
+  pooler_ = linear(names.pooler, hidden, hidden, smaller);
   if (!names.pooler_norm.empty()) pooler_norm_ = norm(names.pooler_norm, hidden);
   std::uint32_t site =
       kFirstAdapterSite + static_cast<std::uint32_t>(spec.layers) * kAdaptersOfLayer;

@@ -90,7 +90,14 @@ Tensor Parameters::matrix(const std::string& name,
                           const std::vector<std::int64_t>& shape,
                           std::optional<double> deviation) {
   Tensor parameter = at::empty(shape, at::kFloat);
-  fill_normal(parameter, deviation.value_or(deviation_), seed_, name);
+  const double own = deviation.value_or(deviation_);
+  if (cutoff_ == 0) {
+    fill_normal(parameter, own, seed_, name);
+  } else {
+    // The inverse of the normal distribution between the cuts.
+    fill_uniform(parameter, std::erf(cutoff_ / std::numbers::sqrt2), seed_, name);
+    parameter.erfinv_().mul_(own * std::numbers::sqrt2).clamp_(-cutoff_ * own, cutoff_ * own);
+  }
   return add(name, parameter);
 }
 
@@ -105,9 +112,10 @@ Tensor Parameters::bias_of(const std::string& module, std::int64_t size, bool wi
 Linear Parameters::linear(const std::string& name,
                           std::int64_t out,
                           std::int64_t in,
-                          bool with_bias) {
+                          bool with_bias,
+                          std::optional<double> deviation) {
   Linear result;
-  result.weight.master = matrix(name + ".weight", {out, in});
+  result.weight.master = matrix(name + ".weight", {out, in}, deviation);
   result.bias = bias_of(name, out, with_bias);
   return result;
 }

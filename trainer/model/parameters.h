@@ -36,14 +36,14 @@ struct Linear {
 };
 
 // Makes the parameters of a model under construction, in the order of the forward pass. Initial
-// weights are BERT's: normal for matrices, 0 for biases, 1 for norms. They depend only on the seed
-// and each parameter's name, so all ranks draw the same ones.
+// weights are normal for matrices, 0 for biases, 1 for norms. They depend only on the seed and each
+// parameter's name, so all ranks draw the same ones.
 class Parameters {
  public:
-  // `deviation`: of the normal numbers. The parameters will lie on `device`; their numbers do not
-  // depend on it.
-  Parameters(double deviation, std::uint64_t seed, c10::Device device)
-      : deviation_(deviation), seed_(seed), device_(device) {}
+  // `deviation`: of the normal numbers. `cutoff`: the most deviations that one has; 0: any. The
+  // parameters will lie on `device`; their numbers do not depend on it.
+  Parameters(double deviation, std::uint64_t seed, c10::Device device, double cutoff = 0)
+      : deviation_(deviation), cutoff_(cutoff), seed_(seed), device_(device) {}
 
   // `deviation`: another than the model's.
   at::Tensor matrix(const std::string& name,
@@ -52,7 +52,11 @@ class Parameters {
   at::Tensor bias(const std::string& name, std::int64_t size);
   // A product's weight [out, in] and bias [out]: "<name>.weight", "<name>.bias". Without a bias the
   // model computes with zeros, which are no parameter.
-  Linear linear(const std::string& name, std::int64_t out, std::int64_t in, bool with_bias = true);
+  Linear linear(const std::string& name,
+                std::int64_t out,
+                std::int64_t in,
+                bool with_bias = true,
+                std::optional<double> deviation = {});
   Norm norm(const std::string& name, std::int64_t size, double epsilon, bool with_bias = true);
   // An adapter's matrices: "<name>.lora_A.weight" and "<name>.lora_B.weight".
   Adapter adapter(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t rank);
@@ -75,6 +79,7 @@ class Parameters {
   at::Tensor bias_of(const std::string& module, std::int64_t size, bool with_bias);
 
   double deviation_;
+  double cutoff_;
   std::uint64_t seed_;
   c10::Device device_;
   NamedTensors all_;

@@ -13,7 +13,11 @@ namespace bp::trainer {
 LinearHead::LinearHead(const Options& options, const EncoderSpec& config, Parameters& parameters)
     : spec_(config),
       dropout_(options.dropout.value_or(config.head_dropout())),
-      classifier_(parameters.linear(names_of(config).classifier, options.outputs, config.hidden)) {}
+      classifier_(parameters.linear(names_of(config).classifier,
+                                    options.outputs,
+                                    config.hidden,
+                                    true,
+                                    config.classifier_deviation())) {}
 
 at::Tensor LinearHead::forward(const Encoder& encoder,
                                const Pass& pass,

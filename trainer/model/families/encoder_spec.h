@@ -3,9 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,9 @@ struct EncoderSpec {
   double attention_dropout = 0.1;
   double pooled_dropout = -1;  // behind the pooler; below 0: hidden_dropout
   double initializer_range = 0.02;
+  // Initial weights are normal numbers of at most so many deviations, and a layer's last products
+  // have smaller ones: see branch_deviation(). 0: any normal numbers, in all products alike.
+  double initializer_cutoff = 0;
   // The keys that belong to the head, which the encoder does not know, with their values as JSON:
   // {"problem_type", "\"regression\""}. No value holds lists or objects in others.
   std::map<std::string, std::string> head = {};
@@ -74,6 +79,17 @@ struct EncoderSpec {
   [[nodiscard]] int embedding_width() const { return embedding > 0 ? embedding : hidden; }
   [[nodiscard]] bool has_projection() const {
     return projects_embeddings || embedding_width() != hidden;
+  }
+  // Return the deviations of initial weights that are others than initializer_range: those of
+  // products whose outputs are added to the states of tokens, of which there are two in each layer,
+  // and those of a classifier.
+  [[nodiscard]] std::optional<double> branch_deviation() const {
+    if (initializer_cutoff == 0) return std::nullopt;
+    return initializer_range / std::sqrt(2.0 * layers);
+  }
+  [[nodiscard]] std::optional<double> classifier_deviation() const {
+    if (initializer_cutoff == 0) return std::nullopt;
+    return 1 / std::sqrt(static_cast<double>(hidden));
   }
   // Returns the number of layers that have weights of their own.
   [[nodiscard]] int own_layers() const { return shares_layers ? 1 : layers; }

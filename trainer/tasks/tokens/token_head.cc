@@ -34,8 +34,11 @@ class TokenHead : public Head {
       : spec_(config),
         dropout_(own.dropout.value_or(config.pools_tokens ? config.head_dropout()
                                                           : config.hidden_dropout)),
-        classifier_(parameters.linear(
-            "classifier", static_cast<std::int64_t>(own.labels.size()), config.hidden)) {}
+        classifier_(parameters.linear("classifier",
+                                      static_cast<std::int64_t>(own.labels.size()),
+                                      config.hidden,
+                                      true,
+                                      config.classifier_deviation())) {}
 
   [[nodiscard]] States reads() const override { return States::all_tokens; }
   [[nodiscard]] bool reads_pooler() const override { return spec_.pools_tokens; }
