@@ -19,11 +19,14 @@ struct Shape {
   int tokens;
   int queries;
   int size;
-  int reach = kMaxRow;
+  Window window = {};
   [[nodiscard]] bool sees(std::size_t query, std::size_t key) const {
-    return std::abs(static_cast<int>(query) - static_cast<int>(key)) <= reach;
+    return key + static_cast<std::size_t>(window.before) >= query &&
+           key <= query + static_cast<std::size_t>(window.after);
   }
 };
+
+Window within(int reach) { return {.before = reach, .after = reach}; }
 
 using Matrix = std::vector<std::vector<double>>;
 
@@ -144,7 +147,7 @@ class AttentionKernel : public Kernel<Case> {
     h.queries = head.s.queries;
     h.size = head.s.size;
     h.scale = kScale;
-    h.reach = head.s.reach;
+    h.window = head.s.window;
     return h;
   }
 
@@ -251,12 +254,14 @@ class AttentionKernel : public Kernel<Case> {
 TYPED_TEST_SUITE(AttentionKernel, Cases, CaseName);
 
 TYPED_TEST(AttentionKernel, ComputesTheFormulasAndTheirDerivatives) {
-  for (const Shape& s : {Shape{1, 1, 4}, Shape{13, 13, 32}, Shape{37, 37, 20}, Shape{150, 150, 8},
-                         Shape{41, 1, 64}, Shape{150, 150, 8, 20}, Shape{77, 77, 16, 0},
-                         Shape{90, 90, 20, 70}, Shape{100, 1, 12, 40}, Shape{9, 9, 8, 9}}) {
+  for (const Shape& s :
+       {Shape{1, 1, 4}, Shape{13, 13, 32}, Shape{37, 37, 20}, Shape{150, 150, 8}, Shape{41, 1, 64},
+        Shape{150, 150, 8, within(20)}, Shape{77, 77, 16, within(0)}, Shape{90, 90, 20, within(70)},
+        Shape{100, 1, 12, within(40)}, Shape{9, 9, 8, within(9)}, Shape{70, 70, 8, {.before = 0}},
+        Shape{70, 70, 8, {.after = 0}}, Shape{90, 90, 12, {.before = 40, .after = 3}}}) {
     for (const bool drops : {false, true}) {
-      SCOPED_TRACE(concat(s.tokens, " tokens, ", s.queries, " queries, size ", s.size, ", reach ",
-                          s.reach, drops ? ", dropout" : ""));
+      SCOPED_TRACE(concat(s.tokens, " tokens, ", s.queries, " queries, size ", s.size, ", window ",
+                          s.window.before, " and ", s.window.after, drops ? ", dropout" : ""));
       const Head<typename TypeParam::Number> head(s);
       this->attend(head, drops);
       this->expect_forward(head, drops);

@@ -3,7 +3,6 @@
 // dropout between them. Only these matrices pad samples, with zero rows.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/abs.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -127,7 +126,7 @@ PlaceOfHead<Number> place_of(const Layout& layout,
   h.queries = first_only ? 1 : h.tokens;
   h.size = heads.size;
   h.scale = score_scale(heads);
-  h.reach = heads.reach;
+  h.window = heads.window;
   h.q = data<Number>(qkv) + place.x;
   h.k = h.q + hidden;
   h.v = h.k + hidden;
@@ -237,13 +236,14 @@ AttentionGradients attend_backward(const Layout& layout,
   return result;
 }
 
-// Keeps queries from keys that are out of reach, in the scores of padded matrices.
-void hide_far_keys(const Tensor& scores, int reach) {
-  if (scores.size(2) <= reach) return;
+// Keeps queries from keys outside their window, in the scores of padded matrices.
+void hide_far_keys(const Tensor& scores, const kernels::Window& window) {
+  if (!window.hides(static_cast<int>(scores.size(2)))) return;
   const auto places = [&](int dimension) {
     return at::arange(scores.size(dimension), scores.options().dtype(at::kLong));
   };
-  const Tensor far = at::abs(places(1).unsqueeze(1) - places(2)).gt(reach);
+  const Tensor distances = places(2) - places(1).unsqueeze(1);
+  const Tensor far = distances.gt(window.after).logical_or_(distances.lt(-window.before));
   scores.masked_fill_(far, -std::numeric_limits<double>::infinity());
 }
 
@@ -300,7 +300,7 @@ struct PaddedAttention : Function<PaddedAttention> {
     const Tensor& v = parts.matrices[2];
     const at::ScalarType number = qkv.scalar_type();
     const Tensor p = matrix_products(for_products(q), for_products(k).transpose(1, 2), number);
-    hide_far_keys(p, heads.reach);
+    hide_far_keys(p, heads.window);
     const float scale = score_scale(heads);
     if (relative) by_sample(p, heads).add_(*relative, 1 / scale);
     const Tensor dropped = passes::softmax(*layout, heads, p, scale, dropout);
@@ -352,13 +352,13 @@ Tensor attention(const LayoutPtr& layout,
                  bool first_only,
                  const Dropout& dropout,
                  AttentionWay way,
-                 int reach,
+                 const kernels::Window& window,
                  const Tensor& relative) {
   const Heads own{
-      .count = heads, .size = static_cast<int>(qkv.size(1) / 3 / heads), .reach = reach};
-  // Padded matrices have the scores that are out of reach, too.
-  const bool is_faster =
-      qkv.is_cpu() && (reach < layout->longest || is_fused_faster(*layout, qkv.scalar_type()));
+      .count = heads, .size = static_cast<int>(qkv.size(1) / 3 / heads), .window = window};
+  // Padded matrices have the scores outside the window, too.
+  const bool is_faster = qkv.is_cpu() && (window.hides(layout->longest) ||
+                                          is_fused_faster(*layout, qkv.scalar_type()));
   const bool fused = way == AttentionWay::fused || (way == AttentionWay::faster && is_faster);
   // An undefined tensor can only be passed as an empty optional.
   std::optional<Tensor> added;

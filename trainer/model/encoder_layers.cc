@@ -49,8 +49,10 @@ Tensor Encoder::attend(const Pass& pass,
   const Dropout dropout = pass.dropout(spec_.attention_dropout, site + kProbabilitySite);
   Tensor y = pass.product(pass.layout, x, qkv, shared_by(index));
   if (spec_.rope_theta > 0) y = rotate(pass.layout, y, local ? local_rotation_ : rotation_);
+  kernels::Window window;
+  if (local) window = {.before = spec_.local_attention / 2, .after = spec_.local_attention / 2};
   return attention(pass.layout, y, qkv.bias, spec_.heads, first_only, dropout, AttentionWay::faster,
-                   local ? spec_.local_attention / 2 : kernels::kMaxRow, pass.relative_bias);
+                   window, pass.relative_bias);
 }
 
 Tensor Encoder::widen(const Pass& pass,

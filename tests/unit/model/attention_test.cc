@@ -20,9 +20,12 @@ namespace bp::trainer {
 namespace {
 
 using at::Tensor;
+using kernels::Window;
 
 constexpr int kHeads = 3;
 constexpr int kSize = 12;
+
+Window within(int reach) { return {.before = reach, .after = reach}; }
 
 struct Found {
   Tensor y;
@@ -39,14 +42,14 @@ class AttentionWays : public ::testing::Test {
            at::ScalarType type,
            bool first_only,
            double dropout,
-           int reach = kernels::kMaxRow,
+           const kernels::Window& window = {},
            bool relative = false) const {
     const Tensor qkv = qkv_.to(type).requires_grad_(true);
     const Tensor bias = bias_.clone().requires_grad_(true);
     Found found;
     const Tensor added = relative ? relative_.clone().requires_grad_(true) : Tensor();
     found.y =
-        attention(layout_, qkv, bias, kHeads, first_only, {dropout, 3, 4, 5}, way, reach, added);
+        attention(layout_, qkv, bias, kHeads, first_only, {dropout, 3, 4, 5}, way, window, added);
     // Rows that belong to no sample have no gradient.
     const Tensor dy = dy_.slice(0, 0, found.y.size(0)).to(type);
     std::vector<Tensor> inputs = {qkv, bias};
@@ -91,8 +94,8 @@ TEST_F(AttentionWays, AddTheSameForDistances) {
   for (const auto type : {at::kFloat, at::kBFloat16, at::kHalf}) {
     for (const bool first_only : {false, true}) {
       SCOPED_TRACE(concat(type, first_only ? ", first tokens" : ""));
-      const Found fused = by(AttentionWay::fused, type, first_only, 0.3, kernels::kMaxRow, true);
-      const Found padded = by(AttentionWay::padded, type, first_only, 0.3, kernels::kMaxRow, true);
+      const Found fused = by(AttentionWay::fused, type, first_only, 0.3, {}, true);
+      const Found padded = by(AttentionWay::padded, type, first_only, 0.3, {}, true);
       const double bound = type == at::kFloat ? 1e-5 : 5e-2;
       EXPECT_TRUE(at::allclose(fused.y, padded.y, bound, bound));
       for (std::size_t i = 0; i < 3; ++i) {
@@ -102,29 +105,32 @@ TEST_F(AttentionWays, AddTheSameForDistances) {
   }
 }
 
-// Both ways, in samples that are shorter and longer than the reach.
-TEST_F(AttentionWays, SeeTheKeysInReachAndNoOthers) {
+// Both ways, in samples that are shorter and longer than the window.
+TEST_F(AttentionWays, SeeTheKeysInTheirWindowAndNoOthers) {
   for (const bool first_only : {false, true}) {
-    for (const int reach : {0, 6, 15, 39}) {
-      SCOPED_TRACE(concat("reach ", reach, first_only ? ", first tokens" : ""));
-      const Found fused = by(AttentionWay::fused, at::kFloat, first_only, 0.3, reach);
-      const Found padded = by(AttentionWay::padded, at::kFloat, first_only, 0.3, reach);
+    for (const Window& window : {within(0), within(6), within(15), within(39), Window{.before = 0},
+                                 Window{.after = 0}, Window{.before = 9, .after = 30}}) {
+      SCOPED_TRACE(concat("window ", window.before, " and ", window.after,
+                          first_only ? ", first tokens" : ""));
+      const Found fused = by(AttentionWay::fused, at::kFloat, first_only, 0.3, window);
+      const Found padded = by(AttentionWay::padded, at::kFloat, first_only, 0.3, window);
       EXPECT_TRUE(at::allclose(fused.y, padded.y, 1e-5, 1e-5));
       for (std::size_t i = 0; i < 2; ++i) {
         EXPECT_TRUE(at::allclose(fused.gradients[i], padded.gradients[i], 1e-5, 1e-4)) << i;
       }
       const Found all = by(AttentionWay::fused, at::kFloat, first_only, 0.3);
-      EXPECT_EQ(at::equal(fused.y, all.y), reach == 39);
+      const bool sees_all = window.after >= 39 && (first_only || window.before >= 39);
+      EXPECT_EQ(at::equal(fused.y, all.y), sees_all);
       // A query of the longest sample has no gradient of keys that it does not see.
       if (first_only) continue;
       const Tensor qkv = qkv_.clone().requires_grad_(true);
       const Tensor y =
-          attention(layout_, qkv, bias_, kHeads, false, {}, AttentionWay::faster, reach);
+          attention(layout_, qkv, bias_, kHeads, false, {}, AttentionWay::faster, window);
       const Tensor d = torch::autograd::grad({y[layout_->offsets[2] + 20].sum()}, {qkv})[0];
       const Tensor values = d.slice(1, 2 * kHeads * kSize).abs().sum(1);
       for (std::int64_t key = 0; key < 40; ++key) {
         const bool seen = values[layout_->offsets[2] + key].item<float>() > 0;
-        EXPECT_EQ(seen, std::abs(key - 20) <= reach) << key;
+        EXPECT_EQ(seen, key >= 20 - window.before && key <= 20 + window.after) << key;
       }
     }
   }
@@ -151,7 +157,7 @@ TEST_F(AttentionWays, AddWhatBelongsToTheDistance) {
   const std::vector<Tensor> gradient =
       torch::autograd::grad({right}, {relative}, {dy_.slice(0, 0, samples)});
   for (const AttentionWay way : {AttentionWay::fused, AttentionWay::padded}) {
-    const Found found = by(way, at::kFloat, false, 0, kernels::kMaxRow, true);
+    const Found found = by(way, at::kFloat, false, 0, {}, true);
     EXPECT_TRUE(at::allclose(found.y.slice(0, 0, samples), right, 1e-5, 1e-5));
     EXPECT_TRUE(at::allclose(found.gradients[2], gradient[0], 1e-5, 1e-5));
   }
@@ -169,10 +175,10 @@ TEST(RelativeBias, HasTheBucketsOfTransformers) {
 
 TEST_F(AttentionWays, FusedHasTheSameBitsWithAnyNumberOfThreads) {
   at::set_num_threads(1);
-  const Found alone = by(AttentionWay::fused, at::kFloat, false, 0.3, kernels::kMaxRow, true);
+  const Found alone = by(AttentionWay::fused, at::kFloat, false, 0.3, {}, true);
   for (const int threads : {2, 3, 8}) {
     at::set_num_threads(threads);
-    const Found found = by(AttentionWay::fused, at::kFloat, false, 0.3, kernels::kMaxRow, true);
+    const Found found = by(AttentionWay::fused, at::kFloat, false, 0.3, {}, true);
     EXPECT_TRUE(at::equal(found.y, alone.y)) << threads;
     for (std::size_t i = 0; i < 3; ++i) {
       EXPECT_TRUE(at::equal(found.gradients[i], alone.gradients[i])) << threads << ", " << i;

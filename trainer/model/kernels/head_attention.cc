@@ -123,8 +123,9 @@ struct Keys {
 // Returns the keys that one of the queries from `begin` to `end` sees.
 template <class Head>
 Keys keys_of(const Head& h, int begin, int end) {
-  return {begin > h.reach ? begin - h.reach : 0,
-          end < h.tokens - h.reach ? end + h.reach : h.tokens};
+  const Window& w = h.window;
+  return {begin > w.before ? begin - w.before : 0,
+          end < h.tokens - w.after ? end + w.after : h.tokens};
 }
 
 // The same for a product, whose columns begin at a multiple of kAttentionLanes.
@@ -265,7 +266,7 @@ void attend_head_backward(const typename Kernels<Number>::HeadOfSample& h,
   copy_rows(k, size, h.k, h.stride, h.k_bias, h.tokens, h.size);
   copy_columns(v, keys, h.v, h.stride, h.v_bias, h.tokens, h.size);
   // Else the first block sets all sums over queries.
-  const bool is_local = h.reach < h.tokens;
+  const bool is_local = h.window.hides(h.tokens);
   for (std::int64_t i = 0; is_local && i < 2 * h.tokens * size; ++i) dk[i] = 0;  // and dv
   for (int begin = 0; begin < h.queries; begin += kAttentionQueries) {
     const int queries =

@@ -19,6 +19,14 @@ namespace bp::trainer::kernels {
 // The widest row. Functions have scratch arrays of this many floats on the stack.
 inline constexpr int kMaxRow = 8192;
 
+// The largest distances at which a query sees keys that stand before and after it.
+struct Window {
+  int before = kMaxRow;
+  int after = kMaxRow;
+  // Returns whether it hides some of so many tokens from one another.
+  [[nodiscard]] bool hides(int tokens) const { return before < tokens || after < tokens; }
+};
+
 // Determines the numbers that a row's dropout draws: Philox4x32-10 keyed by (seed, step), with the
 // counter (site, sample, row, element). `row` is the token, with the head in its upper 16 bits for
 // attention probabilities.
@@ -143,7 +151,7 @@ struct Kernels {
     int queries = 0;  // the first tokens, or all
     int size = 0;     // of the head
     float scale = 1;
-    int reach = kMaxRow;  // the largest distance at which a query sees a key
+    Window window = {};
     // Number d is added to the scaled scores of keys d tokens behind the query. Null: nothing is.
     const float* relative = nullptr;
   };

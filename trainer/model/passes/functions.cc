@@ -9,6 +9,7 @@
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <utility>
@@ -185,6 +186,13 @@ struct Drop : Function<Drop> {
   }
 };
 
+// Returns the number of each sample's first token, i64 [rows], on the layout's device.
+Tensor numbers_of_firsts(const Layout& layout) {
+  if (layout.on_device) return layout.on_device->firsts;
+  auto* const firsts = const_cast<std::int64_t*>(layout.offsets.data());
+  return at::from_blob(firsts, {layout.rows}, at::kLong).clone();
+}
+
 }  // namespace
 
 Tensor embed(const LayoutPtr& layout,
@@ -229,10 +237,12 @@ Tensor add_norm(const LayoutPtr& layout,
 }
 
 Tensor firsts_of(const Tensor& states, const Layout& layout) {
-  if (layout.on_device) return at::index_select(states, 0, layout.on_device->firsts);
-  const Tensor firsts =
-      at::from_blob(const_cast<std::int64_t*>(layout.offsets.data()), {layout.rows}, at::kLong);
-  return at::index_select(states, 0, firsts.clone());
+  return at::index_select(states, 0, numbers_of_firsts(layout));
+}
+
+Tensor at_firsts(const Tensor& firsts, const Layout& layout) {
+  return at::zeros({layout.tokens, firsts.size(1)}, firsts.options())
+      .index_copy(0, numbers_of_firsts(layout), firsts);
 }
 
 Tensor means_of(const Tensor& states, const Layout& layout) {

@@ -84,11 +84,13 @@ at::Tensor drop(const LayoutPtr& layout, const at::Tensor& x, const Dropout& dro
 // tokens, fp32 [rows, width].
 at::Tensor firsts_of(const at::Tensor& states, const Layout& layout);
 at::Tensor means_of(const at::Tensor& states, const Layout& layout);
+// The reverse of firsts_of(): returns [layout.tokens, width], with 0 for the other tokens.
+at::Tensor at_firsts(const at::Tensor& firsts, const Layout& layout);
 
 // Returns multi-head attention inside each sample. qkv: [tokens, 3 * hidden] (queries, keys,
 // values, each head by head); bias: [3 * hidden]. With `first_only`, only the first token of each
 // sample is a query and the result is [rows, hidden]; else it is [tokens, hidden]. A query sees the
-// tokens that are at most `reach` places away.
+// tokens in `window`.
 //
 // `relative`: fp32 [heads, 2 * layout.longest - 1]. Its number layout.longest - 1 + j - i is added
 // to the scaled score of the query i and the key j. Undefined: nothing is.
@@ -103,7 +105,7 @@ at::Tensor attention(const LayoutPtr& layout,
                      bool first_only,
                      const Dropout& dropout,
                      AttentionWay way = AttentionWay::faster,
-                     int reach = kernels::kMaxRow,
+                     const kernels::Window& window = {},
                      const at::Tensor& relative = {});
 
 }  // namespace bp::trainer

@@ -60,7 +60,7 @@ struct NormGradients {
 struct Heads {
   int count = 1;
   int size = 0;
-  int reach = kernels::kMaxRow;  // the largest distance at which tokens see each other
+  kernels::Window window = {};
 };
 
 // Returns what queries times keys are multiplied by.
