@@ -140,6 +140,16 @@ void check_words(std::size_t words, const ModelSource& source, const std::string
                    "use the vocabulary that the model was trained with: --vocab");
 }
 
+// A model with a decoder reads the state of the last token, which must be the one that it knows.
+void require_end(const EncoderSpec& config, const SampleStore& store, const std::string& model) {
+  const std::int32_t end = store.load(Split::train, 0).token_ids.back();
+  if (end == config.end_id) return;
+  throw InputError(65,
+                   concat("the texts of the data end with the token ", end, ", and ", model,
+                          "/config.json says eos_token_id ", config.end_id),
+                   "use the vocabulary that the model was trained with: --vocab");
+}
+
 bool is_another(const SampleStore& store, const Vocabulary& vocabulary) {
   return store.vocabulary() != vocabulary.tokens || store.tokenizer() != vocabulary.json();
 }
@@ -268,6 +278,12 @@ ModelSource find_model(const std::string& model,
       if (vocabulary.lower_case) source.tokenizer.lower_case = *vocabulary.lower_case;
     }
   });
+  if (source.config.has_decoder() && source.task->peft_type() != "SEQ_CLS") {
+    throw InputError(2,
+                     concat("--task ", source.task_name, ": bp has models of the family '",
+                            source.config.family, "' only for labels and numbers of texts"),
+                     "choose --task classify or regress, or another model");
+  }
   return source;
 }
 
@@ -364,13 +380,16 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
     config.hidden_dropout = settings.dropout;
     config.attention_dropout = settings.dropout;
     config.pooled_dropout = settings.dropout;
-    if (config.gated) config.gated_dropout = settings.dropout;
+    if (!key_of(config, &EncoderSpec::intermediate_dropout).empty()) {
+      config.intermediate_dropout = settings.dropout;
+    }
     config.head.erase("classifier_dropout");  // the head's own
   }
   source.task->configure(config, store);
   if (!source.pretrained()) config.vocabulary = static_cast<int>(store.vocabulary().size());
   check_padding(source, store);
   config.pad_id = store.pad_id();
+  if (config.has_decoder()) require_end(config, store, source.name);
   std::optional<LoraConfig> adapters;
   if (settings.lora.rank > 0) adapters = new_adapters(source, settings);
   auto model =

@@ -25,11 +25,12 @@ double parameters_of(const EncoderSpec& c) {
   const double factors = c.gated ? 3 : 2;  // of the intermediate size
   const double layer =
       4 * hidden * hidden + factors * hidden * c.intermediate + 9 * hidden + c.intermediate;
-  const int positions = c.rope_theta > 0 ? 0 : c.positions;
-  const double embeddings = double{2} + c.vocabulary + positions + c.token_types;
+  const double cross = c.decoder_layers * (4 * hidden * hidden + 6 * hidden);
+  const double positions = (c.rope_theta > 0 ? 0.0 : c.positions) * (c.has_decoder() ? 2 : 1);
+  const double embeddings = 2 + positions + c.vocabulary + c.token_types;
   const double pooler = (hidden + 1) * hidden;
   const double distances = c.relative_bias ? double{kRelativeBuckets} * c.heads : 0;
-  return embeddings * width + c.own_layers() * layer + pooler + distances;
+  return embeddings * width + c.own_layers() * layer + cross + pooler + distances;
 }
 
 static_assert(kMostTokens == kernels::kMaxRow);
@@ -99,11 +100,12 @@ void check(const EncoderSpec& c) {
         &EncoderSpec::intermediate, &EncoderSpec::positions, &EncoderSpec::token_types}) {
     if (c.*size < 1) refuse_key(size, "; it must be at least 1");
   }
-  if (c.layers > kMostLayers) {
-    refuse_key(&EncoderSpec::layers, concat("; the largest that bp supports is ", kMostLayers));
+  // A decoder's layer has as many numbers as two others.
+  if (const int most = c.has_decoder() ? kMostLayers / 2 : kMostLayers; c.layers > most) {
+    refuse_key(&EncoderSpec::layers, concat("; the largest that bp supports is ", most));
   }
-  if (!key_of(c, &EncoderSpec::embedding).empty() && c.embedding < 1) {
-    refuse_key(&EncoderSpec::embedding, "; it must be at least 1");
+  for (int EncoderSpec::*own : {&EncoderSpec::embedding, &EncoderSpec::decoder_layers}) {
+    if (!key_of(c, own).empty() && c.*own < 1) refuse_key(own, "; it must be at least 1");
   }
   for (int EncoderSpec::*width :
        {&EncoderSpec::hidden, &EncoderSpec::embedding, &EncoderSpec::positions}) {
@@ -123,15 +125,21 @@ void check(const EncoderSpec& c) {
   if (c.pad_id < 0 || c.pad_id >= c.vocabulary) {
     refuse(concat("pad_token_id ", c.pad_id, " is outside the vocabulary of ", c.vocabulary));
   }
-  for (double EncoderSpec::*share : {&EncoderSpec::hidden_dropout, &EncoderSpec::attention_dropout,
-                                     &EncoderSpec::pooled_dropout, &EncoderSpec::gated_dropout}) {
+  for (int EncoderSpec::*id : {&EncoderSpec::start_id, &EncoderSpec::end_id}) {
+    if (c.*id < 0 || c.*id >= c.vocabulary) {
+      refuse_key(id, concat(", outside the vocabulary of ", c.vocabulary));
+    }
+  }
+  for (double EncoderSpec::*share :
+       {&EncoderSpec::hidden_dropout, &EncoderSpec::attention_dropout, &EncoderSpec::pooled_dropout,
+        &EncoderSpec::intermediate_dropout}) {
     if (!key_of(c, share).empty() && !(c.*share >= 0 && c.*share < 1)) {
       refuse_key(share, "; it must be at least 0 and below 1");
     }
   }
-  if (c.gated_dropout > 0 && c.intermediate > kernels::kMaxRow) {
+  if (c.intermediate_dropout > 0 && c.intermediate > kernels::kMaxRow) {
     refuse_key(&EncoderSpec::intermediate,
-               concat("; with ", key_of(c, &EncoderSpec::gated_dropout),
+               concat("; with ", key_of(c, &EncoderSpec::intermediate_dropout),
                       " the largest that bp supports is ", kernels::kMaxRow));
   }
   if (!(c.norm_epsilon > 0)) refuse_key(&EncoderSpec::norm_epsilon, "; it must be above 0");

@@ -3,9 +3,11 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_copy.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/gelu.h>
+#include <ATen/ops/index_select.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/relu.h>
@@ -13,6 +15,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <span>
 #include <utility>
@@ -20,6 +23,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/model/batch_tokens.h"
 #include "trainer/model/families/family.h"
 #include "trainer/model/passes/device_layout.h"
 #include "trainer/model/passes/device_of.h"
@@ -36,35 +40,6 @@ at::ScalarType number_of(Precision precision) {
   BP_CHECK(precision != Precision::automatic, "a run chooses the precision before the model");
   if (precision == Precision::bf16) return at::kBFloat16;
   return precision == Precision::fp16 ? at::kHalf : at::kFloat;
-}
-
-// Returns numbers of a batch's tokens, [rows, length], without those of the padding.
-Tensor without_padding(const std::vector<std::int64_t>& numbers,
-                       const Batch& batch,
-                       const Layout& layout) {
-  Tensor result = at::empty({layout.offsets.back()}, at::kLong);
-  auto* to = result.data_ptr<std::int64_t>();
-  for (int row = 0; row < batch.rows; ++row) {
-    const auto from = numbers.begin() + std::ptrdiff_t{row} * batch.length;
-    to = std::copy(from, from + layout.length(row), to);
-  }
-  return result;
-}
-
-// Returns the positions of a batch's tokens, of which the first of a sample is that after `pad_id`.
-// Padding inside a text counts for no token and has the position `pad_id`.
-std::vector<std::int64_t> positions_after(std::int64_t pad_id,
-                                          const Batch& batch,
-                                          const Layout& layout) {
-  std::vector<std::int64_t> positions;
-  for (int row = 0; row < batch.rows; ++row) {
-    const auto ids = batch.token_ids.begin() + std::ptrdiff_t{row} * batch.length;
-    std::int64_t last = pad_id;
-    for (int place = 0; place < layout.length(row); ++place) {
-      positions.push_back(ids[place] == pad_id ? pad_id : ++last);
-    }
-  }
-  return positions;
 }
 
 Tensor activated(Pooling pooling, const Tensor& x) {
@@ -98,6 +73,7 @@ Encoder::Encoder(const EncoderSpec& spec,
                  const LoraConfig* lora,
                  Parameters& parameters)
     : spec_(spec), lora_(lora), number_(number_of(precision)) {
+  BP_CHECK(spec.decoder_layers < spec.layers, "a decoder reads what the layers below it compute");
   const WeightNames& names = names_of(spec);
   const std::int64_t hidden = spec.hidden;
   const std::int64_t width = spec.embedding_width();
@@ -115,11 +91,19 @@ Encoder::Encoder(const EncoderSpec& spec,
   };
   words_ = table(names.words, spec.vocabulary);
   words_.slice(0, spec.pad_id, spec.pad_id + 1).zero_();
-  positions_ = names.positions.empty() ? at::zeros({1, width}, words_.options())
-                                       : table(names.positions, spec.positions);
+  const auto positions = [&](const std::string& name) {
+    return name.empty() ? at::zeros({1, width}, words_.options())
+                        : table(name, std::int64_t{spec.positions} + spec.unused_positions);
+  };
+  encoder_.positions = positions(names.positions);
   types_ = names.types.empty() ? at::zeros({spec.token_types, width}, words_.options())
                                : table(names.types, spec.token_types);
-  embedding_norm_ = norm(names.prefix + names.embedding_norm, width);
+  encoder_.norm = norm(names.prefix + names.embedding_norm, width);
+  if (spec.has_decoder()) {
+    decoder_.positions = positions(names.decoder_positions);
+    decoder_.norm = norm(names.prefix + names.decoder_norm, width);
+    decoder_.site = kDecoderSite;
+  }
   if (spec.rope_theta > 0) {
     const auto rotation = [&](double theta) {
       const Tensor angles = rotary_angles(theta, hidden / spec.heads);
@@ -135,62 +119,20 @@ Encoder::Encoder(const EncoderSpec& spec,
     relative_bias_ = parameters.matrix(names.prefix + names.relative_bias + ".weight",
                                        {kRelativeBuckets, spec.heads});
   }
-  for (int i = 0; i < spec.own_layers(); ++i) {
-    const std::string name = names.layer(i);
-    Layer l;
-    l.qkv = linear(name + names.merged_qkv, 3 * hidden, hidden);
-    l.attention_output = linear(name + names.attention_output, hidden, hidden, smaller);
-    // The embeddings are normed already.
-    if (!spec.pre_norm || i > 0) l.attention_norm = norm(name + names.attention_norm, hidden);
-    const std::int64_t widths = spec.gated ? 2 : 1;
-    l.intermediate = linear(name + names.intermediate, widths * spec.intermediate, hidden);
-    l.output = linear(name + names.output, hidden, spec.intermediate, smaller);
-    l.norm = norm(name + names.output_norm, hidden);
-    std::uint32_t site = kFirstAdapterSite + static_cast<std::uint32_t>(i) * kAdaptersOfLayer;
-    adapt(l.qkv, name, names.qkv, site, parameters);
-    adapt(l.attention_output, name, {&names.attention_output, 1}, site, parameters);
-    adapt(l.intermediate, name, {&names.intermediate, 1}, site, parameters);
-    adapt(l.output, name, {&names.output, 1}, site, parameters);
-    layers_.push_back(l);
-  }
+  for (int i = 0; i < spec.own_layers(); ++i) layers_.push_back(make_layer(i, parameters));
   if (spec.pre_norm) final_norm_ = norm(names.prefix + names.final_norm, hidden);
   pooler_ = linear(names.pooler, hidden, hidden, smaller);
   if (!names.pooler_norm.empty()) pooler_norm_ = norm(names.pooler_norm, hidden);
-  std::uint32_t site =
-      kFirstAdapterSite + static_cast<std::uint32_t>(spec.layers) * kAdaptersOfLayer;
+  std::uint32_t site = adapter_site(spec.layers);
   if (names.encoder_has_pooler()) adapt(pooler_, "", {&names.pooler, 1}, site, parameters);
   parameters_changed();
-}
-
-// Each module has a dropout site of its own, whichever others have adapters.
-void Encoder::adapt(Linear& linear,
-                    const std::string& layer,
-                    std::span<const std::string> modules,
-                    std::uint32_t& site,
-                    Parameters& parameters) const {
-  const auto parts = static_cast<std::int64_t>(modules.size());
-  const std::int64_t out = linear.weight.master.size(0) / parts;
-  std::int64_t begin = 0;
-  for (const std::string& module : modules) {
-    const std::string name = layer + module;
-    if (lora_ != nullptr && lora_->adapts(name)) {
-      Adapter adapter =
-          parameters.adapter(name, out, linear.weight.master.size(1), lora_->rank_of(name));
-      adapter.scale = lora_->scale_of(name);
-      adapter.begin = begin;
-      adapter.site = site;
-      linear.adapters.push_back(std::move(adapter));
-    }
-    begin += out;
-    ++site;
-  }
 }
 
 std::vector<Linear*> Encoder::products() {
   std::vector<Linear*> all;
   if (projection_) all.push_back(&*projection_);
   for (Layer& l : layers_) {
-    all.insert(all.end(), {&l.qkv, &l.attention_output, &l.intermediate, &l.output});
+    for (Linear* const linear : products_of(l)) all.push_back(linear);
   }
   return all;
 }
@@ -241,6 +183,9 @@ Pass Encoder::begin(const Batch& batch, const TrainingStep* step) const {
   if (spec_.positions_from_pad) {
     layout.position_of_token = positions_after(spec_.pad_id, batch, layout);
   }
+  if (spec_.has_decoder()) {
+    layout.position_of_token = reversed_positions(spec_.unused_positions, layout);
+  }
   if (names_of(spec_).positions.empty()) {
     layout.position_of_token.assign(static_cast<std::size_t>(layout.offsets.back()), 0);
   }
@@ -272,44 +217,76 @@ Tensor Encoder::token_types(const Pass& pass, const Batch& batch) const {
   return on_device_of(words_, without_padding(batch.token_types, batch, *pass.layout));
 }
 
-Tensor Encoder::embeddings(const Pass& pass, const Batch& batch) const {
-  const Tensor ids = on_device_of(words_, without_padding(batch.token_ids, batch, *pass.layout));
-  Tensor x = embed(pass.layout, ids, token_types(pass, batch), words_, positions_, types_,
+Tensor Encoder::embeddings(const Pass& pass,
+                           const Tensor& ids,
+                           const Tensor& types,
+                           const Stack& stack) const {
+  // A norm of `scale` times words + positions is one of words + positions / scale.
+  const double scale = spec_.scales_words ? std::sqrt(static_cast<double>(spec_.hidden)) : 1;
+  const Tensor positions = scale == 1 ? stack.positions : stack.positions / scale;
+  Norm norm = stack.norm;
+  norm.epsilon /= scale * scale;
+  Tensor x = embed(pass.layout, on_device_of(words_, ids), types, words_, positions, types_,
                    sparse_words_, pass.number);
-  if (pass.step != nullptr && pass.step->perturbation.defined()) {
+  const bool is_perturbed = pass.step != nullptr && pass.step->perturbation.defined();
+  if (is_perturbed && !pass.encoded.defined()) {
     x = (x + pass.step->perturbation).to(x.scalar_type());
   }
-  x = pass.seen("embeddings", add_norm(pass.layout, x, {}, {}, embedding_norm_, {}));
-  x = drop(pass.layout, x, pass.dropout(spec_.hidden_dropout, kEmbeddingSite));
+  x = pass.seen("embeddings", add_norm(pass.layout, x, {}, {}, norm, {}));
+  x = drop(pass.layout, x, pass.dropout(spec_.hidden_dropout, stack.site));
   if (!projection_) return x;
   const Tensor wide = pass.product(pass.layout, x, *projection_) + projection_->bias;
   return pass.seen("embeddings_project", wide.to(pass.number));
 }
 
+// With a decoder, tokens stand in reverse order: the state of the last one is then the first, which
+// alone the last layer computes.
 Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) const {
-  Tensor x = embeddings(pass, batch);
-  const auto record = [&pass](const Tensor& all) {
-    if (pass.states != nullptr) pass.states->push_back(all);
-  };
-  record(x);
+  const Layout& layout = *pass.layout;
+  const bool all = pass.states != nullptr || spec_.pools_mean;
+  const States wanted = all ? States::all_tokens : states;
+  const Tensor types = token_types(pass, batch);
+  Tensor ids = without_padding(batch.token_ids, batch, layout);
+  if (spec_.has_decoder()) ids = reversed(ids, layout);
+  const auto end = static_cast<std::size_t>(spec_.layers);
+  const auto middle = static_cast<std::size_t>(spec_.layers - spec_.decoder_layers);
+  Tensor x = embeddings(pass, ids, types, encoder_);
+  if (pass.states != nullptr) pass.states->push_back(in_text_order(x, layout));
+  x = through(pass, {.first = 0, .end = middle}, x, wanted);
+  if (spec_.has_decoder()) {
+    Pass own = pass;
+    own.encoded = x;
+    x = embeddings(own, decoder_ids(ids, layout, spec_.start_id), types, decoder_);
+    x = through(own, {.first = middle, .end = end}, x, wanted);
+  }
+  if (states == States::all_tokens) return in_text_order(x, layout);
+  if (states == wanted) return x;
+  return spec_.pools_mean ? means_of(x, layout) : firsts_of(x, layout);
+}
+
+Tensor Encoder::in_text_order(const Tensor& x, const Layout& layout) const {
+  if (!spec_.has_decoder()) return x;
+  const Tensor order = reversed(at::arange(layout.tokens, at::kLong), layout);
+  return at::index_select(x, 0, on_device_of(x, order));
+}
+
+Tensor Encoder::through(const Pass& pass, LayerSpan span, const Tensor& x, States states) const {
   // A pass that records the states of the layers keeps them, and those of all tokens.
   const bool recording = pass.states != nullptr;
   const bool again = !recording && pass.step != nullptr && pass.step->recomputed_layers > 0 &&
                      at::GradMode::is_enabled();
-  const auto count = static_cast<std::size_t>(spec_.layers);
-  std::size_t group = recording ? 1 : count;
-  // Gradients are sums over the layers that share a parameter, which a group would add up first.
-  const bool sums = spec_.shares_layers || spec_.relative_bias;
+  std::size_t group = recording ? 1 : span.end - span.first;
+  // Gradients are sums over the layers that share a parameter or read the states of the encoder,
+  // which a group would add up first.
+  const bool sums = spec_.shares_layers || spec_.relative_bias || pass.encoded.defined();
   if (again) group = sums ? 1 : static_cast<std::size_t>(pass.step->recomputed_layers);
-  const bool all = recording || spec_.pools_mean;
-  const States wanted = all ? States::all_tokens : states;
-  for (std::size_t i = 0; i < count; i += group) {
-    const LayerSpan span{.first = i, .end = std::min(i + group, count)};
-    x = again ? recomputed(pass, span, x, wanted) : layers(pass, span, x, wanted);
-    record(x);
+  Tensor y = x;
+  for (std::size_t i = span.first; i < span.end; i += group) {
+    const LayerSpan part{.first = i, .end = std::min(i + group, span.end)};
+    y = again ? recomputed(pass, part, y, states) : layers(pass, part, y, states);
+    if (recording) pass.states->push_back(in_text_order(y, *pass.layout));
   }
-  if (states == wanted) return x;
-  return spec_.pools_mean ? means_of(x, *pass.layout) : firsts_of(x, *pass.layout);
+  return y;
 }
 
 Tensor Encoder::layers(const Pass& pass, LayerSpan span, const Tensor& x, States states) const {
@@ -329,7 +306,9 @@ Tensor Encoder::recomputed(const Pass& pass, LayerSpan span, const Tensor& x, St
   Pass own = pass;
   own.step = step.get();
   std::vector<Tensor> parameters = parameters_of(span);
-  if (own.relative_bias.defined()) parameters.push_back(own.relative_bias);
+  for (const Tensor& shared : {own.relative_bias, own.encoded}) {
+    if (shared.defined()) parameters.push_back(shared);
+  }
   Tensor y = recompute(x, parameters, [this, step, own, span, states](const Tensor& from) {
     return layers(own, span, from, states);
   });
@@ -344,7 +323,7 @@ std::vector<Tensor> Encoder::parameters_of(LayerSpan span) const {
   };
   for (std::size_t i = span.first; i < span.end; ++i) {
     const Layer& l = layers_[i % layers_.size()];
-    for (const Linear* linear : {&l.qkv, &l.attention_output, &l.intermediate, &l.output}) {
+    for (const Linear* const linear : products_of(l)) {
       all.push_back(linear->weight.master);
       all.push_back(linear->bias);
       for (const Adapter& adapter : linear->adapters) {
@@ -353,6 +332,7 @@ std::vector<Tensor> Encoder::parameters_of(LayerSpan span) const {
       }
     }
     add_norm(l.attention_norm);
+    if (l.cross) add_norm(l.cross->norm);
     add_norm(l.norm);
   }
   if (static_cast<int>(span.end) == spec_.layers) add_norm(final_norm_);

@@ -66,18 +66,34 @@ class Encoder {
   [[nodiscard]] at::Tensor pool(const Pass& pass, const at::Tensor& first) const;
 
  private:
+  // The attention of a decoder's layer to the encoder's states.
+  struct Cross {
+    Linear query;
+    Linear key;
+    Linear value;
+    Linear output;
+    Norm norm;
+  };
   struct Layer {
     Linear qkv;
     Linear attention_output;
     Norm attention_norm;  // undefined in a first layer that norms what it reads
+    std::optional<Cross> cross;
     Linear intermediate;
     Linear output;
     Norm norm;
+  };
+  // What the first layer, or the decoder's first one, reads of positions.
+  struct Stack {
+    at::Tensor positions;
+    Norm norm;
+    std::uint32_t site = 0;  // of dropout
   };
   struct LayerSpan {
     std::size_t first = 0;
     std::size_t end = 0;
   };
+  [[nodiscard]] Layer make_layer(int number, Parameters& parameters) const;
   // Adds adapters to a product, whose outputs are those of `modules` one after the other.
   void adapt(Linear& linear,
              const std::string& layer,
@@ -85,12 +101,32 @@ class Encoder {
              std::uint32_t& site,
              Parameters& parameters) const;
   [[nodiscard]] std::vector<Linear*> products();
-  // Returns the states of all tokens before the first layer.
-  [[nodiscard]] at::Tensor embeddings(const Pass& pass, const Batch& batch) const;
+  // Returns the products of a layer, const or not.
+  template <class L>
+  [[nodiscard]] static auto products_of(L& layer) {
+    std::vector all = {&layer.qkv, &layer.attention_output};
+    if (layer.cross) {
+      auto& cross = *layer.cross;
+      all.insert(all.end(), {&cross.query, &cross.key, &cross.value, &cross.output});
+    }
+    all.insert(all.end(), {&layer.intermediate, &layer.output});
+    return all;
+  }
+  // Returns the states of all tokens before the first layer of a stack.
+  [[nodiscard]] at::Tensor embeddings(const Pass& pass,
+                                      const at::Tensor& ids,
+                                      const at::Tensor& types,
+                                      const Stack& stack) const;
   // Returns the type of each token, i64 [layout->offsets.back()]. A model of one type does not tell
   // the parts of a sample apart.
   [[nodiscard]] at::Tensor token_types(const Pass& pass, const Batch& batch) const;
-  // Maps the states of all tokens through these layers.
+  // Returns states of all tokens in the order of the batch.
+  [[nodiscard]] at::Tensor in_text_order(const at::Tensor& x, const Layout& layout) const;
+  // Maps the states of all tokens through these layers, and perhaps records or recomputes them.
+  [[nodiscard]] at::Tensor through(const Pass& pass,
+                                   LayerSpan span,
+                                   const at::Tensor& x,
+                                   States states) const;
   [[nodiscard]] at::Tensor layers(const Pass& pass,
                                   LayerSpan span,
                                   const at::Tensor& x,
@@ -115,6 +151,11 @@ class Encoder {
                                   std::size_t index,
                                   const at::Tensor& x,
                                   bool first_only) const;
+  // The same, and norms the sum, for the states of the encoder.
+  [[nodiscard]] at::Tensor attend_to_encoder(const Pass& pass,
+                                             std::size_t index,
+                                             const at::Tensor& x,
+                                             bool first_only) const;
   // Returns the layer's intermediate numbers. `layout`: of the rows of `x`.
   [[nodiscard]] at::Tensor widen(const Pass& pass,
                                  const LayoutPtr& layout,
@@ -128,16 +169,20 @@ class Encoder {
   [[nodiscard]] std::uint32_t shared_by(std::size_t index) const {
     return static_cast<std::uint32_t>(index / layers_.size()) * kAdaptersOfLayer;
   }
+  // Returns the first dropout site of a layer, and that of its adapters. With a decoder, each layer
+  // has those of two.
+  [[nodiscard]] std::uint32_t site_of(std::size_t layer) const;
+  [[nodiscard]] std::uint32_t adapter_site(int layer) const;
 
   EncoderSpec spec_;
   const LoraConfig* lora_;
   at::ScalarType number_;  // of activations in training
   bool as_trained_ = false;
   at::Tensor words_;
-  at::Tensor positions_;
   at::Tensor types_;
   bool sparse_words_ = false;
-  Norm embedding_norm_;
+  Stack encoder_;
+  Stack decoder_;                     // undefined without a decoder
   std::optional<Linear> projection_;  // of the embeddings, if they are not as wide as the layers
   at::Tensor relative_bias_;          // [kRelativeBuckets, heads]; undefined: the model has none
   Rotation rotation_;                 // in layers that see whole texts, if the spec has any

@@ -1,12 +1,19 @@
 // The layers of an encoder.
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/alias.h>
+#include <ATen/ops/cat.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "trainer/model/encoder.h"
+#include "trainer/model/families/family.h"
 
 namespace bp::trainer {
 namespace {
@@ -18,10 +25,8 @@ constexpr std::uint32_t kProbabilitySite = 0;
 constexpr std::uint32_t kAttentionSite = 1;
 constexpr std::uint32_t kOutputSite = 2;
 constexpr std::uint32_t kLayerSites = 3;
-
-std::uint32_t site_of(std::size_t layer) {
-  return kFirstLayerSite + static_cast<std::uint32_t>(layer) * kLayerSites;
-}
+// In a model with a decoder, kLayerSites further on.
+constexpr std::uint32_t kIntermediateSite = 2;
 
 // Reports the activations of a layer.
 struct Observer {
@@ -39,6 +44,87 @@ Tensor norm(const LayoutPtr& layout, const Tensor& x, const Norm& by) {
 
 }  // namespace
 
+std::uint32_t Encoder::site_of(std::size_t layer) const {
+  const std::uint32_t own = spec_.has_decoder() ? 2 * kLayerSites : kLayerSites;
+  return kFirstLayerSite + static_cast<std::uint32_t>(layer) * own;
+}
+
+std::uint32_t Encoder::adapter_site(int layer) const {
+  const std::uint32_t own = spec_.has_decoder() ? 2 * kAdaptersOfLayer : kAdaptersOfLayer;
+  return kFirstAdapterSite + static_cast<std::uint32_t>(layer) * own;
+}
+
+Encoder::Layer Encoder::make_layer(int number, Parameters& parameters) const {
+  const WeightNames& names = names_of(spec_);
+  const std::string name = names.layer(spec_, number);
+  const std::int64_t hidden = spec_.hidden;
+  const bool biases = !spec_.pre_norm;
+  const auto norm = [&](const std::string& module) {
+    return parameters.norm(name + module, hidden, spec_.norm_epsilon, biases);
+  };
+  const auto linear = [&](const std::string& module, std::int64_t out, std::int64_t in,
+                          std::optional<double> deviation = {}) {
+    return parameters.linear(name + module, out, in, biases, deviation);
+  };
+  const std::optional<double> smaller = spec_.branch_deviation();
+  const auto square = [&](const std::string& module) { return linear(module, hidden, hidden); };
+  Layer l;
+  l.qkv = linear(names.merged_qkv, 3 * hidden, hidden);
+  l.attention_output = linear(names.attention_output, hidden, hidden, smaller);
+  // The embeddings are normed already.
+  if (!spec_.pre_norm || number > 0) l.attention_norm = norm(names.attention_norm);
+  if (spec_.is_of_decoder(static_cast<std::size_t>(number))) {
+    const std::vector<std::string>& qkv = names.cross_qkv;
+    l.cross = Cross{.query = square(qkv[0]),
+                    .key = square(qkv[1]),
+                    .value = square(qkv[2]),
+                    .output = square(names.cross_output),
+                    .norm = norm(names.cross_norm)};
+  }
+  const std::int64_t widths = spec_.gated ? 2 : 1;
+  l.intermediate = linear(names.intermediate, widths * spec_.intermediate, hidden);
+  l.output = linear(names.output, hidden, spec_.intermediate, smaller);
+  l.norm = norm(names.output_norm);
+  std::uint32_t site = adapter_site(number);
+  const auto adapt_to = [&](Linear& own, std::span<const std::string> modules) {
+    adapt(own, name, modules, site, parameters);
+  };
+  adapt_to(l.qkv, names.qkv);
+  adapt_to(l.attention_output, {&names.attention_output, 1});
+  adapt_to(l.intermediate, {&names.intermediate, 1});
+  adapt_to(l.output, {&names.output, 1});
+  if (!l.cross) return l;
+  adapt_to(l.cross->query, {&names.cross_qkv[0], 1});
+  adapt_to(l.cross->key, {&names.cross_qkv[1], 1});
+  adapt_to(l.cross->value, {&names.cross_qkv[2], 1});
+  adapt_to(l.cross->output, {&names.cross_output, 1});
+  return l;
+}
+
+// Each module has a dropout site of its own, whichever others have adapters.
+void Encoder::adapt(Linear& linear,
+                    const std::string& layer,
+                    std::span<const std::string> modules,
+                    std::uint32_t& site,
+                    Parameters& parameters) const {
+  const auto parts = static_cast<std::int64_t>(modules.size());
+  const std::int64_t out = linear.weight.master.size(0) / parts;
+  std::int64_t begin = 0;
+  for (const std::string& module : modules) {
+    const std::string name = layer + module;
+    if (lora_ != nullptr && lora_->adapts(name)) {
+      Adapter adapter =
+          parameters.adapter(name, out, linear.weight.master.size(1), lora_->rank_of(name));
+      adapter.scale = lora_->scale_of(name);
+      adapter.begin = begin;
+      adapter.site = site;
+      linear.adapters.push_back(std::move(adapter));
+    }
+    begin += out;
+    ++site;
+  }
+}
+
 Tensor Encoder::attend(const Pass& pass,
                        std::size_t index,
                        const Tensor& x,
@@ -51,8 +137,31 @@ Tensor Encoder::attend(const Pass& pass,
   if (spec_.rope_theta > 0) y = rotate(pass.layout, y, local ? local_rotation_ : rotation_);
   kernels::Window window;
   if (local) window = {.before = spec_.local_attention / 2, .after = spec_.local_attention / 2};
+  // In reverse order, these are the tokens before it.
+  if (spec_.is_of_decoder(index)) window.before = 0;
   return attention(pass.layout, y, qkv.bias, spec_.heads, first_only, dropout, AttentionWay::faster,
                    window, pass.relative_bias);
+}
+
+Tensor Encoder::attend_to_encoder(const Pass& pass,
+                                  std::size_t index,
+                                  const Tensor& x,
+                                  bool first_only) const {
+  const Cross& c = *layer_at(index).cross;
+  const LayoutPtr& layout = first_only ? pass.first_layout : pass.layout;
+  const std::uint32_t site = site_of(index) + kLayerSites;
+  // Autograd adds up a layer's gradients here, whether the layer is recomputed or not.
+  const Tensor encoded = at::alias(pass.encoded);
+  const Tensor query = pass.product(layout, x, c.query);
+  const Tensor qkv = at::cat(
+      {first_only ? at_firsts(query, *pass.layout) : query,
+       pass.product(pass.layout, encoded, c.key), pass.product(pass.layout, encoded, c.value)},
+      1);
+  const Tensor bias = at::cat({c.query.bias, c.key.bias, c.value.bias});
+  const Tensor y = attention(pass.layout, qkv, bias, spec_.heads, first_only,
+                             pass.dropout(spec_.attention_dropout, site + kProbabilitySite));
+  return add_norm(layout, pass.product(layout, y, c.output), c.output.bias, x, c.norm,
+                  pass.dropout(spec_.hidden_dropout, site + kAttentionSite));
 }
 
 Tensor Encoder::widen(const Pass& pass,
@@ -78,11 +187,16 @@ Tensor Encoder::layer(const Pass& pass, std::size_t index, const Tensor& x, bool
     residual = firsts_of(x, *pass.layout);
   }
   const LayoutPtr& layout = first_only ? pass.first_layout : pass.layout;
-  const Tensor attended =
+  Tensor attended =
       seen("attention.output", add_norm(layout, pass.product(layout, y, l.attention_output, shared),
                                         l.attention_output.bias, residual, l.attention_norm,
                                         pass.dropout(hidden, site + kAttentionSite)));
-  y = seen("intermediate", widen(pass, layout, attended, index));
+  if (l.cross) {
+    attended = seen("crossattention.output", attend_to_encoder(pass, index, attended, first_only));
+  }
+  y = drop(layout, widen(pass, layout, attended, index),
+           pass.dropout(spec_.intermediate_dropout, site + kLayerSites + kIntermediateSite));
+  y = seen("intermediate", y);
   return seen("output", add_norm(layout, pass.product(layout, y, l.output, shared), l.output.bias,
                                  attended, l.norm, pass.dropout(hidden, site + kOutputSite)));
 }
@@ -107,7 +221,7 @@ Tensor Encoder::pre_norm_layer(const Pass& pass,
   const Tensor attended = seen(
       "attention.output", residual + dropped(layout, y, spec_.attention_dropout, kAttentionSite));
   y = widen(pass, layout, norm(layout, attended, l.norm), index);
-  y = seen("intermediate", dropped(layout, y, spec_.gated_dropout, kOutputSite));
+  y = seen("intermediate", dropped(layout, y, spec_.intermediate_dropout, kOutputSite));
   y = attended + pass.product(layout, y, l.output, shared);
   return seen("output",
               static_cast<int>(index) + 1 == spec_.layers ? norm(layout, y, final_norm_) : y);

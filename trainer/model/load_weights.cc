@@ -71,7 +71,12 @@ class Loading {
         encoder_(names_of(model.config()).prefix),
         ties_(model.ties()),
         file_(open_tensor_file(path_)),
-        wanted_(wanted.begin(), wanted.end()) {}
+        wanted_(wanted.begin(), wanted.end()) {
+    const WeightNames& names = names_of(model.config());
+    for (const std::string& other : names.tied_words) {
+      ties_.emplace(concat(names.prefix, other, ".weight"), names.word_embeddings());
+    }
+  }
 
   LoadReport operator()() {
     for (std::size_t i = 0; i < file_->tensors().size(); ++i) take(i);
@@ -103,7 +108,7 @@ class Loading {
     const auto [before, is_first] = taken_.emplace(name, tensor.name);
     if (!is_first) {
       const bool other_is_tied = ties_.contains(own_name(before->second));
-      if (is_tied != other_is_tied) {
+      if (is_tied || other_is_tied) {
         require_equal(index, found->second, before->second);
         return;
       }
@@ -129,7 +134,8 @@ class Loading {
     if (name.starts_with(prefix_)) name.erase(0, prefix_.size());
     name = modern_name(std::move(name));
     // A file of an encoder without a head has its names without the prefix.
-    return wanted_.contains(encoder_ + name) ? encoder_ + name : name;
+    const std::string whole = encoder_ + name;
+    return wanted_.contains(whole) || ties_.contains(whole) ? whole : name;
   }
 
   [[nodiscard]] Tensor stored(std::size_t index) const {

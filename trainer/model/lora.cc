@@ -61,8 +61,9 @@ std::vector<std::string> adaptable_modules(const EncoderSpec& spec) {
   const WeightNames& names = names_of(spec);
   std::vector<std::string> modules;
   for (int layer = 0; layer < spec.own_layers(); ++layer) {
-    for (const std::string& product : names.products()) {
-      modules.push_back(names.layer(layer) + product);
+    for (const std::string& product :
+         names.products(spec.is_of_decoder(static_cast<std::size_t>(layer)))) {
+      modules.push_back(names.layer(spec, layer) + product);
     }
   }
   if (names.encoder_has_pooler()) modules.push_back(names.pooler);
@@ -81,7 +82,7 @@ std::vector<std::string> target_names(const EncoderSpec& spec) {
     if (std::ranges::count(targets, target) == 0) targets.push_back(target);
   };
   const WeightNames& names = names_of(spec);
-  const std::vector<std::string> products = names.products();
+  const std::vector<std::string> products = names.products(spec.has_decoder());
   for (const std::string& product : products) add(last_part(product));
   // "dense" is the end of several.
   for (const std::string& product : products) {

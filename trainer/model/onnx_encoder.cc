@@ -40,12 +40,15 @@ Value places(OnnxGraph& graph, const Value& ids) {
   return graph.add("Range", {scalar(graph, 0), length, scalar(graph, 1)});
 }
 
+// Returns how far each key is behind each query, i64 [sequence, sequence].
+Value distances_of(OnnxGraph& graph, const Value& places) {
+  return graph.add("Sub", {graph.add("Unsqueeze", {places, graph.constant(List{0})}),
+                           graph.add("Unsqueeze", {places, graph.constant(List{1})})});
+}
+
 // Returns what to add to the scores of each query and key for their distance: [1, heads, sequence,
 // sequence].
-Value relative_scores(OnnxGraph& graph, const EncoderSpec& spec, const Value& places) {
-  const Value distances =
-      graph.add("Sub", {graph.add("Unsqueeze", {places, graph.constant(List{0})}),
-                        graph.add("Unsqueeze", {places, graph.constant(List{1})})});
+Value relative_scores(OnnxGraph& graph, const EncoderSpec& spec, const Value& distances) {
   List buckets;
   for (int d = -kFarthest; d <= kFarthest; ++d) buckets.push_back(relative_bucket(d));
   const Value near =
@@ -59,12 +62,10 @@ Value relative_scores(OnnxGraph& graph, const EncoderSpec& spec, const Value& pl
   return graph.add("Unsqueeze", {by_head, graph.constant(List{0})});
 }
 
-// As padding_scores(), and with the lowest number for keys that are out of a query's reach, [batch,
+// As padding_scores(), and with the lowest number for keys whose distance is above `most`, [batch,
 // 1, sequence, sequence].
-Value local_scores(OnnxGraph& graph, const Value& padding, const Value& places, int reach) {
-  const Value queries = graph.add("Unsqueeze", {places, graph.constant(List{1})});
-  const Value distances = graph.add("Abs", {graph.add("Sub", {queries, places})});
-  const Value far = graph.add("Greater", {distances, graph.constant(List{reach})});
+Value near_scores(OnnxGraph& graph, const Value& padding, const Value& distances, int most) {
+  const Value far = graph.add("Greater", {distances, graph.constant(List{most})});
   const Value lowest = graph.constant(std::numeric_limits<float>::lowest());
   return graph.add("Min", {padding, graph.add("Mul", {graph.to_float(far), lowest})});
 }
@@ -100,51 +101,78 @@ Value positions_after(OnnxGraph& graph, const EncoderSpec& spec, const Value& id
   return graph.add("Add", {graph.add("Mul", {numbers, counts}), pad});
 }
 
-// Returns what each token's position adds to its embedding.
-Value position_rows(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids) {
-  const WeightNames& names = names_of(spec);
-  const std::string table = names.prefix + names.positions + ".weight";
+// Returns what each token's position adds to its embedding. `table`: the parameter's name.
+Value position_rows(OnnxGraph& graph,
+                    const EncoderSpec& spec,
+                    const std::string& table,
+                    const Value& ids) {
   if (spec.positions_from_pad) return graph.embedding(table, positions_after(graph, spec, ids));
+  const Value first = graph.constant(List{spec.unused_positions});
   const Value length = graph.add("Gather", {graph.add("Shape", {ids}), graph.constant(List{1})});
-  return graph.add(
-      "Slice", {graph.parameter(table), graph.constant(List{0}), length, graph.constant(List{0})});
+  const Value end = graph.add("Add", {first, length});
+  return graph.add("Slice", {graph.parameter(table), first, end, graph.constant(List{0})});
 }
 
+// The names of what the first layer of an encoder or a decoder reads.
+struct StackNames {
+  std::string positions;
+  std::string norm;
+};
+
 // `types`: the input of token types, if the model has several.
-Value embeddings(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids, const Value& types) {
+Value embeddings(OnnxGraph& graph,
+                 const EncoderSpec& spec,
+                 const StackNames& stack,
+                 const Value& ids,
+                 const Value& types) {
   const WeightNames& names = names_of(spec);
   const auto table = [&](const std::string& name) { return names.prefix + name + ".weight"; };
-  const Value words = graph.embedding(table(names.words), ids);
+  Value words = graph.embedding(table(names.words), ids);
+  if (spec.scales_words) {
+    const auto root = static_cast<float>(std::sqrt(static_cast<double>(spec.hidden)));
+    words = graph.add("Mul", {words, graph.constant(root)});
+  }
   Value sum = words;
   if (!names.types.empty()) {
     const Value kinds = spec.has_types() ? graph.embedding(table(names.types), types)
                                          : graph.parameter(table(names.types));
     sum = graph.add("Add", {words, kinds});
   }
-  if (!names.positions.empty()) sum = graph.add("Add", {sum, position_rows(graph, spec, ids)});
-  Value x = graph.layer_norm(sum, names.prefix + names.embedding_norm, spec.norm_epsilon);
+  if (!stack.positions.empty()) {
+    sum = graph.add("Add", {sum, position_rows(graph, spec, table(stack.positions), ids)});
+  }
+  Value x = graph.layer_norm(sum, names.prefix + stack.norm, spec.norm_epsilon);
   if (!spec.has_projection()) return x;
   return graph.linear(x, names.prefix + names.projection);
+}
+
+// Returns the token that a decoder reads first, and all but the last of the others.
+Value decoder_ids(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids) {
+  const auto columns = [&](std::int64_t end) {
+    const Value from = graph.constant(List{0});
+    return graph.add("Slice", {ids, from, graph.constant(List{end}), graph.constant(List{1})});
+  };
+  const Value zeros = graph.add("Mul", {columns(1), graph.constant(List{0})});
+  const Value start = graph.add("Add", {zeros, graph.constant(List{spec.start_id})});
+  return graph.add("Concat", {start, columns(-1)}, {{"axis", std::int64_t{1}}});
 }
 
 // The scores and the rotation by which the attention of a layer weighs tokens.
 struct Seen {
   Value scores;  // what to add to those of each key
-  std::optional<RotationValues> rotation;
+  std::optional<RotationValues> rotation = {};
+  // For a decoder's layer: the states of the encoder, and what to add to the scores of each.
+  Value encoded = {};
+  Value encoded_scores = {};
 };
 
+// `parts`: queries, keys and values.
 Value attention(OnnxGraph& graph,
                 const EncoderSpec& spec,
-                const std::string& layer,
-                const Value& x,
+                const std::vector<Value>& parts,
                 const Seen& seen) {
   const std::int64_t heads = spec.heads;
   const std::int64_t size = spec.hidden / heads;
-  const std::vector<Value> parts =
-      graph.add_many("Split",
-                     {graph.linear(x, layer + names_of(spec).merged_qkv),
-                      graph.constant(List{spec.hidden, spec.hidden, spec.hidden})},
-                     {{"axis", std::int64_t{2}}}, 3);
   const auto by_head = [&](std::size_t part, const List& order) {
     Value cut = graph.add("Reshape", {parts[part], graph.constant(List{0, 0, heads, size})});
     if (seen.rotation && part < 2) cut = rotated(graph, cut, *seen.rotation);
@@ -205,19 +233,39 @@ Value layer_of(OnnxGraph& graph,
   const auto after = [&](const Value& y, const std::string& name) {
     return spec.pre_norm ? y : norm(y, name);
   };
-  const Value mixed = attention(graph, spec, layer, before(x, names.attention_norm), seen);
-  const Value attended =
-      after(graph.add("Add", {graph.linear(mixed, layer + names.attention_output), x}),
-            names.attention_norm);
+  const auto linear = [&](const Value& y, const std::string& name) {
+    return graph.linear(y, layer + name);
+  };
+  const std::vector<Value> qkv =
+      graph.add_many("Split",
+                     {linear(before(x, names.attention_norm), names.merged_qkv),
+                      graph.constant(List{spec.hidden, spec.hidden, spec.hidden})},
+                     {{"axis", std::int64_t{2}}}, 3);
+  const Value mixed = attention(graph, spec, qkv, seen);
+  Value attended =
+      after(graph.add("Add", {linear(mixed, names.attention_output), x}), names.attention_norm);
+  if (!seen.encoded.empty()) {
+    const Value found =
+        attention(graph, spec,
+                  {linear(attended, names.cross_qkv[0]), linear(seen.encoded, names.cross_qkv[1]),
+                   linear(seen.encoded, names.cross_qkv[2])},
+                  {.scores = seen.encoded_scores});
+    attended =
+        norm(graph.add("Add", {linear(found, names.cross_output), attended}), names.cross_norm);
+  }
   const Value wide = widened(graph, spec, layer, before(attended, names.output_norm));
-  return after(graph.add("Add", {graph.linear(wide, layer + names.output), attended}),
-               names.output_norm);
+  return after(graph.add("Add", {linear(wide, names.output), attended}), names.output_norm);
 }
 
 // Returns the state of each text that the pooler reads.
 Value text_states(OnnxGraph& graph, const EncoderSpec& spec, const Value& states) {
+  const Value axis = graph.constant(List{1});
+  if (spec.has_decoder()) {
+    const Value lengths = graph.add("ReduceSum", {kMask, axis}, {{"keepdims", std::int64_t{1}}});
+    return graph.add("GatherND", {states, graph.add("Sub", {lengths, axis})},
+                     {{"batch_dims", std::int64_t{1}}});
+  }
   if (spec.pools_mean) {
-    const Value axis = graph.constant(List{1});
     const Value column = graph.add("Unsqueeze", {kMask, graph.constant(List{2})});
     const Value mask = graph.to_float(column);
     const auto sum = [&](const Value& x) {
@@ -227,7 +275,7 @@ Value text_states(OnnxGraph& graph, const EncoderSpec& spec, const Value& states
   }
   const Value first =
       graph.add("Gather", {states, graph.constant(List{0})}, {{"axis", std::int64_t{1}}});
-  return graph.add("Squeeze", {first, graph.constant(List{1})});
+  return graph.add("Squeeze", {first, axis});
 }
 
 }  // namespace
@@ -238,23 +286,36 @@ Value add_encoder(OnnxGraph& graph, const EncoderSpec& spec) {
   (void)graph.input(kMask, OnnxGraph::Type::i64, axes);
   const Value types =
       spec.has_types() ? graph.input("token_type_ids", OnnxGraph::Type::i64, axes) : Value();
-  Seen all{.scores = padding_scores(graph), .rotation = {}};
+  Seen all{.scores = padding_scores(graph)};
   Seen local = all;
   if (spec.relative_bias) {
-    all.scores = graph.add("Add", {all.scores, relative_scores(graph, spec, places(graph, ids))});
+    const Value distances = distances_of(graph, places(graph, ids));
+    all.scores = graph.add("Add", {all.scores, relative_scores(graph, spec, distances)});
   }
   if (spec.rope_theta > 0) {
     const Value at = places(graph, ids);
     const std::int64_t size = spec.hidden / spec.heads;
     all.rotation = rotation_by(graph, at, spec.rope_theta, size);
-    local.scores = local_scores(graph, all.scores, at, spec.local_attention / 2);
+    const Value distances = graph.add("Abs", {distances_of(graph, at)});
+    local.scores = near_scores(graph, all.scores, distances, spec.local_attention / 2);
     local.rotation = rotation_by(graph, at, spec.local_rope_theta, size);
   }
-  Value x = embeddings(graph, spec, ids, types);
   const WeightNames& names = names_of(spec);
+  Value x = embeddings(graph, spec, {.positions = names.positions, .norm = names.embedding_norm},
+                       ids, types);
   for (int i = 0; i < spec.layers; ++i) {
+    if (spec.has_decoder() && i == spec.layers - spec.decoder_layers) {
+      const Value distances = distances_of(graph, places(graph, ids));
+      all = {.scores = near_scores(graph, all.scores, distances, 0),
+             .encoded = x,
+             .encoded_scores = all.scores};
+      x = embeddings(graph, spec,
+                     {.positions = names.decoder_positions, .norm = names.decoder_norm},
+                     decoder_ids(graph, spec, ids), types);
+    }
     const bool is_local = spec.is_local(static_cast<std::size_t>(i));
-    x = layer_of(graph, spec, names.layer(spec.shares_layers ? 0 : i), x, is_local ? local : all);
+    x = layer_of(graph, spec, names.layer(spec, spec.shares_layers ? 0 : i), x,
+                 is_local ? local : all);
   }
   if (!spec.pre_norm) return x;
   return graph.layer_norm(x, names.prefix + names.final_norm, spec.norm_epsilon);

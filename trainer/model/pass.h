@@ -41,6 +41,8 @@ inline constexpr std::uint32_t kSitesOfDraw = 1 << 16;
 inline constexpr std::uint32_t kNoiseSite = kSitesOfDraw - 1;
 // The one before it belongs to a pooler whose input is dropped, too.
 inline constexpr std::uint32_t kPoolerSite = kNoiseSite - 1;
+// The one before that belongs to the embeddings of a decoder.
+inline constexpr std::uint32_t kDecoderSite = kPoolerSite - 1;
 // The sites of adapters are in the upper half of the others.
 inline constexpr std::uint32_t kFirstAdapterSite = kSitesOfDraw / 2;
 // The modules of a layer that may have adapters.
@@ -64,6 +66,7 @@ struct Pass {
   // Unless null, gets the states of all tokens: after the embeddings, and after each layer.
   std::vector<at::Tensor>* states = nullptr;
   at::Tensor relative_bias = {};  // by_distance(); undefined: the model has none
+  at::Tensor encoded = {};        // for the layers of a decoder: the states of the encoder
 
   [[nodiscard]] Dropout dropout(double share, std::uint32_t site) const {
     return step == nullptr ? Dropout{} : draw_of(*step, share, site);

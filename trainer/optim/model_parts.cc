@@ -1,6 +1,8 @@
 #include "trainer/optim/model_parts.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <optional>
 
 #include "base/input_error.h"
@@ -16,27 +18,24 @@ std::optional<int> part_number(std::string_view text) {
   return number && *number >= 0 ? number : std::nullopt;
 }
 
-// Returns null for a parameter of no encoder.
-const WeightNames* names_with(std::string_view parameter) {
-  const auto found = std::ranges::find_if(families(), [&](const Family* family) {
-    return parameter.starts_with(family->names.prefix);
-  });
-  return found == families().end() ? nullptr : &(*found)->names;
-}
-
-// Returns -1 for a parameter of no layer.
-int layer_of(std::string_view name) {
-  const WeightNames* const names = names_with(name);
-  if (names == nullptr || !name.starts_with(names->prefix + names->layers)) return -1;
-  name.remove_prefix(names->prefix.size() + names->layers.size());
-  return part_number(name.substr(0, name.find('.'))).value_or(-1);
+// Returns what the names of all parameters of a parameter's layer begin with; "" for one of none.
+std::string_view layer_of(std::string_view name) {
+  for (const Family* const family : families()) {
+    const WeightNames& names = family->names;
+    for (const std::string& layers : {names.layers, names.decoder_layers}) {
+      if (layers.empty() || !name.starts_with(names.prefix + layers)) continue;
+      const std::size_t begin = names.prefix.size() + layers.size();
+      return name.substr(0, name.find('.', begin) + 1);
+    }
+  }
+  return {};
 }
 
 bool is_embedding(std::string_view name) {
-  const WeightNames* const names = names_with(name);
-  if (names == nullptr) return false;
-  return std::ranges::any_of(names->embedding_parts(),
-                             [&](const std::string& part) { return name.starts_with(part); });
+  return std::ranges::any_of(families(), [&](const Family* family) {
+    return std::ranges::any_of(family->names.embedding_parts(),
+                               [&](const std::string& part) { return name.starts_with(part); });
+  });
 }
 
 struct LayerRange {
@@ -82,29 +81,38 @@ std::vector<std::string> frozen_names(const std::vector<std::string>& parts,
                                           : concat("its layers are 0 to ", layers - 1));
     }
     for (int layer = range->first; layer <= range->last; ++layer) {
-      names.push_back(model.layer(layer));
+      names.push_back(model.layer(spec, layer));
     }
   }
   return names;
 }
 
-int depth_below_head(std::string_view name, int layers) {
-  if (is_embedding(name)) return layers + 1;
-  const int layer = layer_of(name);
-  return layer < 0 ? 0 : layers - layer;
+std::vector<std::string> layers_of(const EncoderSpec& spec) {
+  std::vector<std::string> layers;
+  for (int i = 0; i < spec.own_layers(); ++i) layers.push_back(names_of(spec).layer(spec, i));
+  return layers;
+}
+
+std::vector<std::string> layers_in(const std::vector<std::string>& names) {
+  std::vector<std::string> layers;
+  for (const std::string& name : names) {
+    const std::string_view layer = layer_of(name);
+    if (!layer.empty() && std::ranges::count(layers, layer) == 0) layers.emplace_back(layer);
+  }
+  return layers;
+}
+
+int depth_below_head(std::string_view name, const std::vector<std::string>& layers) {
+  const auto count = static_cast<int>(layers.size());
+  if (is_embedding(name)) return count + 1;
+  return count - static_cast<int>(std::ranges::find(layers, layer_of(name)) - layers.begin());
 }
 
 bool is_of_norm(std::string_view name) {
   const std::string_view module = name.substr(0, name.rfind('.'));
-  return module.ends_with(".norm") || module.ends_with("_norm") ||
-         name.find("LayerNorm") != std::string_view::npos ||
-         name.find("layer_norm") != std::string_view::npos;
-}
-
-int layers_in(const std::vector<std::string>& names) {
-  int layers = 0;
-  for (const std::string& name : names) layers = std::max(layers, layer_of(name) + 1);
-  return layers;
+  if (module.ends_with(".norm") || module.ends_with("_norm")) return true;
+  return std::ranges::any_of(std::array{"LayerNorm", "layer_norm", "layernorm"},
+                             [&](auto part) { return name.find(part) != std::string_view::npos; });
 }
 
 }  // namespace bp::trainer

@@ -16,14 +16,16 @@ namespace bp::trainer {
 [[nodiscard]] std::vector<std::string> frozen_names(const std::vector<std::string>& parts,
                                                     const EncoderSpec& spec);
 
-// Returns how far a parameter is from the top: 0 for the pooler and the head, 1 for the last layer,
-// and layers + 1 for the embeddings.
-[[nodiscard]] int depth_below_head(std::string_view name, int layers);
+// Return what the names of each layer's parameters begin with, in the order of the forward pass: of
+// a model, and of the parameters `names`, which are in this order.
+[[nodiscard]] std::vector<std::string> layers_of(const EncoderSpec& spec);
+[[nodiscard]] std::vector<std::string> layers_in(const std::vector<std::string>& names);
+
+// Returns how far a parameter is from the top of a model with these layers: 0 for the pooler and
+// the head, 1 for the last layer, and one more than the number of layers for the embeddings.
+[[nodiscard]] int depth_below_head(std::string_view name, const std::vector<std::string>& layers);
 
 // Returns whether a parameter belongs to a layer norm, by what files call such modules.
 [[nodiscard]] bool is_of_norm(std::string_view name);
-
-// Returns the number of layers of a model with parameters of these names.
-[[nodiscard]] int layers_in(const std::vector<std::string>& names);
 
 }  // namespace bp::trainer

@@ -172,7 +172,7 @@ std::shared_ptr<const CustomOptimizer> rule_of(const TrainOptions& options) {
 std::vector<DecayGroup> groups_of(const NamedParameters& parameters, const TrainOptions& options) {
   std::vector<std::string> names;
   for (const auto& [name, parameter] : parameters) names.push_back(name);
-  const int layers = layers_in(names);
+  const std::vector<std::string> layers = layers_in(names);
   std::map<int, std::pair<DecayGroup, DecayGroup>> by_depth;
   for (const auto& [name, parameter] : parameters) {
     if (!parameter.requires_grad()) continue;

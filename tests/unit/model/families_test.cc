@@ -70,7 +70,7 @@ class Families : public ::testing::TestWithParam<SmallModel> {
 };
 
 // docs/features.md, Models and losses: RoBERTa, XLM-RoBERTa, CamemBERT, DistilBERT, ELECTRA,
-// MPNet, ALBERT, ModernBERT | `--model`
+// MPNet, ALBERT, ModernBERT, BART | `--model`
 TEST_P(Families, HaveTheNumbersOfTransformers) {
   const auto model = this->model();
   const TrainingStep step{1, 1};
@@ -179,9 +179,10 @@ TEST_P(Families, AdaptersHaveTheNamesOfPeft) {
   for (const auto& [name, parameter] : model.parameters()) adapters += is_adapter(name) ? 1 : 0;
   constexpr int kMatrices = 2;
   const int targets = static_cast<int>(GetParam().lora_targets.size());
-  EXPECT_EQ(adapters, spec().own_layers() * targets * kMatrices);
-  lora.targets = {"out_proj"};
-  EXPECT_THAT(refusal_of([&] { check(lora, spec()); }), HasSubstr("'out_proj'"));
+  const int attentions = spec().own_layers() + spec().decoder_layers;
+  EXPECT_EQ(adapters, attentions * targets * kMatrices);
+  lora.targets = {"proj"};
+  EXPECT_THAT(refusal_of([&] { check(lora, spec()); }), HasSubstr("'proj'"));
 }
 
 TEST_P(Families, ComputeNearlyTheSameInHalfPrecision) {

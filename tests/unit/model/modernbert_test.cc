@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tests/support/refusal.h"
+#include "tests/unit/model/expected_numbers.h"
 #include "tests/unit/model/small_families.h"
 #include "trainer/model/bert.h"
 #include "trainer/model/config.h"
@@ -50,12 +51,6 @@ EncoderSpec spec_of(const std::string& more = "") {
   return spec;
 }
 
-std::unique_ptr<Bert> model_of(const EncoderSpec& spec, const HeadMaker& head) {
-  auto model = std::make_unique<Bert>(spec, head, Precision::fp32, 1);
-  set_by_formula(*model);
-  return model;
-}
-
 // Texts longer than the windows, in rows of 37 tokens or more.
 Batch long_batch(std::vector<std::int32_t> lengths = {37, 21, 33}) {
   Batch batch;
@@ -72,30 +67,6 @@ Batch long_batch(std::vector<std::int32_t> lengths = {37, 21, 33}) {
   batch.lengths = std::move(lengths);
   batch.arrays = {{.integers = {2, 0, 1}}};
   return batch;
-}
-
-double gradient_norm(const Bert& model) {
-  double squares = 0;
-  for (const auto& [name, parameter] : model.parameters()) {
-    squares += parameter.grad().to(at::kDouble).square().sum().item<double>();
-  }
-  return std::sqrt(squares);
-}
-
-void expect_numbers(const Bert& model,
-                    const Batch& batch,
-                    const std::vector<float>& first,
-                    double wanted_loss,
-                    double wanted_norm) {
-  const TrainingStep step{1, 1};
-  const at::Tensor outputs = model.forward(batch, &step);
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    EXPECT_NEAR(outputs.const_data_ptr<float>()[i], first[i], 2e-6) << i;
-  }
-  const at::Tensor loss = model.loss(outputs, batch).mean;
-  EXPECT_NEAR(loss.item<double>(), wanted_loss, 3e-6);
-  loss.backward();
-  EXPECT_NEAR(gradient_norm(model), wanted_norm, 1e-5 * wanted_norm);
 }
 
 TEST(ModernBert, HasTheNumbersOfTransformersForTextsLongerThanItsWindows) {
@@ -142,7 +113,7 @@ TEST(ModernBert, ALongRowHasTheSameBitsAloneAndAmongOthers) {
 TEST(ModernBert, ComputesLayersAgainWithTheSameGradients) {
   for (const char* more : {"", kOthers}) {
     EncoderSpec spec = spec_of(more);
-    spec.hidden_dropout = spec.attention_dropout = spec.gated_dropout = 0.3;
+    spec.hidden_dropout = spec.attention_dropout = spec.intermediate_dropout = 0.3;
     const auto kept = model_of(spec, make_classifier_head);
     const auto again = model_of(spec, make_classifier_head);
     TrainingStep step{1, 1};

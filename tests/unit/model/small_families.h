@@ -152,7 +152,19 @@ inline std::vector<SmallModel> small_models() {
            1.51542,
            478.46898,
            {.303314F, .008693F, -.313856F, 1.568680F},
-           {"Wqkv"}}};
+           {"Wqkv"}},
+          {"bart",
+           R"("vocab_size": 64, "d_model": 32, "encoder_layers": 2, "decoder_layers": 2,
+              "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 48,
+              "decoder_ffn_dim": 48, "max_position_embeddings": 40, "dropout": 0)",
+           {0, 2, 1},
+           {.131791F, .046162F, .068140F, .153835F, .060973F, -.005999F},
+           1.064851,
+           1.893655,
+           5.27709,
+           444.86641,
+           {-.238824F, -.420428F, -.561828F, -.623538F},
+           {"q_proj", "v_proj"}}};
 }
 
 // As in zlib.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/unit/data/input_refusal.h"
 #include "trainer/model/families/family.h"
@@ -53,21 +54,52 @@ TEST(ModelParts, OfSharedLayersAreOneLayer) {
   EXPECT_EQ(test::input_refusal([&] { (void)frozen_names({"0-1"}, spec); }),
             "2: --freeze: there is no layer 1 in a model with 1 layer | all layers have the "
             "weights of layer 0");
-  EXPECT_EQ(depth_below_head(layers + "0.ffn.weight", 1), 1);
-  EXPECT_EQ(depth_below_head("albert.encoder.embedding_hidden_mapping_in.bias", 1), 2);
-  EXPECT_EQ(depth_below_head("mpnet.encoder.relative_attention_bias.weight", 12), 13);
+  EXPECT_EQ(depth_below_head(layers + "0.ffn.weight", layers_of(spec)), 1);
+  EXPECT_EQ(depth_below_head("albert.encoder.embedding_hidden_mapping_in.bias", layers_of(spec)),
+            2);
+  spec = mpnet().usual;
+  spec.layers = 12;
+  EXPECT_EQ(depth_below_head("mpnet.encoder.relative_attention_bias.weight", layers_of(spec)), 13);
 }
 
 TEST(ModelParts, HaveADistanceFromTheHead) {
-  EXPECT_EQ(depth_below_head("classifier.weight", 12), 0);
-  EXPECT_EQ(depth_below_head("bert.pooler.dense.bias", 12), 0);
-  EXPECT_EQ(depth_below_head("bert.encoder.layer.11.output.dense.weight", 12), 1);
-  EXPECT_EQ(depth_below_head("bert.encoder.layer.1.output.dense.weight", 12), 11);
-  EXPECT_EQ(depth_below_head("bert.encoder.layer.0.output.dense.weight", 12), 12);
-  EXPECT_EQ(depth_below_head("bert.embeddings.LayerNorm.weight", 12), 13);
-  EXPECT_EQ(layers_in({"bert.encoder.layer.2.x", "bert.encoder.layer.10.y", "classifier.weight"}),
-            11);
-  EXPECT_EQ(layers_in({"classifier.weight"}), 0);
+  const std::vector<std::string> layers = layers_of(with_layers(12));
+  EXPECT_EQ(depth_below_head("classifier.weight", layers), 0);
+  EXPECT_EQ(depth_below_head("bert.pooler.dense.bias", layers), 0);
+  EXPECT_EQ(depth_below_head("bert.encoder.layer.11.output.dense.weight", layers), 1);
+  EXPECT_EQ(depth_below_head("bert.encoder.layer.1.output.dense.weight", layers), 11);
+  EXPECT_EQ(depth_below_head("bert.encoder.layer.0.output.dense.weight", layers), 12);
+  EXPECT_EQ(depth_below_head("bert.embeddings.LayerNorm.weight", layers), 13);
+  EXPECT_THAT(layers_in({"bert.encoder.layer.2.x", "bert.encoder.layer.2.z",
+                         "bert.encoder.layer.10.y", "classifier.weight"}),
+              ElementsAre("bert.encoder.layer.2.", "bert.encoder.layer.10."));
+  EXPECT_THAT(layers_in({"classifier.weight"}), IsEmpty());
+}
+
+// The decoder's layers are above the encoder's. The names of another family begin alike.
+TEST(ModelParts, OfADecoderComeBehindThoseOfTheEncoder) {
+  EncoderSpec spec = bart().usual;
+  spec.layers = 5;
+  spec.decoder_layers = 3;
+  EXPECT_THAT(frozen_names({"embeddings", "1-2", "pooler"}, spec),
+              ElementsAre("model.shared.", "model.encoder.embed_positions.",
+                          "model.encoder.layernorm_embedding.", "model.decoder.embed_positions.",
+                          "model.decoder.layernorm_embedding.", "model.encoder.layers.1.",
+                          "model.decoder.layers.0.", "classification_head.dense."));
+  const std::vector<std::string> layers = layers_of(spec);
+  EXPECT_EQ(layers_in({"model.shared.weight", "model.encoder.layers.0.fc1.bias",
+                       "model.encoder.layers.1.fc1.bias", "model.decoder.layers.0.fc1.bias",
+                       "model.decoder.layers.1.fc1.bias", "model.decoder.layers.2.fc1.bias",
+                       "classification_head.dense.bias"}),
+            layers);
+  EXPECT_EQ(depth_below_head("model.decoder.layers.2.fc1.weight", layers), 1);
+  EXPECT_EQ(depth_below_head("model.encoder.layers.1.fc1.weight", layers), 4);
+  EXPECT_EQ(depth_below_head("model.shared.weight", layers), 6);
+  EXPECT_EQ(depth_below_head("model.decoder.layernorm_embedding.bias", layers), 6);
+  EXPECT_EQ(depth_below_head("classification_head.dense.bias", layers), 0);
+  spec = modernbert().usual;
+  EXPECT_EQ(depth_below_head("model.layers.1.mlp.Wo.weight", layers_of(spec)), 1);
+  EXPECT_EQ(depth_below_head("model.embeddings.norm.weight", layers_of(spec)), 3);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "trainer/model/weights.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/classifier_head.h"
+#include "trainer/tasks/inputs.h"
 
 namespace bp::trainer {
 namespace {
@@ -262,6 +263,19 @@ TEST_F(ModelSourceTest, AModelThatDoesNotFitIsRefused) {
   EXPECT_THAT(
       refusal(65, [&] { (void)make_model(other_padding, classify_options(), store, log_); }),
       HasSubstr("says pad_token_id 1, from which the model counts positions"));
+
+  EncoderSpec decoding = bart().usual;
+  decoding.vocabulary = static_cast<int>(store.vocabulary().size());
+  decoding.pad_id = store.pad_id();
+  decoding.end_id = 1;
+  decoding.head = head_of({store.names()}, decoding);
+  const ModelSource other_end = find_model(saved(decoding), *classify());
+  EXPECT_THAT(
+      refusal(65, [&] { (void)make_model(other_end, classify_options(), store, log_); }),
+      HasSubstr("end with the token 3, and " + path("model") + "/config.json says eos_token_id 1"));
+  EXPECT_EQ(refusal(2, [&] { (void)find_model(path("model"), *make_input("tokens")); }),
+            "--task tokens: bp has models of the family 'bart' only for labels and numbers of "
+            "texts | choose --task classify or regress, or another model");
 
   EncoderSpec deeper = config(store, 0.1);
   saved(deeper);

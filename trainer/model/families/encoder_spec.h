@@ -35,7 +35,8 @@ struct EncoderSpec {
   int layers = 2;
   int heads = 2;
   int intermediate = 512;
-  int positions = 512;  // rows of the table of positions
+  int positions = 512;  // rows of the table of positions, without the unused first ones
+  int unused_positions = 0;
   int token_types = 2;
   int pad_id = 0;
   // The first token has position pad_id + 1, and padding inside a text has position pad_id. Else
@@ -65,7 +66,7 @@ struct EncoderSpec {
   bool pre_norm = false;
   // A layer's first product has 2 * intermediate outputs: GELU of one half times the other half.
   bool gated = false;
-  double gated_dropout = 0;  // of these products
+  double intermediate_dropout = 0;  // of what a layer's second product reads
   // The bases of rotary positions, in layers that see whole texts and in local ones. 0: a table of
   // positions.
   double rope_theta = 0;
@@ -74,6 +75,13 @@ struct EncoderSpec {
   int local_attention = 0;              // tokens there see those up to half of it away
   bool pools_mean = false;    // the pooler reads the mean of a text's states, not the first one
   bool pools_tokens = false;  // heads over tokens read the pooler's output for each
+  // Of the layers, the last ones that are a decoder's. Its tokens are `start_id` and the text's
+  // without the last one, `end_id`. Each sees those before it, and all states of the layers below
+  // the decoder's. The pooler reads the last state.
+  int decoder_layers = 0;
+  int start_id = 0;
+  int end_id = 0;
+  bool scales_words = false;  // word embeddings are multiplied by the root of `hidden`
   bool operator==(const EncoderSpec&) const = default;
 
   [[nodiscard]] int embedding_width() const { return embedding > 0 ? embedding : hidden; }
@@ -99,6 +107,10 @@ struct EncoderSpec {
   }
   // Returns whether the model tells the parts of a sample apart by their types.
   [[nodiscard]] bool has_types() const { return token_types > 1; }
+  [[nodiscard]] bool has_decoder() const { return decoder_layers > 0; }
+  [[nodiscard]] bool is_of_decoder(std::size_t layer) const {
+    return layer >= static_cast<std::size_t>(layers - decoder_layers);
+  }
   [[nodiscard]] bool is_local(std::size_t layer) const {
     return layer < local_layers.size() && local_layers[layer];
   }

@@ -8,8 +8,8 @@ namespace bp::trainer {
 
 const std::vector<const Family*>& families() {
   static const std::vector<const Family*> kFamilies = {
-      &albert(),     &bert(),  &camembert(), &distilbert(),  &electra(),
-      &modernbert(), &mpnet(), &roberta(),   &xlm_roberta(),
+      &albert(),  &bart(),       &bert(),  &camembert(), &distilbert(),
+      &electra(), &modernbert(), &mpnet(), &roberta(),   &xlm_roberta(),
   };
   return kFamilies;
 }

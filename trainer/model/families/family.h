@@ -36,7 +36,8 @@ struct WeightNames {
   std::string positions = "embeddings.position_embeddings";  // empty: no table
   std::string types = "embeddings.token_type_embeddings";    // empty: tokens have no types
   std::string embedding_norm = "embeddings.LayerNorm";
-  std::string projection = {};  // from the width of the embeddings to the layers'
+  std::vector<std::string> tied_words = {};  // other names of the table of words in files
+  std::string projection = {};               // from the width of the embeddings to the layers'
   std::string relative_bias = {};
   // Belongs before the number of a layer; the names of a layer's modules follow the number.
   std::string layers = "encoder.layer.";
@@ -50,6 +51,14 @@ struct WeightNames {
   std::string output = "output.dense";
   std::string output_norm = "output.LayerNorm";
   std::string final_norm = {};  // behind the layers, if these norm what they read
+  // Of a decoder, whose layers have the encoder's names, and more modules: the attention to the
+  // encoder's states.
+  std::string decoder_positions = {};
+  std::string decoder_norm = {};  // of its embeddings
+  std::string decoder_layers = {};
+  std::vector<std::string> cross_qkv = {};
+  std::string cross_output = {};
+  std::string cross_norm = {};
   // Above the encoder, whole names: the dense layer over a text's first token, the layer of outputs
   // over that, and the parts of the head that predicts masked tokens. Empty: the family has none,
   // or its pooler is the dense layer over masked tokens.
@@ -63,20 +72,32 @@ struct WeightNames {
   std::string next_sentence = {};
 
   [[nodiscard]] std::string word_embeddings() const { return prefix + words + ".weight"; }
-  // Returns what the names of a layer's modules begin with.
-  [[nodiscard]] std::string layer(int number) const {
-    return prefix + layers + std::to_string(number) + ".";
+  // Returns what the names of a layer's modules begin with. The decoder's layers come last.
+  [[nodiscard]] std::string layer(const EncoderSpec& spec, int number) const {
+    const int own = spec.layers - spec.decoder_layers;
+    return prefix +
+           (number < own ? layers + std::to_string(number)
+                         : decoder_layers + std::to_string(number - own)) +
+           ".";
   }
   // Returns the names of a layer's products of matrices, query, key and value first.
-  [[nodiscard]] std::vector<std::string> products() const {
+  [[nodiscard]] std::vector<std::string> products(bool of_decoder) const {
     std::vector<std::string> all = qkv;
     all.insert(all.end(), {attention_output, intermediate, output});
+    if (!of_decoder) return all;
+    all.insert(all.end(), cross_qkv.begin(), cross_qkv.end());
+    all.push_back(cross_output);
     return all;
   }
   // Return what the names of all parameters of the embeddings and of the pooler begin with.
   [[nodiscard]] std::vector<std::string> embedding_parts() const {
-    std::vector<std::string> parts = {prefix + words.substr(0, words.find('.') + 1)};
-    for (const std::string& part : {projection, relative_bias}) {
+    const std::size_t dot = words.find('.');
+    std::vector<std::string> parts = {prefix + words.substr(0, dot) + "."};
+    std::vector<std::string> others = {projection, relative_bias};
+    if (dot == std::string::npos) {  // they are not in one module
+      others = {positions, embedding_norm, decoder_positions, decoder_norm};
+    }
+    for (const std::string& part : others) {
       if (!part.empty()) parts.push_back(prefix + part + ".");
     }
     return parts;
@@ -126,6 +147,7 @@ struct Family {
 
 // The families.
 [[nodiscard]] const Family& albert();
+[[nodiscard]] const Family& bart();
 [[nodiscard]] const Family& bert();
 [[nodiscard]] const Family& camembert();
 [[nodiscard]] const Family& distilbert();

@@ -131,7 +131,7 @@ const Family& modernbert() {
                {"local_attention", &EncoderSpec::local_attention},
                {"embedding_dropout", &EncoderSpec::hidden_dropout},
                {"attention_dropout", &EncoderSpec::attention_dropout},
-               {"mlp_dropout", &EncoderSpec::gated_dropout},
+               {"mlp_dropout", &EncoderSpec::intermediate_dropout},
                {"classifier_dropout", &EncoderSpec::pooled_dropout},
                {"initializer_range", &EncoderSpec::initializer_range},
                {"initializer_cutoff_factor", &EncoderSpec::initializer_cutoff}},

@@ -49,9 +49,10 @@ void choose_gradients(Bert& model, const std::vector<std::string>& frozen) {
 GradualUnfreezing::GradualUnfreezing(const Bert& model, const SaveEvery& every, std::int64_t rows)
     : every_(every), rows_(rows) {
   if (every.by == SaveBy::never) return;
+  const std::vector<std::string> layers = layers_of(model.config());
   for (const auto& [name, parameter] : model.parameters()) {
     if (!parameter.requires_grad()) continue;
-    parameters_.emplace_back(depth_below_head(name, model.config().own_layers()), parameter);
+    parameters_.emplace_back(depth_below_head(name, layers), parameter);
   }
 }
 
@@ -73,7 +74,7 @@ std::vector<ModelPart> parts_of(const Bert& model, const TrainOptions& options) 
                             model.config().family, "' share their weights, which have one rate"),
                      "leave it out");
   }
-  const int layers = model.config().own_layers();
+  const std::vector<std::string> layers = layers_of(model.config());
   std::vector<ModelPart> parts;
   for (const auto& [name, parameter] : model.parameters()) {
     const int depth = depth_below_head(name, layers);

@@ -1,0 +1,119 @@
+#include <utility>
+
+#include "base/refuse.h"
+#include "base/text.h"
+#include "trainer/model/families/family.h"
+#include "trainer/model/files/json_reading.h"
+
+namespace bp::trainer {
+namespace {
+
+// The decoder has the sizes of the encoder but for the number of layers.
+struct Twin {
+  const char* decoders;
+  const char* encoders;
+  int EncoderSpec::*size;
+};
+constexpr Twin kTwins[] = {
+    {.decoders = "decoder_attention_heads",
+     .encoders = "encoder_attention_heads",
+     .size = &EncoderSpec::heads},
+    {.decoders = "decoder_ffn_dim",
+     .encoders = "encoder_ffn_dim",
+     .size = &EncoderSpec::intermediate},
+};
+
+void take_others(Json& json, EncoderSpec& spec) {
+  for (const Twin& twin : kTwins) {
+    const Json& value = find(json, twin.decoders);
+    if (value == spec.*twin.size) continue;
+    refuse(concat(twin.decoders, " is ", shown(value), "; bp supports only ", spec.*twin.size,
+                  ", which is ", twin.encoders));
+  }
+  const std::pair<const char*, Json> others[] = {{"is_encoder_decoder", true},
+                                                 {"tie_word_embeddings", true},
+                                                 {"encoder_layerdrop", 0},
+                                                 {"decoder_layerdrop", 0}};
+  for (const auto& [key, kind] : others) {
+    const Json& value = find(json, key);
+    if (value.is_null() || value == kind) continue;
+    refuse(concat(key, " is ", shown(value), "; bp supports only ", shown(kind)));
+  }
+  const Json& scales = find(json, "scale_embedding");
+  if (!scales.is_null() && !scales.is_boolean()) {
+    refuse(concat("scale_embedding is ", shown(scales), "; it must be true or false"));
+  }
+  spec.scales_words = scales == true;
+  spec.layers += spec.decoder_layers;
+}
+
+void put_others(const EncoderSpec& spec, Json& json) {
+  for (const Twin& twin : kTwins) json[twin.decoders] = spec.*twin.size;
+  json["scale_embedding"] = spec.scales_words;
+  json["encoder_layers"] = spec.layers - spec.decoder_layers;
+}
+
+}  // namespace
+
+const Family& bart() {
+  static const Family kBart = {
+      .classes = "Bart",
+      .usual = {.family = "bart",
+                .layers = 12,
+                .positions = 1024,
+                .unused_positions = 2,
+                .token_types = 1,
+                .pad_id = 1,
+                .drops_pooler_input = true,
+                .norm_epsilon = 1e-5,
+                .attention_dropout = 0,
+                .pooled_dropout = 0,
+                .decoder_layers = 6,
+                .start_id = 2,
+                .end_id = 2},
+      .keys = {{"vocab_size", &EncoderSpec::vocabulary, true},
+               {"d_model", &EncoderSpec::hidden, true},
+               {"encoder_layers", &EncoderSpec::layers, true},
+               {"decoder_layers", &EncoderSpec::decoder_layers, true},
+               {"encoder_attention_heads", &EncoderSpec::heads, true},
+               {"encoder_ffn_dim", &EncoderSpec::intermediate, true},
+               {"max_position_embeddings", &EncoderSpec::positions, true},
+               {"pad_token_id", &EncoderSpec::pad_id},
+               {"decoder_start_token_id", &EncoderSpec::start_id},
+               {"eos_token_id", &EncoderSpec::end_id},
+               {"activation_function", &EncoderSpec::activation},
+               {"dropout", &EncoderSpec::hidden_dropout},
+               {"attention_dropout", &EncoderSpec::attention_dropout},
+               {"activation_dropout", &EncoderSpec::intermediate_dropout},
+               {"classifier_dropout", &EncoderSpec::pooled_dropout},
+               {"init_std", &EncoderSpec::initializer_range}},
+      .constants = {{"is_encoder_decoder", true}, {"tie_word_embeddings", true}},
+      .unsupported = {"add_final_layer_norm", "normalize_before", "static_position_embeddings"},
+      .take_others = take_others,
+      .put_others = put_others,
+      .names = {.prefix = "model.",
+                .words = "shared",
+                .positions = "encoder.embed_positions",
+                .types = "",
+                .embedding_norm = "encoder.layernorm_embedding",
+                .tied_words = {"encoder.embed_tokens", "decoder.embed_tokens"},
+                .layers = "encoder.layers.",
+                .qkv = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"},
+                .merged_qkv = "self_attn.qkv_proj",
+                .attention_output = "self_attn.out_proj",
+                .attention_norm = "self_attn_layer_norm",
+                .intermediate = "fc1",
+                .output = "fc2",
+                .output_norm = "final_layer_norm",
+                .decoder_positions = "decoder.embed_positions",
+                .decoder_norm = "decoder.layernorm_embedding",
+                .decoder_layers = "decoder.layers.",
+                .cross_qkv = {"encoder_attn.q_proj", "encoder_attn.k_proj", "encoder_attn.v_proj"},
+                .cross_output = "encoder_attn.out_proj",
+                .cross_norm = "encoder_attn_layer_norm",
+                .pooler = "classification_head.dense",
+                .classifier = "classification_head.out_proj"}};
+  return kBart;
+}
+
+}  // namespace bp::trainer
