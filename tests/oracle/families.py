@@ -20,6 +20,8 @@ SIZES = dict(hidden_size=48, num_hidden_layers=3, num_attention_heads=4, interme
 AS_ROBERTA = dict(**SIZES, type_vocab_size=1, pad_token_id=1, layer_norm_eps=1e-5)
 AS_MODERNBERT = dict(hidden_size=48, num_hidden_layers=3, num_attention_heads=4, intermediate_size=96, local_attention=8,
                      max_position_embeddings=66, pad_token_id=0, bos_token_id=2, eos_token_id=3, cls_token_id=2, sep_token_id=3)
+AS_BART = dict(d_model=48, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4, dropout=0.0,
+               encoder_ffn_dim=96, decoder_ffn_dim=96, max_position_embeddings=66)
 FAMILIES = {
     "bert": transformers.BertConfig(**SHAPE, **SIZES),
     "roberta": transformers.RobertaConfig(**SHAPE, **AS_ROBERTA),
@@ -35,6 +37,8 @@ FAMILIES = {
     "modernbert": transformers.ModernBertConfig(**SHAPE, **AS_MODERNBERT),
     "modernbert, mean": transformers.ModernBertConfig(**SHAPE, **AS_MODERNBERT, classifier_pooling="mean",
                                                       layer_types=["sliding_attention", "sliding_attention", "full_attention"]),
+    "bart": transformers.BartConfig(**SHAPE, **AS_BART),
+    "bart, scaled": transformers.BartConfig(**SHAPE, **AS_BART | dict(encoder_layers=1, decoder_layers=3, scale_embedding=True)),
 }
 BOUNDS = {"logits": 1e-4, "loss": 1e-4, "gradients": 1e-4, "saved": 1e-5, "onnx": 1e-5}
 worst, failed = dict.fromkeys(BOUNDS, 0.0), []
@@ -64,12 +68,14 @@ def difference(a, b):
 
 
 def samples_for(config):
-    """Texts of 3 to LENGTH tokens, none of them padding."""
+    """Texts of 3 to LENGTH tokens, none of them padding. For a BART, the last one is the only one that ends texts."""
     generator = torch.manual_seed(1)
     count = STEPS * BATCH
     lengths = torch.randint(3, LENGTH + 1, (count,), generator=generator)
     ids = torch.randint(5, config.vocab_size, (count, LENGTH), generator=generator)
     ids[torch.arange(LENGTH)[None, :] >= lengths[:, None]] = config.pad_token_id
+    if config.is_encoder_decoder:
+        ids[torch.arange(count), lengths - 1] = config.eos_token_id
     return {"ids": ids, "lengths": lengths, "labels": torch.randint(0, 2, (count,), generator=generator)}
 
 
@@ -88,7 +94,7 @@ def write_vocabulary(config, folder):
 def compare_training(family, model, folder, scratch):
     samples = samples_for(model.config)
     of_bp = numbers(scratch, "train", folder, samples, BATCH, LR)
-    excepted = [p for n, p in model.named_parameters() if n.endswith(".bias") or "LayerNorm" in n or n.endswith("norm.weight")]
+    excepted = [p for n, p in model.named_parameters() if n.endswith(".bias") or "norm" in n.lower()]
     decayed = [p for p in model.parameters() if not any(p is other for other in excepted)]
     optimizer = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.01}, {"params": excepted, "weight_decay": 0.0}], lr=LR)
     mask, largest, compared = mask_of(samples), dict(logits=0.0, loss=0.0, gradients=0.0), 0
