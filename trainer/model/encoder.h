@@ -68,9 +68,7 @@ class Encoder {
  private:
   // The attention of a decoder's layer to the encoder's states.
   struct Cross {
-    Linear query;
-    Linear key;
-    Linear value;
+    std::vector<Linear> qkv;  // queries, of the decoder's states, and keys and values
     Linear output;
     Norm norm;
   };
@@ -106,8 +104,8 @@ class Encoder {
   [[nodiscard]] static auto products_of(L& layer) {
     std::vector all = {&layer.qkv, &layer.attention_output};
     if (layer.cross) {
-      auto& cross = *layer.cross;
-      all.insert(all.end(), {&cross.query, &cross.key, &cross.value, &cross.output});
+      for (auto& linear : layer.cross->qkv) all.push_back(&linear);
+      all.push_back(&layer.cross->output);
     }
     all.insert(all.end(), {&layer.intermediate, &layer.output});
     return all;

@@ -74,12 +74,10 @@ Encoder::Layer Encoder::make_layer(int number, Parameters& parameters) const {
   // The embeddings are normed already.
   if (!spec_.pre_norm || number > 0) l.attention_norm = norm(names.attention_norm);
   if (spec_.is_of_decoder(static_cast<std::size_t>(number))) {
-    const std::vector<std::string>& qkv = names.cross_qkv;
-    l.cross = Cross{.query = square(qkv[0]),
-                    .key = square(qkv[1]),
-                    .value = square(qkv[2]),
-                    .output = square(names.cross_output),
-                    .norm = norm(names.cross_norm)};
+    l.cross.emplace();
+    for (const std::string& module : names.cross_qkv) l.cross->qkv.push_back(square(module));
+    l.cross->output = square(names.cross_output);
+    l.cross->norm = norm(names.cross_norm);
   }
   const std::int64_t widths = spec_.gated ? 2 : 1;
   l.intermediate = linear(names.intermediate, widths * spec_.intermediate, hidden);
@@ -94,9 +92,9 @@ Encoder::Layer Encoder::make_layer(int number, Parameters& parameters) const {
   adapt_to(l.intermediate, {&names.intermediate, 1});
   adapt_to(l.output, {&names.output, 1});
   if (!l.cross) return l;
-  adapt_to(l.cross->query, {&names.cross_qkv[0], 1});
-  adapt_to(l.cross->key, {&names.cross_qkv[1], 1});
-  adapt_to(l.cross->value, {&names.cross_qkv[2], 1});
+  for (std::size_t i = 0; i < l.cross->qkv.size(); ++i) {
+    adapt_to(l.cross->qkv[i], {&names.cross_qkv[i], 1});
+  }
   adapt_to(l.cross->output, {&names.cross_output, 1});
   return l;
 }
@@ -152,12 +150,12 @@ Tensor Encoder::attend_to_encoder(const Pass& pass,
   const std::uint32_t site = site_of(index) + kLayerSites;
   // Autograd adds up a layer's gradients here, whether the layer is recomputed or not.
   const Tensor encoded = at::alias(pass.encoded);
-  const Tensor query = pass.product(layout, x, c.query);
+  const Tensor query = pass.product(layout, x, c.qkv[0]);
   const Tensor qkv = at::cat(
       {first_only ? at_firsts(query, *pass.layout) : query,
-       pass.product(pass.layout, encoded, c.key), pass.product(pass.layout, encoded, c.value)},
+       pass.product(pass.layout, encoded, c.qkv[1]), pass.product(pass.layout, encoded, c.qkv[2])},
       1);
-  const Tensor bias = at::cat({c.query.bias, c.key.bias, c.value.bias});
+  const Tensor bias = at::cat({c.qkv[0].bias, c.qkv[1].bias, c.qkv[2].bias});
   const Tensor y = attention(pass.layout, qkv, bias, spec_.heads, first_only,
                              pass.dropout(spec_.attention_dropout, site + kProbabilitySite));
   return add_norm(layout, pass.product(layout, y, c.output), c.output.bias, x, c.norm,

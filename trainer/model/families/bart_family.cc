@@ -1,5 +1,3 @@
-#include <utility>
-
 #include "base/refuse.h"
 #include "base/text.h"
 #include "trainer/model/families/family.h"
@@ -8,36 +6,25 @@
 namespace bp::trainer {
 namespace {
 
-// The decoder has the sizes of the encoder but for the number of layers.
-struct Twin {
-  const char* decoders;
-  const char* encoders;
-  int EncoderSpec::*size;
-};
-constexpr Twin kTwins[] = {
-    {.decoders = "decoder_attention_heads",
-     .encoders = "encoder_attention_heads",
-     .size = &EncoderSpec::heads},
-    {.decoders = "decoder_ffn_dim",
-     .encoders = "encoder_ffn_dim",
-     .size = &EncoderSpec::intermediate},
+struct OnlyKind {
+  const char* key = "";
+  Json kind = {};
+  bool may_be_absent = true;
 };
 
 void take_others(Json& json, EncoderSpec& spec) {
-  for (const Twin& twin : kTwins) {
-    const Json& value = find(json, twin.decoders);
-    if (value == spec.*twin.size) continue;
-    refuse(concat(twin.decoders, " is ", shown(value), "; bp supports only ", spec.*twin.size,
-                  ", which is ", twin.encoders));
-  }
-  const std::pair<const char*, Json> others[] = {{"is_encoder_decoder", true},
-                                                 {"tie_word_embeddings", true},
-                                                 {"encoder_layerdrop", 0},
-                                                 {"decoder_layerdrop", 0}};
-  for (const auto& [key, kind] : others) {
-    const Json& value = find(json, key);
-    if (value.is_null() || value == kind) continue;
-    refuse(concat(key, " is ", shown(value), "; bp supports only ", shown(kind)));
+  // The decoder has the sizes of the encoder but for the number of layers.
+  const OnlyKind kinds[] = {
+      {.key = "decoder_attention_heads", .kind = spec.heads, .may_be_absent = false},
+      {.key = "decoder_ffn_dim", .kind = spec.intermediate, .may_be_absent = false},
+      {.key = "is_encoder_decoder", .kind = true},
+      {.key = "tie_word_embeddings", .kind = true},
+      {.key = "encoder_layerdrop", .kind = 0},
+      {.key = "decoder_layerdrop", .kind = 0}};
+  for (const OnlyKind& only : kinds) {
+    const Json& value = find(json, only.key);
+    if (value == only.kind || (value.is_null() && only.may_be_absent)) continue;
+    refuse(concat(only.key, " is ", shown(value), "; bp supports only ", shown(only.kind)));
   }
   const Json& scales = find(json, "scale_embedding");
   if (!scales.is_null() && !scales.is_boolean()) {
@@ -48,7 +35,8 @@ void take_others(Json& json, EncoderSpec& spec) {
 }
 
 void put_others(const EncoderSpec& spec, Json& json) {
-  for (const Twin& twin : kTwins) json[twin.decoders] = spec.*twin.size;
+  json["decoder_attention_heads"] = spec.heads;
+  json["decoder_ffn_dim"] = spec.intermediate;
   json["scale_embedding"] = spec.scales_words;
   json["encoder_layers"] = spec.layers - spec.decoder_layers;
 }
