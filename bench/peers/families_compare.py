@@ -1,8 +1,8 @@
 """bert_train beside the classes of transformers in a loop whose batches have texts of similar length (torch_loop.py), a
-pair for each family of encoders: six layers of 384 with fresh weights that transformers wrote, sentences of SST-2, the
-same token ids, precision, dropout of the folder's config.json and clipping. The loop runs with whichever attention of
-transformers is the faster here. Both train from the same weights on the same rows first, without dropout, and the
-losses must agree. Runs take turns. Exit code 1 if the ratio of a family is below 0.9 of BERT's in this run."""
+pair for each family of encoders: six layers of 384 (BART: six of each stack) with fresh weights that transformers wrote,
+sentences of SST-2, the same token ids, precision, dropout of the folder's config.json and clipping. The loop runs with
+whichever attention of transformers is the faster here. Both train from the same weights on the same rows first, without
+dropout, and the losses must agree. Runs take turns. Exit code 1 if the ratio of a family is below 0.9 of BERT's."""
 
 import argparse
 import json
@@ -41,6 +41,11 @@ def configs():
         "mpnet": transformers.MPNetConfig(**SIZES),
         "modernbert": transformers.ModernBertConfig(**SIZES | ends, local_attention=128, embedding_dropout=0.1,
                                                     attention_dropout=0.1, mlp_dropout=0.1),
+        "bart": transformers.BartConfig(**LABELS, vocab_size=30522, pad_token_id=PAD, bos_token_id=101, eos_token_id=102,
+                                        decoder_start_token_id=102, d_model=384, encoder_layers=6, decoder_layers=6,
+                                        encoder_attention_heads=12, decoder_attention_heads=12, encoder_ffn_dim=1536,
+                                        decoder_ffn_dim=1536, max_position_embeddings=512, attention_dropout=0.1,
+                                        classifier_dropout=0.1, use_cache=False),
     }
 
 
