@@ -66,9 +66,7 @@ SharedMemory SharedMemory::open(Fd file) {
   if ((seals & F_SEAL_SHRINK) == 0) cannot("trust", EPERM);
   struct stat about = {};
   if (::fstat(file.get(), &about) != 0) cannot("open", errno);
-  SharedMemory memory(std::move(file), static_cast<std::size_t>(about.st_size));
-  memory.file_.reset();  // the mapping does not need it
-  return memory;
+  return {std::move(file), static_cast<std::size_t>(about.st_size)};
 }
 
 SharedMemory::SharedMemory(Fd file, std::size_t bytes) : file_(std::move(file)) {

@@ -31,9 +31,8 @@ class SharedMemory {
   ~SharedMemory();
 
   [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
-  // The memfd, for memory of create(); empty for that of open().
-  [[nodiscard]] const Fd& file() const { return file_; }
-  // Frees whole pages, which then read as zeros. Only for memory of create(). Throws io.
+  [[nodiscard]] const Fd& file() const { return file_; }  // the memfd
+  // Frees whole pages, which then read as zeros. Throws io.
   void give_back(std::size_t offset, std::size_t size);
 
  private:

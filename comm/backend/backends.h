@@ -15,6 +15,7 @@ namespace bp {
 
 // Returns the backend that the options name, if it works over the job's transport directly. Returns
 // null if make_backend() makes it, by what the ranks' hosts share. `chosen` is null for "auto".
+// Throws what GlooTransport::connect_all() throws.
 [[nodiscard]] std::unique_ptr<Backend> make_chosen_backend(const BackendEntry* chosen,
                                                            GlooTransport& transport);
 

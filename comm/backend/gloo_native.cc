@@ -118,6 +118,7 @@ std::unique_ptr<Backend> make_chosen_backend(const BackendEntry* chosen, GlooTra
       return nullptr;
     case BackendId::gloo_native:
     case BackendId::gloo_native_batch:
+      transport.connect_all();
       return std::make_unique<GlooNativeBackend>(std::string(chosen->name), transport);
   }
   BP_CHECK(false, "a backend without a factory");

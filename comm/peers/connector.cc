@@ -34,7 +34,11 @@ PeerConnector::PeerConnector(
       timer_(io),
       handshake_(key, to.identity) {}
 
-void PeerConnector::start() { try_to_connect(); }
+void PeerConnector::start(std::chrono::milliseconds after, Limit limit) {
+  limit_ = limit;
+  if (limit) give_up_at_ = std::chrono::steady_clock::now() + after + *limit;
+  after.count() > 0 ? try_after(after) : try_to_connect();
+}
 
 void PeerConnector::stop() {
   stopped_ = true;
@@ -43,7 +47,15 @@ void PeerConnector::stop() {
   socket_.close(ignored);
 }
 
+void PeerConnector::try_after(std::chrono::milliseconds pause) {
+  timer_.expires_after(pause);
+  timer_.async_wait([self = shared_from_this()](asio::error_code cancelled) {
+    if (!cancelled && !self->stopped_) self->try_to_connect();
+  });
+}
+
 void PeerConnector::try_to_connect() {
+  has_begun_ = true;
   Fd fd(::socket(to_.address.ss_family, to_.socket_type() | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) {
     fail(error_text(errno));
@@ -60,13 +72,26 @@ void PeerConnector::try_to_connect() {
     connected();
     return;
   }
+  wait_for_answer();
+}
+
+void PeerConnector::wait_for_answer() {
   socket_.async_wait(asio::posix::stream_descriptor::wait_write,
                      [self = shared_from_this()](asio::error_code cancelled) {
                        if (!cancelled && !self->stopped_) self->connected();
                      });
+  awaits_answer_ = true;
+  if (!limit_) return;
+  timer_.expires_at(give_up_at_);
+  timer_.async_wait([self = shared_from_this()](asio::error_code cancelled) {
+    if (cancelled || self->stopped_ || !self->awaits_answer_) return;
+    self->fail(concat("no answer within ", self->limit_->count(), " ms"));
+  });
 }
 
 void PeerConnector::connected() {
+  awaits_answer_ = false;
+  timer_.cancel();
   if (const int error = connecting_error(socket_.native_handle()); error != 0) {
     may_pass(error) ? try_again(error_text(error)) : fail(error_text(error));
     return;
@@ -94,6 +119,10 @@ void PeerConnector::take_answer() {
 }
 
 void PeerConnector::take_acceptance() {
+  if (bytes_[0] == kPeerNotNeeded) {
+    stop();
+    return;
+  }
   if (bytes_[0] != kPeerAccepted) {
     fail("it broke the protocol of the handshake");
     return;
@@ -115,15 +144,16 @@ bool PeerConnector::send(const std::string& bytes) {
 // Pauses for a random time, so that many ranks that retry do not connect at the same time again.
 void PeerConnector::try_again(const std::string& why) {
   trouble_ = why;
+  if (limit_ && std::chrono::steady_clock::now() >= give_up_at_) {
+    fail(why);
+    return;
+  }
   asio::error_code ignored;
   socket_.close(ignored);
   const auto half = pause_.count() / 2;
   std::uniform_int_distribution<std::chrono::milliseconds::rep> more(0, half);
-  timer_.expires_after(std::chrono::milliseconds(half + more(random_)));
+  try_after(std::chrono::milliseconds(half + more(random_)));
   pause_ = std::min(2 * pause_, kLongestPause);
-  timer_.async_wait([self = shared_from_this()](asio::error_code cancelled) {
-    if (!cancelled && !self->stopped_) self->try_to_connect();
-  });
 }
 
 void PeerConnector::fail(const std::string& why) {

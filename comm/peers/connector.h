@@ -10,6 +10,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -34,14 +35,23 @@ class PeerConnector : public std::enable_shared_from_this<PeerConnector> {
   // `rank`: the rank that connects.
   PeerConnector(asio::io_context& io, int rank, const JobKey& key, const Endpoint& to, Owner owner);
 
-  // Calls one of the owner's functions later, once, unless stop() is called before.
-  void start();
+  // For how long the machine that listens may be silent, and tries may fail. It does not limit the
+  // handshake, since the process there may be stopped by a signal.
+  using Limit = std::optional<std::chrono::milliseconds>;
+  // Tries from `after` on. Calls one of the owner's functions later, once, unless stop() is called
+  // before, or the listening rank needs no connection because it makes one itself.
+  void start(std::chrono::milliseconds after, Limit limit);
   void stop();
+  void stop_unless_begun() {
+    if (!has_begun_) stop();
+  }
   // Returns why the last try failed, or "" while one is in progress.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
  private:
+  void try_after(std::chrono::milliseconds pause);
   void try_to_connect();
+  void wait_for_answer();
   void connected();
   template <class Then>
   void read(std::size_t size, Then then);
@@ -60,6 +70,10 @@ class PeerConnector : public std::enable_shared_from_this<PeerConnector> {
   PeerHandshake handshake_;
   std::array<char, kPeerAnswer> bytes_{};
   std::chrono::milliseconds pause_{10};
+  Limit limit_;
+  std::chrono::steady_clock::time_point give_up_at_;  // unless there is no limit
+  bool has_begun_ = false;
+  bool awaits_answer_ = false;
   std::minstd_rand random_{std::random_device{}()};
   std::string trouble_;
   bool stopped_ = false;

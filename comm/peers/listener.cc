@@ -100,12 +100,13 @@ class PeerListener::Unproven : public std::enable_shared_from_this<Unproven> {
       refuse("it does not know the job's key");
       return;
     }
-    if (!send(std::string(1, kPeerAccepted))) return;
+    const Owner& owner = listener_->owner_;
+    const bool is_needed = !owner.is_needed || owner.is_needed(rank_);
+    if (!send(std::string(1, is_needed ? kPeerAccepted : kPeerNotNeeded))) return;
     timer_.cancel();
-    PeerListener& listener = *std::exchange(listener_, nullptr);
     Fd connection(socket_.release());
-    listener.settle(*this, "");
-    listener.owner_.on_peer(rank_, std::move(connection));
+    std::exchange(listener_, nullptr)->settle(*this, "");
+    if (is_needed) owner.on_peer(rank_, std::move(connection));
   }
   // Never blocks: the empty buffer of a new connection has room for these bytes.
   bool send(const std::string& bytes) {
@@ -197,9 +198,8 @@ void PeerListener::accept_some() {
 void PeerListener::pause(const std::string& why) {
   if (unproven_.empty()) {
     owner_.on_failure(why);
-    return;
-  }
-  if (const auto chosen = *oldest_stranger(); !chosen->has_said_hello() && chosen->has_had_time()) {
+  } else if (const auto chosen = *oldest_stranger();
+             !chosen->has_said_hello() && chosen->has_had_time()) {
     chosen->abandon();
     settle(*chosen, "");
   }

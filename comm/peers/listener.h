@@ -35,9 +35,12 @@ class PeerListener {
     std::size_t most_unproven = 64;
   };
   struct Owner {
-    // A rank has proved the key on this connection. It replaces an earlier connection of that rank.
+    // Whether a rank that has proved the key should have its connection. None: yes.
+    std::function<bool(int rank)> is_needed;
+    // A rank has proved the key on this connection, which is needed.
     std::function<void(int rank, Fd connection)> on_peer;
-    // The listener can accept no more: no descriptor is left, and no unproven connection has one.
+    // The listener cannot accept a connection: no descriptor is left, and no unproven connection
+    // has one. It tries again, and calls this again.
     std::function<void(const std::string& why)> on_failure;
   };
   // Accepts from the first run of `io` on. `io` must outlive the listener.

@@ -5,7 +5,8 @@
 //     "bp peer1", its rank, nonce a, HMAC(hello)     ->
 //                                                    <-   nonce b, HMAC(answer, a, b)
 //     HMAC(proof, a, b)                              ->
-//                                                    <-   one byte: accepted
+//                                                    <-   one byte: accepted, or not needed,
+//                                                         since the listening rank connects itself
 //
 // Every HMAC covers the rank that connects and the listener's identity, which is random and is
 // published only in the job's store. So a handshake that was recorded at one listener is useless at
@@ -28,6 +29,7 @@ inline constexpr std::size_t kPeerHello = 8 + 4 + 32 + 32;
 inline constexpr std::size_t kPeerAnswer = 32 + 32;
 inline constexpr std::size_t kPeerProof = 32;
 inline constexpr char kPeerAccepted = 'y';
+inline constexpr char kPeerNotNeeded = 'n';
 
 class PeerHandshake {
  public:

@@ -35,8 +35,9 @@ std::size_t arena_bytes(int ranks, std::size_t memory) {
   return std::min(memory, all / static_cast<std::size_t>(ranks) / page_bytes() * page_bytes());
 }
 
-Arena::Arena(SharedMemory memory) : memory_(std::move(memory)) {
-  gaps_.emplace(0, memory_.bytes().size());
+Arena::Arena(std::shared_ptr<SharedMemory> memory, std::size_t begin, std::size_t bytes)
+    : memory_(std::move(memory)), begin_(begin), all_(memory_->bytes().subspan(begin, bytes)) {
+  gaps_.emplace(0, bytes);
 }
 
 std::size_t Arena::allocate(std::size_t bytes) {
@@ -67,7 +68,7 @@ void Arena::release(std::size_t offset) noexcept {
   auto [begin, size] = *piece;
   pieces_.erase(piece);
   try {
-    memory_.give_back(begin, size);
+    memory_->give_back(begin_ + begin, size);
   } catch (const std::exception&) {
     return;  // its pages are not zeros, so it is not allocated again
   }
@@ -88,10 +89,10 @@ void Arena::release(std::size_t offset) noexcept {
 }
 
 std::optional<std::size_t> Arena::offset_of(const std::byte* data, std::size_t bytes) const {
-  const std::span<std::byte> all = memory_.bytes();
   const std::less_equal<> not_after;
-  if (!not_after(all.data(), data) || !not_after(data + bytes, all.data() + all.size())) return {};
-  return static_cast<std::size_t>(data - all.data());
+  const bool is_inside =
+      not_after(all_.data(), data) && not_after(data + bytes, all_.data() + all_.size());
+  return is_inside ? std::optional(static_cast<std::size_t>(data - all_.data())) : std::nullopt;
 }
 
 }  // namespace bp

@@ -2,9 +2,12 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -24,7 +28,10 @@
 namespace bp {
 namespace {
 
-constexpr std::size_t kLongestName = 256;
+constexpr std::string_view kMemory = "memory";
+// A neighbour that is gone has often failed, and says why in the store.
+constexpr std::chrono::milliseconds kNewsOfNeighbour{500};
+constexpr std::chrono::milliseconds kLookForNews{10};
 
 // Room for one descriptor in addition to a message.
 union Beside {
@@ -35,6 +42,16 @@ union Beside {
 [[noreturn]] void cannot_reach(const char* doing, const std::string& why) {
   throw Error(ErrorCode::io, concat("cannot ", doing, " a neighbour on this host: ", why));
 }
+
+struct HostWait {
+  Deadline until;
+  Store& store;
+
+  void for_news() const {
+    const Deadline news(kNewsOfNeighbour);
+    while (!store.job_failure() && !news.passed()) std::this_thread::sleep_for(kLookForNews);
+  }
+};
 
 // Messages over a Unix socket (SOCK_SEQPACKET), which may carry a file descriptor (SCM_RIGHTS).
 struct NeighbourMessage {
@@ -59,19 +76,19 @@ void send_message(int socket, std::string_view text, int file = -1) {
     header->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(header), &file, sizeof(int));
   }
-  // The message has a few hundred bytes, for which a new socket always has room.
+  // The messages have a few kilobytes, for which a new socket always has room.
   if (::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
     cannot_reach("write to", error_text(errno));
   }
 }
 
-NeighbourMessage receive_message(int socket, const Deadline& deadline) {
+NeighbourMessage receive_message(int socket, std::size_t most, const HostWait& wait) {
   pollfd ask{.fd = socket, .events = POLLIN, .revents = 0};
-  if (::poll(&ask, 1, static_cast<int>(deadline.left().count())) == 0) {
+  if (::poll(&ask, 1, static_cast<int>(wait.until.left().count())) == 0) {
     throw Error(ErrorCode::timeout,
                 "cannot read from a neighbour on this host: it sent nothing in time");
   }
-  NeighbourMessage received{std::string(kLongestName, '\0'), Fd()};
+  NeighbourMessage received{std::string(most, '\0'), Fd()};
   iovec part{.iov_base = received.text.data(), .iov_len = received.text.size()};
   Beside beside = {};
   msghdr message = {};
@@ -81,7 +98,10 @@ NeighbourMessage receive_message(int socket, const Deadline& deadline) {
   message.msg_controllen = beside.room.size();
   const ssize_t size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   if (size < 0) cannot_reach("read from", error_text(errno));
-  if (size == 0) cannot_reach("read from", "it is gone");
+  if (size == 0) {
+    wait.for_news();
+    cannot_reach("read from", "it is gone");
+  }
   received.text.resize(static_cast<std::size_t>(size));
   const cmsghdr* const header = CMSG_FIRSTHDR(&message);
   if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
@@ -92,55 +112,62 @@ NeighbourMessage receive_message(int socket, const Deadline& deadline) {
   return received;
 }
 
-using Sample = ProcessMemory::Sample;
+// What a process shows to the others. Its number may mean another process to one that does not see
+// it; the sample tells.
+struct ShownProcess {
+  pid_t number = 0;
+  ProcessMemory::Sample sample;
+};
 
-std::string_view bytes_of(const Sample& sample) {
-  return {reinterpret_cast<const char*>(&sample), sizeof sample};
+// Returns the memory for the arenas of `ranks` ranks. Each begins at a huge page.
+SharedMemory create_memory(int ranks) {
+  std::size_t arena = arena_bytes(ranks);
+  if (arena >= SharedMemory::kHugePage) arena -= arena % SharedMemory::kHugePage;
+  return SharedMemory::create("bp arenas", arena * static_cast<std::size_t>(ranks));
 }
 
-// Sets `can_read` to false if this process cannot read the neighbour's sample.
-SharedHost::Neighbour take_memory(const HostGroup& group,
-                                  Fd link,
-                                  const Deadline& deadline,
-                                  bool& can_read) {
-  NeighbourMessage message = receive_message(link.get(), deadline);
-  if (!message.file) {
-    throw Error(ErrorCode::io,
-                concat("rank ", group.rank, " cannot take the memory of a neighbour: ",
-                       error_text(EMFILE), "; raise the limit (ulimit -n)"));
-  }
-  SharedMemory memory = SharedMemory::open(std::move(message.file));
-  const std::span<std::byte> mapped = memory.bytes();
-  const ProcessMemory process = ProcessMemory::behind(link.get());
-  Sample sample;
-  can_read = can_read && message.text.size() == sizeof sample;
-  if (can_read) std::memcpy(&sample, message.text.data(), sizeof sample);
-  can_read = can_read && process.can_read(sample);
-  return {mapped, std::move(link), std::move(memory), process};
+SharedMemory take_memory(const HostGroup& group, const Fd& link, const HostWait& wait) {
+  NeighbourMessage message = receive_message(link.get(), kMemory.size(), wait);
+  if (message.file) return SharedMemory::open(std::move(message.file));
+  throw Error(ErrorCode::io, concat("rank ", group.rank, " cannot take the memory of its host: ",
+                                    error_text(EMFILE), "; raise the limit (ulimit -n)"));
 }
 
-// Returns whether every rank can read the memory of all others. `can_read`: whether this one can.
-bool all_can_read(std::span<const SharedHost::Neighbour> neighbours,
-                  bool can_read,
-                  const Deadline& deadline) {
-  constexpr std::string_view kYes = "reads";
-  constexpr std::string_view kNo = "does not read";
-  for (const auto& neighbour : neighbours) {
-    if (neighbour.link) send_message(neighbour.link.get(), can_read ? kYes : kNo);
+// Returns what each rank of the host passes, by rank. It goes by way of the first rank.
+template <class T>
+std::vector<T> exchange(const HostGroup& group,
+                        std::span<const Fd> links,
+                        const T& own,
+                        const HostWait& wait) {
+  std::vector<T> all(static_cast<std::size_t>(group.count));
+  all[static_cast<std::size_t>(group.rank - group.first)] = own;
+  const auto text_of = [](std::span<const T> values) {
+    return std::string_view(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+  };
+  const auto receive = [&](const Fd& link, std::span<T> values) {
+    const std::string text = receive_message(link.get(), values.size_bytes(), wait).text;
+    if (text.size() != values.size_bytes()) cannot_reach("read from", "it sent something else");
+    std::memcpy(values.data(), text.data(), text.size());
+  };
+  const std::span<T> values(all);
+  if (group.rank != group.first) {
+    send_message(links.front().get(), text_of({&own, 1}));
+    receive(links.front(), values);
+    return all;
   }
-  bool all = can_read;
-  for (const auto& neighbour : neighbours) {
-    if (neighbour.link && receive_message(neighbour.link.get(), deadline).text != kYes) all = false;
-  }
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    receive(links[rank], values.subspan(rank, 1));
+  for (const Fd& link : links.subspan(1)) send_message(link.get(), text_of(values));
   return all;
 }
 
 }  // namespace
 
 std::shared_ptr<SharedHost> connect_host(const HostGroup& group, Store& store) {
-  const Deadline deadline(group.timeout);
-  const auto own =
-      std::make_shared<Arena>(SharedMemory::create("bp arena", arena_bytes(group.count)));
+  const HostWait wait{.until = Deadline(group.timeout), .store = store};
+  const bool is_first = group.rank == group.first;
+  const auto memory =
+      std::make_shared<SharedMemory>(is_first ? create_memory(group.count) : SharedMemory());
   const PeerGroup peers{
       .rank = group.rank,
       .first = group.first,
@@ -151,21 +178,32 @@ std::shared_ptr<SharedHost> connect_host(const HostGroup& group, Store& store) {
       .purpose = "share memory",
       .with = "with",
       .hint = " (in another container? then make it another host, or set BP_BACKEND=gloo)"};
-  std::vector<Fd> links = connect_peers(peers, listen_unix(), store);
+  const std::vector<Fd> links = connect_peers(peers, is_first ? listen_unix() : Listening(), store);
+  if (!is_first) *memory = take_memory(group, links.front(), wait);
+  for (const Fd& link : links) {
+    if (is_first && link) send_message(link.get(), kMemory, memory->file().get());
+  }
+  const int local = group.rank - group.first;
+  Presence presence(*memory, local);
   allow_siblings_access();
   const std::uint64_t shown = std::random_device()();
-  const Sample sample{.address = reinterpret_cast<std::uintptr_t>(&shown), .value = shown};
-  for (const Fd& link : links) {
-    if (link) send_message(link.get(), bytes_of(sample), own->memory().file().get());
-  }
-  std::vector<SharedHost::Neighbour> neighbours;
+  const ShownProcess own{
+      .number = ::getpid(),
+      .sample = {.address = reinterpret_cast<std::uintptr_t>(&shown), .value = shown}};
+  std::vector<ProcessMemory> processes;
   bool can_read = true;
-  for (Fd& link : links) {
-    neighbours.push_back(link ? take_memory(group, std::move(link), deadline, can_read)
-                              : SharedHost::Neighbour{own->memory().bytes(), Fd(), SharedMemory()});
+  for (const ShownProcess& each : exchange(group, links, own, wait)) {
+    processes.emplace_back(each.number);
+    can_read = can_read && processes.back().can_read(each.sample);
   }
-  const bool open = all_can_read(neighbours, can_read, deadline);
-  return std::make_shared<SharedHost>(own, std::move(neighbours), group.first, open);
+  const std::vector<char> readers = exchange(group, links, can_read ? 'y' : 'n', wait);
+  return std::make_shared<SharedHost>(
+      SharedHost::Parts{.memory = memory,
+                        .rank = local,
+                        .first = group.first,
+                        .presence = std::move(presence),
+                        .processes = std::move(processes),
+                        .open = std::ranges::count(readers, 'n') == 0});
 }
 
 }  // namespace bp

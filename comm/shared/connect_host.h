@@ -1,7 +1,7 @@
-// Makes the ranks of one host share their memory. Each pair of ranks connects over a Unix socket.
-// Both ranks prove on it that they know the job's key (comm/peers/connect_peers.h), and then send
-// each other the descriptors of their arenas, and try whether they can read each other's other
-// memory.
+// Makes the ranks of one host share their memory. Each rank connects to the first one over a Unix
+// socket. Both prove on it that they know the job's key (comm/peers/connect_peers.h). The first
+// rank then sends the descriptor of the memory, and all ranks find out, by way of the first,
+// whether each can read the other memory of all. At the end the connections are closed.
 //
 // The names of the sockets are in Linux' abstract namespace, so no file is left behind. Ranks in
 // different containers of one machine cannot connect in this way; they must be different hosts.

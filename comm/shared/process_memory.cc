@@ -1,7 +1,6 @@
 #include "comm/shared/process_memory.h"
 
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -45,13 +44,6 @@ void transfer(Call call,
 }
 
 }  // namespace
-
-ProcessMemory ProcessMemory::behind(int socket) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return {};
-  return ProcessMemory(peer.pid);
-}
 
 bool ProcessMemory::can_read(const Sample& sample) const {
   std::uint64_t value = ~sample.value;

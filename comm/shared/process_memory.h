@@ -22,10 +22,6 @@ class ProcessMemory {
 
   ProcessMemory() = default;  // of no process
   explicit ProcessMemory(pid_t process) : process_(process) {}
-  // Returns the memory of the process at the other end of a Unix socket, or of no process if this
-  // one cannot see that.
-  [[nodiscard]] static ProcessMemory behind(int socket);
-
   [[nodiscard]] bool can_read(const Sample& sample) const;
   // Both throw TransportFailure: peer_lost if the process has ended, else io.
   void read(std::byte* to, std::uint64_t from, std::size_t bytes) const;

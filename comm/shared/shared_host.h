@@ -1,6 +1,5 @@
-// The ranks of one host share the arenas of all ranks, which every rank maps, and a link between
-// each two ranks. The link's end shows a rank that the other's process has ended. Where the kernel
-// allows it, the ranks also access the rest of each other's memory, by system calls.
+// The ranks of one host share one memory, which every rank maps: an arena for each rank. Where the
+// kernel allows it, the ranks also access the rest of each other's memory, by system calls.
 //
 // Threads: any.
 #pragma once
@@ -13,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/system/fd.h"
 #include "base/system/shared_memory.h"
 #include "comm/shared/arena.h"
+#include "comm/shared/presence.h"
 #include "comm/shared/process_memory.h"
 
 namespace bp {
@@ -57,52 +56,55 @@ class ChannelPool {
 
 class SharedHost {
  public:
-  struct Neighbour {
-    std::span<std::byte> memory;  // the neighbour's arena, as mapped here
-    Fd link;                      // none for this rank itself
-    SharedMemory mapping;         // none if another owner keeps it
-    ProcessMemory process = {};   // the neighbour's own memory
+  // What this rank knows of the memory and the ranks that map it.
+  struct Parts {
+    std::shared_ptr<SharedMemory> memory;  // arenas of one size, by rank on this host
+    int rank = 0;                          // on this host
+    int first = 0;                         // the world rank of this host's first rank
+    Presence presence;                     // of this rank
+    std::vector<ProcessMemory> processes;  // by rank on this host
+    bool open = false;                     // whether each rank can access the memory of all others
   };
+  explicit SharedHost(Parts parts)
+      : parts_(std::move(parts)),
+        all_(parts_.memory->bytes()),
+        arena_bytes_(all_.size() / parts_.processes.size()),
+        own_(parts_.memory, static_cast<std::size_t>(parts_.rank) * arena_bytes_, arena_bytes_),
+        channels_(own_) {}
 
-  // `neighbours`: by rank on this host, with this rank itself. `first`: the world rank of this
-  // host's first rank. `open`: whether each rank of the host can access the memory of all others.
-  SharedHost(std::shared_ptr<Arena> own, std::vector<Neighbour> neighbours, int first, bool open)
-      : own_(std::move(own)),
-        channels_(*own_),
-        neighbours_(std::move(neighbours)),
-        first_(first),
-        open_(open) {}
-
-  [[nodiscard]] Arena& own() { return *own_; }
+  [[nodiscard]] Arena& own() { return own_; }
   // What this rank's communicators have of own().
   [[nodiscard]] ChannelPool& channels() { return channels_; }
-  [[nodiscard]] int first() const { return first_; }
+  [[nodiscard]] int first() const { return parts_.first; }
   [[nodiscard]] std::byte* at(int rank, std::size_t offset) const {
-    return neighbours_[static_cast<std::size_t>(rank)].memory.data() + offset;
+    return all_.data() + static_cast<std::size_t>(rank) * arena_bytes_ + offset;
   }
-  // Whether `bytes` bytes from `offset` on lie in the arena of that rank.
-  [[nodiscard]] bool has(int rank, std::size_t offset, std::size_t bytes) const {
-    const std::size_t size = neighbours_[static_cast<std::size_t>(rank)].memory.size();
-    return offset <= size && bytes <= size - offset;
+  // Whether `bytes` bytes from `offset` on lie in an arena.
+  [[nodiscard]] bool has(std::size_t offset, std::size_t bytes) const {
+    return offset <= arena_bytes_ && bytes <= arena_bytes_ - offset;
   }
   // Gets memory for a part of an arena, and maps it into this process before its first access.
   void map(int rank, std::size_t offset, std::size_t bytes) const;
   // True if the process of that rank has ended, or has destroyed its communicators.
-  [[nodiscard]] bool is_gone(int rank) const;
+  [[nodiscard]] bool is_gone(int rank) const { return parts_.presence.is_gone(rank); }
 
   // Whether read() and write() may be called. The same on all ranks of the host.
-  [[nodiscard]] bool is_open() const { return open_; }
+  [[nodiscard]] bool is_open() const { return parts_.open; }
   // Copies between the caller's memory and what `rank` has at an address in its process. Both throw
   // TransportFailure.
   void read(int rank, std::byte* to, std::uint64_t from, std::size_t bytes) const;
   void write(int rank, std::uint64_t to, const std::byte* from, std::size_t bytes) const;
 
  private:
-  std::shared_ptr<Arena> own_;
+  [[nodiscard]] const ProcessMemory& process(int rank) const {
+    return parts_.processes[static_cast<std::size_t>(rank)];
+  }
+
+  const Parts parts_;
+  const std::span<std::byte> all_;
+  const std::size_t arena_bytes_;
+  Arena own_;
   ChannelPool channels_;
-  std::vector<Neighbour> neighbours_;
-  int first_;
-  bool open_;
 };
 
 // Returns zeroed memory of this rank's arena, which keeps `host`. Throws as Arena::allocate().

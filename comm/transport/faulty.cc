@@ -72,6 +72,7 @@ class FaultyTransport : public Transport {
     return inner_->deliver(deadline, stop);
   }
   [[nodiscard]] std::optional<LinkState> look(int peer) override { return inner_->look(peer); }
+  [[nodiscard]] int connections() const override { return inner_->connections(); }
   void wake() override {
     {
       const std::lock_guard lock(mutex_);

@@ -101,6 +101,9 @@ class Transport {
   // Returns what is known of the connection to `peer`, from any thread; nothing if there is none.
   [[nodiscard]] virtual std::optional<LinkState> look(int) { return std::nullopt; }
 
+  // The number of peers to which this rank has a connection. Of any thread.
+  [[nodiscard]] virtual int connections() const { return 0; }
+
   // Makes every waiter of this rank read its `stop` flag again.
   virtual void wake() = 0;
 };

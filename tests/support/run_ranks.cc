@@ -1,14 +1,11 @@
 #include "tests/support/run_ranks.h"
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <exception>
-#include <span>
 #include <thread>
 
 #include "comm/engine/api/impl.h"
@@ -54,27 +51,18 @@ Communicator join(InprocHub& hub,
 
 // Connects the shared memory of ranks that are threads. All of them use the same mapping, so that
 // ThreadSanitizer sees their accesses.
-std::vector<std::shared_ptr<SharedHost>> share_memory(
-    std::span<const std::shared_ptr<Arena>> arenas, int first, bool open) {
-  const std::size_t ranks = arenas.size();
-  std::vector<std::vector<SharedHost::Neighbour>> all(ranks);
-  for (auto& neighbours : all) {
-    for (const auto& arena : arenas) {
-      neighbours.push_back(
-          {arena->memory().bytes(), Fd(), SharedMemory(), ProcessMemory(::getpid())});
-    }
-  }
-  for (std::size_t a = 0; a < ranks; ++a) {
-    for (std::size_t b = 0; b < a; ++b) {
-      std::array<int, 2> link{};
-      if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link.data()) != 0) std::abort();
-      all[a][b].link = Fd(link[0]);
-      all[b][a].link = Fd(link[1]);
-    }
-  }
+std::vector<std::shared_ptr<SharedHost>> share_memory(int ranks, int first, bool open) {
+  const auto memory = std::make_shared<SharedMemory>(
+      SharedMemory::create("bp test", static_cast<std::size_t>(ranks) * arena_bytes(ranks)));
   std::vector<std::shared_ptr<SharedHost>> hosts;
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    hosts.push_back(std::make_shared<SharedHost>(arenas[rank], std::move(all[rank]), first, open));
+  for (int rank = 0; rank < ranks; ++rank) {
+    hosts.push_back(std::make_shared<SharedHost>(SharedHost::Parts{
+        .memory = memory,
+        .rank = rank,
+        .first = first,
+        .presence = Presence(*memory, rank),
+        .processes = std::vector(static_cast<std::size_t>(ranks), ProcessMemory(::getpid())),
+        .open = open}));
   }
   return hosts;
 }
@@ -86,26 +74,13 @@ std::vector<std::string> try_ranks(int ranks,
                                    const RanksOptions& options) {
   InprocHub hub(ranks);
   MemoryStoreServer server;
-  // Kept until all threads have ended, because one may still read from another that has already
-  // left.
-  std::vector<std::shared_ptr<Arena>> arenas;
-  if (options.wire == Wire::shm) {
-    for (int rank = 0; rank < ranks; ++rank) {
-      arenas.push_back(
-          std::make_shared<Arena>(SharedMemory::create("bp test", arena_bytes(ranks))));
-    }
-  }
   const auto local_sizes =
       options.local_sizes.empty() ? std::vector<int>{ranks} : options.local_sizes;
   std::vector<std::shared_ptr<SharedHost>> shared(static_cast<std::size_t>(ranks));
   int first = 0;  // first rank of a host
   for (const int local_size : local_sizes) {
-    if (arenas.empty()) break;
-    const auto at = static_cast<std::size_t>(first);
-    std::ranges::move(
-        share_memory(std::span(arenas).subspan(at, static_cast<std::size_t>(local_size)), first,
-                     options.open_memory),
-        shared.begin() + first);
+    if (options.wire != Wire::shm) break;
+    std::ranges::move(share_memory(local_size, first, options.open_memory), shared.begin() + first);
     first += local_size;
   }
   std::vector<std::string> errors(static_cast<std::size_t>(ranks));

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
-#include <vector>
+#include <utility>
 
 #include "base/deadline.h"
 #include "base/system/fd.h"
@@ -44,16 +44,24 @@ Ends connection(bool reset) {
   return {std::move(connected), Fd(::accept(listener.get(), nullptr, nullptr))};
 }
 
-std::shared_ptr<gloo::transport::Context> context(int rank, const std::vector<int>& connections) {
-  Connections taken(connections);
-  return adopt_connections(gloo::transport::tcp::CreateDevice("127.0.0.1"), rank, taken, 10s);
+using Device = std::shared_ptr<gloo::transport::Device>;
+
+// The transport of `rank` of three, with its connection to one peer.
+std::shared_ptr<gloo::transport::Context> context(
+    int rank,
+    int peer,
+    Fd connection,
+    const Device& device = gloo::transport::tcp::CreateDevice("127.0.0.1")) {
+  auto made = make_transport(device, rank, 3, 10s);
+  adopt_connection(*made, peer, connection.release());
+  return made;
 }
 
 // docs/acceptance.md, Strangers: Gloo gets only connections that have proved the key.
 TEST(AdoptConnections, CarryMessages) {
   Ends ends = connection(false);
-  const auto zero = context(0, {-1, ends.a.release()});
-  const auto one = context(1, {ends.b.release(), -1});
+  const auto zero = context(0, 1, std::move(ends.a));
+  const auto one = context(1, 0, std::move(ends.b));
   std::string sent = "over an adopted connection";
   std::string received(sent.size(), '\0');
   const auto from = zero->createUnboundBuffer(sent.data(), sent.size());
@@ -68,7 +76,7 @@ TEST(AdoptConnections, CarryMessages) {
 // Gloo asks the kernel for the address of the peer, which the kernel no longer knows after a reset.
 TEST(AdoptConnections, ResetConnectionFailsWhenUsed) {
   Ends ends = connection(true);
-  const auto zero = context(0, {-1, ends.a.release()});
+  const auto zero = context(0, 1, std::move(ends.a));
   std::string data = "never read";
   const auto buffer = zero->createUnboundBuffer(data.data(), data.size());
   try {
@@ -105,7 +113,7 @@ ssize_t read_all(int fd) {
 TEST(Delivery, EndsOnceThePeerHasAll) {
   Ends ends = connection(false);
   const Fd same(::dup(ends.a.get()));
-  const auto zero = context(0, {-1, ends.a.release()});
+  const auto zero = context(0, 1, std::move(ends.a));
   const std::size_t sent = fill(same.get());
   Delivery delivery(*zero, 0);
   std::atomic<bool> stop{false};
@@ -122,7 +130,7 @@ TEST(Delivery, EndsOnceThePeerHasAll) {
 TEST(Delivery, NeedsNothingFromAPeerThatHasEnded) {
   Ends ends = connection(false);
   const Fd same(::dup(ends.a.get()));
-  const auto zero = context(0, {-1, ends.a.release()});
+  const auto zero = context(0, 1, std::move(ends.a));
   fill(same.get());
   Delivery delivery(*zero, 0);
   ends.b.reset();
@@ -132,10 +140,9 @@ TEST(Delivery, NeedsNothingFromAPeerThatHasEnded) {
 // As at the end of a process that does not call finish().
 TEST(Delivery, ContinuesInTheKernelAfterAClose) {
   Ends ends = connection(false);
-  const int fd = ends.a.release();
-  const auto device = gloo::transport::tcp::CreateDevice("127.0.0.1");
-  Connections taken(std::vector<int>{-1, fd});
-  const auto zero = adopt_connections(device, 0, taken, 10s);
+  const int fd = ends.a.get();
+  const Device device = gloo::transport::tcp::CreateDevice("127.0.0.1");
+  const auto zero = context(0, 1, std::move(ends.a), device);
   const std::size_t sent = fill(fd);
   close_connections(*device, *zero, 0);
   EXPECT_EQ(read_all(ends.b.get()), static_cast<ssize_t>(sent));

@@ -33,7 +33,7 @@ SharedVectors::SharedVectors(std::shared_ptr<SharedHost> host,
       sources_(channels_.size()) {
   for (const PhaseBarrier::Location& channel : channels_) {
     if (channel.offset % kCacheLine == 0 &&
-        host_->has(channel.rank, channel.offset, SharedChannel::bytes(chunk))) {
+        host_->has(channel.offset, SharedChannel::bytes(chunk))) {
       continue;
     }
     throw Error(ErrorCode::io,
@@ -109,7 +109,7 @@ void SharedVectors::note_place(CollectiveCall& call, int peer, std::size_t read)
   const auto index = static_cast<std::size_t>(peer);
   offsets_[index] = barrier_.announcement_of(peer).offset;
   std::memcpy(&addresses_[index], inline_bytes(peer), sizeof addresses_[index]);
-  if (!is_direct(peer) || host_->has(channels_[index].rank, offsets_[index], read)) return;
+  if (!is_direct(peer) || host_->has(offsets_[index], read)) return;
   call.refuse(peer, concat("it announced a vector at byte ", offsets_[index],
                            " of its shared memory, which does not have ", read, " bytes there"));
 }

@@ -132,7 +132,6 @@ Communicator connect_world(const WorldPlan& plan, std::shared_ptr<Store> store) 
   const DeviceBackend devices =
       report_failure(plan, *store, [&] { return agreed_devices(plan, own_devices, *store); });
   report_failure(plan, *store, [&] { check_denormals(plan, *store); });
-  const auto for_gloo = prefix_store(*store, concat("comm/", plan.name, "/gloo/"));
   auto transport = report_failure(plan, *store, [&] {
     return std::make_unique<GlooTransport>(
         GlooOptions{.rank = plan.topology.rank,
@@ -140,10 +139,12 @@ Communicator connect_world(const WorldPlan& plan, std::shared_ptr<Store> store) 
                     .listen = plan.listen,
                     .key = plan.key,
                     .timeout = options.start_timeout,
+                    .keys = concat("comm/", plan.name, "/gloo/"),
                     .as_packaged = runs_gloo_as_packaged(chosen)},
-        *for_gloo);
+        *store);
   });
-  std::unique_ptr<Backend> backend = make_chosen_backend(chosen, *transport);
+  auto backend =
+      report_failure(plan, *store, [&] { return make_chosen_backend(chosen, *transport); });
   const auto for_memory = prefix_store(*store, concat("comm/", plan.name, "/"));
   auto shared = report_failure(plan, *store, [&] { return share_memory(plan, *for_memory); });
   return make_world(plan.topology, options,

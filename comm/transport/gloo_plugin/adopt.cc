@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <condition_variable>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -143,9 +144,13 @@ class AdoptedPair : public tcp::Pair {
 class AdoptedContext : public tcp::Context {
  public:
   using tcp::Context::Context;
+
   void add(int peer, int connection) {
-    pairs_[static_cast<std::size_t>(peer)] =
-        std::make_unique<AdoptedPair>(this, device_.get(), peer, getTimeout(), connection);
+    auto& pair = pairs_[static_cast<std::size_t>(peer)];
+    OnDeviceThread adoption(*device_, [&] {
+      pair = std::make_unique<AdoptedPair>(this, device_.get(), peer, getTimeout(), connection);
+    });
+    adoption.run();
   }
 };
 
@@ -155,34 +160,23 @@ AdoptedPair& adopted(gloo::transport::Context& context, int peer) {
 
 }  // namespace
 
-Connections::~Connections() {
-  for (const int fd : all_) {
-    if (fd >= 0) ::close(fd);
-  }
-}
-
-std::shared_ptr<gloo::transport::Context> adopt_connections(
+std::shared_ptr<gloo::transport::Context> make_transport(
     const std::shared_ptr<gloo::transport::Device>& device,
     int rank,
-    Connections& connections,
+    int size,
     std::chrono::milliseconds timeout) {
-  const auto of_tcp = std::dynamic_pointer_cast<tcp::Device>(device);
   const auto context =
-      std::make_shared<AdoptedContext>(of_tcp, rank, static_cast<int>(connections.size()));
+      std::make_shared<AdoptedContext>(std::dynamic_pointer_cast<tcp::Device>(device), rank, size);
   context->setTimeout(timeout);
-  OnDeviceThread adoption(*of_tcp, [&] {
-    for (std::size_t peer = 0; peer < connections.size(); ++peer) {
-      if (static_cast<int>(peer) != rank) {
-        context->add(static_cast<int>(peer), connections.take(peer));
-      }
-    }
-  });
-  adoption.run();
   return context;
 }
 
+void adopt_connection(gloo::transport::Context& transport, int peer, int connection) {
+  dynamic_cast<AdoptedContext&>(transport).add(peer, connection);
+}
+
 int duplicate_connection(gloo::transport::Context& context, int peer) {
-  return adopted(context, peer).duplicate();
+  return context.getPair(peer) ? adopted(context, peer).duplicate() : -1;
 }
 
 bool is_writing(gloo::transport::Context& context, int peer) {

@@ -10,40 +10,24 @@
 
 #include <chrono>
 #include <memory>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "comm/transport/gloo_plugin/function_table.h"
 
 namespace bp::gloo_plugin {
 
-// Owns descriptors until they are taken. The destructor closes the rest.
-class Connections {
- public:
-  explicit Connections(std::span<const int> all) : all_(all.begin(), all.end()) {}
-  ~Connections();
-  Connections(const Connections&) = delete;
-  Connections& operator=(const Connections&) = delete;
-
-  [[nodiscard]] std::size_t size() const { return all_.size(); }
-  // Returns -1 if there is none.
-  [[nodiscard]] int take(std::size_t which) { return std::exchange(all_[which], -1); }
-
- private:
-  std::vector<int> all_;
-};
-
-// `connections` has one to each rank except `rank` itself. `device` must be a TCP device. On a
-// connection that has already ended, every operation of the pair fails.
-[[nodiscard]] std::shared_ptr<gloo::transport::Context> adopt_connections(
+// Makes a transport without connections. `device` must be a TCP device.
+[[nodiscard]] std::shared_ptr<gloo::transport::Context> make_transport(
     const std::shared_ptr<gloo::transport::Device>& device,
     int rank,
-    Connections& connections,
+    int size,
     std::chrono::milliseconds timeout);
 
-// Returns another descriptor of the connection to `peer`; -1 if Gloo has closed the connection, or
-// if no descriptor is left.
+// Gives the transport its connection to `peer`, and owns it, unless it throws. On a connection that
+// has already ended, every operation of the pair fails.
+void adopt_connection(gloo::transport::Context& transport, int peer, int connection);
+
+// Returns another descriptor of the connection to `peer`; -1 if there is none, if Gloo has closed
+// it, or if no descriptor is left.
 [[nodiscard]] int duplicate_connection(gloo::transport::Context& context, int peer);
 // Returns whether Gloo holds bytes for `peer` that the connection has not taken yet.
 [[nodiscard]] bool is_writing(gloo::transport::Context& context, int peer);

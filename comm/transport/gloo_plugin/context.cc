@@ -39,7 +39,6 @@ std::shared_ptr<gloo::transport::Device> create_with_batch_thread(
 }
 
 std::shared_ptr<Mesh> connect(const ConnectOptions& options) {
-  Connections connections({options.connections, static_cast<std::size_t>(options.size)});
   ignore_sigpipe_unless_handled();
   gloo::transport::tcp::attr where;
   where.iface = options.interface;
@@ -48,7 +47,7 @@ std::shared_ptr<Mesh> connect(const ConnectOptions& options) {
                                      : gloo::transport::tcp::CreateDevice(where);
   auto mesh = std::make_shared<Mesh>(options.rank, options.size);
   mesh->setTimeout(std::chrono::milliseconds(options.timeout_ms));
-  mesh->connect(device, connections);
+  mesh->open(device);
   return mesh;
 }
 
@@ -71,11 +70,9 @@ SignalsBlocked::SignalsBlocked() {
 }
 SignalsBlocked::~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-void Mesh::connect(const std::shared_ptr<gloo::transport::Device>& device,
-                   Connections& connections) {
+void Mesh::open(const std::shared_ptr<gloo::transport::Device>& device) {
   device_ = device;
-  buffers_ =
-      std::make_shared<BufferList>(adopt_connections(device, rank, connections, getTimeout()));
+  buffers_ = std::make_shared<BufferList>(make_transport(device, rank, size, getTimeout()));
   transportContext_ = buffers_;
 }
 

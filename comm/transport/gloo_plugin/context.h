@@ -1,4 +1,4 @@
-// A connected Gloo context, and the operations on it.
+// A Gloo context, and the operations on it.
 #pragma once
 
 #include <gloo/context.h>
@@ -32,14 +32,17 @@ class SignalsBlocked {
   sigset_t before_ = {};
 };
 
-// A Gloo context with a connection to every other rank.
+// A Gloo context. It gets its connections one by one.
 class Mesh : public gloo::Context {
  public:
   using gloo::Context::Context;
   ~Mesh() override;
   Mesh(const Mesh&) = delete;
   Mesh& operator=(const Mesh&) = delete;
-  void connect(const std::shared_ptr<gloo::transport::Device>& device, Connections& connections);
+  void open(const std::shared_ptr<gloo::transport::Device>& device);
+  void adopt(int peer, int connection) {
+    adopt_connection(buffers_->transport(), peer, connection);
+  }
   // The transport from which Gloo's collectives create their buffers.
   [[nodiscard]] BufferList& buffers() { return *buffers_; }
 

@@ -18,8 +18,8 @@ class Delivery {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `context` has a connection to each rank except `rank`, all of adopt_connections(), and must
-  // outlive this object. No send may begin any more.
+  // `context` is of make_transport(), and must outlive this object. It gets no further connection,
+  // and no send may begin any more.
   Delivery(gloo::transport::Context& context, int rank);
   ~Delivery();
   Delivery(const Delivery&) = delete;

@@ -43,6 +43,13 @@ void* connect(const ConnectOptions* options, Failure* failure) {
 }
 void disconnect(void* context) { delete static_cast<Context*>(context); }
 
+bool adopt(void* context, std::int32_t peer, int connection, Failure* failure) {
+  return guarded(failure, false, [&] {
+    static_cast<Context*>(context)->gloo()->adopt(peer, connection);
+    return true;
+  });
+}
+
 void* post(void* context, const Posting* posting, Failure* failure) {
   return guarded(failure, static_cast<void*>(nullptr), [&]() -> void* {
     return new Transfer(*static_cast<Context*>(context), *posting);
@@ -90,7 +97,7 @@ bool look(void* context, std::int32_t peer, LinkState* state) {
   });
 }
 
-constexpr Table kTable = {kVersion, connect, disconnect,         post,    release,
+constexpr Table kTable = {kVersion, connect, disconnect,         adopt,   post, release,
                           wait,     wake,    run_native_guarded, deliver, look};
 
 }  // namespace

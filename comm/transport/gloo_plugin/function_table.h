@@ -9,7 +9,7 @@
 
 namespace bp::gloo_plugin {
 
-inline constexpr std::uint32_t kVersion = 5;  // must change with anything below
+inline constexpr std::uint32_t kVersion = 6;  // must change with anything below
 inline constexpr const char* kEntry = "bp_gloo_plugin";
 
 struct Failure {
@@ -25,8 +25,6 @@ struct ConnectOptions {
   const char* address = "";    // by address
   std::int64_t timeout_ms = 0;
   bool batch_thread = true;  // Gloo's thread runs with SCHED_BATCH; false: as Gloo starts it
-  // [rank]: a connection to that rank, -1 for this one. connect() owns them, even if it fails.
-  const int* connections = nullptr;
 };
 
 struct Posting {
@@ -72,9 +70,12 @@ struct NativeCall {
 struct Table {
   std::uint32_t version = kVersion;
 
-  // Makes a context of the connections. Returns null on failure.
+  // Makes a context without connections. Returns null on failure.
   void* (*connect)(const ConnectOptions*, Failure*) = nullptr;
   void (*disconnect)(void* context) = nullptr;
+  // Gives the context its connection to `peer`, which it owns then. Before that, only look() may
+  // name this peer. Returns false on failure.
+  bool (*adopt)(void* context, std::int32_t peer, int connection, Failure*) = nullptr;
 
   // Starts a transfer; returns null on failure. Every transfer, complete or not, must be released
   // before its context is disconnected. After its release its memory is not accessed any more.
@@ -94,7 +95,7 @@ struct Table {
 
   // Ends sending, and waits until the peers have all that they were sent (delivery.h). Returns 1
   // then; 0 at the deadline or when *stop is set, with what is left, and may be called again; -1 on
-  // failure. Nothing may be posted any more.
+  // failure. Nothing may be posted or adopted any more.
   std::int32_t (*deliver)(void* context,
                           std::int64_t deadline_ns,
                           const std::atomic<bool>* stop,

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,10 @@ namespace bp {
 namespace {
 
 constexpr std::size_t kPage = 4096;
+
+Arena make_arena(std::size_t bytes) {
+  return {std::make_shared<SharedMemory>(SharedMemory::create("bp test", bytes)), 0, bytes};
+}
 
 TEST(SharedMemory, IsOneMemoryInBothMappings) {
   const SharedMemory created = SharedMemory::create("bp test", 3 * kPage);
@@ -70,7 +75,7 @@ TEST(SharedMemory, TruncatableMemoryIsRefused) {
 
 class ArenaTest : public testing::Test {
  protected:
-  Arena arena_{SharedMemory::create("bp test", 10 * kPage)};
+  Arena arena_ = make_arena(10 * kPage);
 };
 
 TEST_F(ArenaTest, AllocatesZeroedPagesAndFreesThem) {
@@ -99,7 +104,7 @@ TEST_F(ArenaTest, JoinsGaps) {
 
 TEST(Arena, LongPiecesBeginAtHugePages) {
   constexpr std::size_t kHuge = SharedMemory::kHugePage;
-  Arena arena(SharedMemory::create("bp test", 4 * kHuge));
+  Arena arena = make_arena(4 * kHuge);
   EXPECT_EQ(arena.allocate(kPage), 0);
   const std::size_t first = arena.allocate(kHuge);
   EXPECT_EQ(first, kHuge);
@@ -167,7 +172,7 @@ TEST(Arena, ThoseOfALargeMachineFitIntoAProcess) {
 // no more memory than a few.
 TEST(ChannelPool, AChannelIsTakenAgainOnceAllRanksHaveLeftIt) {
   constexpr std::size_t kBytes = 4 * kPage;
-  Arena arena(SharedMemory::create("bp test", 32 * kPage));
+  Arena arena = make_arena(32 * kPage);
   ChannelPool pool(arena);
   const std::size_t first = pool.take(kBytes);
   std::byte* const channel = arena.at(first);
