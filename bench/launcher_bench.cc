@@ -1,8 +1,9 @@
 // A rank for bench/run_launcher, which times the launcher around it:
 //
-//   barrier        runs one barrier; rank 0 then prints the time of day in seconds
-//   victim         the same; then rank 1 prints the time and kills itself, and the others run
-//                  barriers until they fail
+//   barrier        runs one barrier and ends; rank 0 prints the time of day in seconds after
+//                  create(), the barrier, finish(), and when its communicator is destroyed
+//   victim         the same up to the barrier; then rank 1 prints the time and kills itself, and
+//                  the others run barriers until they fail
 //   lines COUNT    writes COUNT lines, and to stderr the CPU time that this process used
 //   sleep          prints the time and sleeps
 #include <signal.h>
@@ -21,18 +22,19 @@
 namespace bp {
 namespace {
 
-void print_time(const char* what) {
+void print_time(const char* what, int rank = 0) {
+  if (rank != 0) return;
   const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   std::printf("%s %.6f\n", what, now.count());
   std::fflush(stdout);
 }
 
+// Returns the rank.
 int meet(bool with_victim) {
   Communicator world = Communicator::create();
+  print_time("created", world.rank());
   barrier(world);
-  if (world.rank() == 0) {
-    print_time("barrier");
-  }
+  print_time("barrier", world.rank());
   if (with_victim && world.rank() == 1) {
     print_time("killed");
     ::raise(SIGKILL);
@@ -41,7 +43,8 @@ int meet(bool with_victim) {
     for (;;) barrier(world);  // until one throws
   }
   world.finish();
-  return 0;
+  print_time("finished", world.rank());
+  return world.rank();
 }
 
 int write_lines(long count) {
@@ -63,7 +66,8 @@ int run(const std::string& what, const char* count) {
     return write_lines(std::atol(count));
   }
   if (what == "barrier" || what == "victim") {
-    return meet(what == "victim");
+    print_time("destroyed", meet(what == "victim"));
+    return 0;
   }
   if (what != "sleep") {
     std::fprintf(stderr, "usage: launcher_bench barrier|victim|sleep|lines COUNT\n");
