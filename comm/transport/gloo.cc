@@ -179,7 +179,14 @@ GlooTransport::GlooTransport(const GlooOptions& options, Store& store)
   store_.set(concat(options.keys, options.rank), published);
 }
 
-GlooTransport::~GlooTransport() { connections_.reset(); }
+GlooTransport::~GlooTransport() { connect_no_more(); }
+
+// The thread of the connections is joined without the mutex, which it needs.
+void GlooTransport::connect_no_more() {
+  std::unique_ptr<PeerConnections> ended;
+  const std::lock_guard lock(mutex_);
+  ended.swap(connections_);
+}
 
 // Blocks for an answer of the store, since the peer publishes its address before it uses any.
 void GlooTransport::want(int peer) {
@@ -189,8 +196,9 @@ void GlooTransport::want(int peer) {
   }
   try {
     const auto at = Endpoint::decode(store_.get(concat(options_.keys, peer), options_.timeout));
-    if (at) return connections_->connect_to(peer, *at);
-    fail(peer, {ErrorCode::io, "it published an address of another form"});
+    if (!at) return fail(peer, {ErrorCode::io, "it published an address of another form"});
+    const std::lock_guard lock(mutex_);
+    if (connections_) connections_->connect_to(peer, *at);
   } catch (const Error& error) {
     fail(peer, {error.code(), concat("its address is not known: ", error.what())});
   }
@@ -257,7 +265,7 @@ std::unique_ptr<Transfer> GlooTransport::post_send(int peer,
 
 std::optional<Undelivered> GlooTransport::deliver(const Deadline& deadline,
                                                   const std::atomic<bool>& stop) {
-  connections_.reset();
+  connect_no_more();
   plugin::Undelivered left;
   plugin::Failure failure;
   const std::int32_t result =

@@ -93,6 +93,7 @@ class GlooTransport : public Transport {
   // Makes sure that the connection to `peer` will exist once that rank wants it too.
   void want(int peer);
   void connected(int peer, Fd connection);
+  void connect_no_more();
   void fail(int peer, const TransportFailure& why);
   // Returns false at the deadline, or if the job has failed. Throws Error.
   [[nodiscard]] bool wait_for(int peer, const Deadline& deadline);
@@ -106,7 +107,7 @@ class GlooTransport : public Transport {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Link> links_;                       // by rank
-  std::unique_ptr<PeerConnections> connections_;  // null once sending has ended
+  std::unique_ptr<PeerConnections> connections_;  // guarded by mutex_; null once sending has ended
 };
 
 }  // namespace bp

@@ -60,12 +60,12 @@ RANK_BODY(counted) {
   return 0;
 }
 
-// docs/acceptance.md, Connections: Ranks that share memory make no connection.
+// docs/acceptance.md, Networks: Ranks that share memory make no connection.
 TEST(Connections, RanksOfOneHostMakeNone) {
   run_processes("counted", {.ranks = 4, .environment = {"EXPECTED=0000"}});
 }
 
-// docs/acceptance.md, Connections: Between hosts only the ranks connect that exchange messages.
+// docs/acceptance.md, Networks: Between hosts only the ranks connect that exchange messages.
 TEST(Connections, OnlyTheLeadersOfHostsConnect) {
   run_processes("counted", {.ranks = 4, .local_sizes = {3, 1}, .environment = {"EXPECTED=1001"}});
   run_processes("counted", {.ranks = 5, .local_sizes = {3, 2}, .environment = {"EXPECTED=11011"}});
@@ -117,7 +117,7 @@ RANK_BODY(dies_unconnected) {
   }
 }
 
-// docs/acceptance.md, Connections: A dead rank is found by ranks that have no connection to it.
+// docs/acceptance.md, Failures: A dead rank is found by ranks that have no connection to it.
 TEST(Connections, ADeadRankIsFoundWithoutAConnectionToIt) {
   for (const char* rounds : {"ROUNDS=0", "ROUNDS=2"}) {
     const auto results = try_processes(
