@@ -147,8 +147,9 @@ std::size_t white_space_at_start(std::string_view text) {
 std::size_t white_space_at_end(std::string_view text) {
   std::size_t begin = text.size();
   for (std::size_t at = begin; at > 0;) {
-    do --at;
-    while (at > 0 && continues_character(text[at]));
+    do {
+      --at;
+    } while (at > 0 && continues_character(text[at]));
     std::size_t after = at;
     if (!is_white_space(next_code_point(text, after))) break;
     begin = at;
