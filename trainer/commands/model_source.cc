@@ -140,12 +140,14 @@ void check_words(std::size_t words, const ModelSource& source, const std::string
                    "use the vocabulary that the model was trained with: --vocab");
 }
 
-// A model with a decoder reads the state of the last token, which must be the one that it knows.
-void require_end(const EncoderSpec& config, const SampleStore& store, const std::string& model) {
+// A model with a decoder reads the state of the last token, which must be the one that it knows. A
+// new one learns it from the data, and BART begins with it, too.
+void settle_end(const ModelSource& source, const SampleStore& store, EncoderSpec& config) {
   const std::int32_t end = store.load(Split::train, 0).token_ids.back();
+  if (!source.pretrained()) config.start_id = config.end_id = end;
   if (end == config.end_id) return;
   throw InputError(65,
-                   concat("the texts of the data end with the token ", end, ", and ", model,
+                   concat("the texts of the data end with the token ", end, ", and ", source.name,
                           "/config.json says eos_token_id ", config.end_id),
                    "use the vocabulary that the model was trained with: --vocab");
 }
@@ -389,7 +391,7 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
   if (!source.pretrained()) config.vocabulary = static_cast<int>(store.vocabulary().size());
   check_padding(source, store);
   config.pad_id = store.pad_id();
-  if (config.has_decoder()) require_end(config, store, source.name);
+  if (config.has_decoder()) settle_end(source, store, config);
   std::optional<LoraConfig> adapters;
   if (settings.lora.rank > 0) adapters = new_adapters(source, settings);
   auto model =

@@ -64,6 +64,11 @@ EncoderSpec new_encoder(int layers, int hidden, std::string_view family) {
   if (spec.positions_from_pad) spec.positions += spec.pad_id + 1;
   spec.initializer_range = initial_deviation(hidden);
   Json others = Json::object();
+  if (spec.has_decoder()) {
+    spec.decoder_layers = layers / 2;
+    found->put_others(spec, others);
+    spec.layers -= spec.decoder_layers;  // as in config.json
+  }
   if (found->take_others != nullptr) found->take_others(others, spec);
   return spec;
 }
