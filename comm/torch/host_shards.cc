@@ -21,6 +21,7 @@
 #include <c10/util/Type.h>
 
 #include "base/text.h"
+#include "bp/error.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
@@ -32,8 +33,8 @@ constexpr std::size_t kAlignment = 64;  // bytes; that of LibTorch's own allocat
 
 // For LibTorch's own optimizers.
 const Elementwise& libtorch_states() {
-  static const Elementwise states;
-  return states;
+  static const Elementwise kStates;
+  return kStates;
 }
 
 // Returns null for an optimizer that does not treat each element by itself.

@@ -15,10 +15,11 @@ namespace bp {
 // and those of your own that say so (bp/torch/elementwise.h). Anything else is refused by name; for
 // `automatic` it means `none`.
 //
-// The program must then write a parameter on one rank only, or replace its memory (set_data()).
+// The constructor gives all ranks rank 0's parameters, and the destructor each rank its own again.
+// In between, the program must write a parameter on one rank only, or replace its memory (set_data()).
 // Between reduce() and step() the gradient that a parameter shows is the mean in this rank's part
 // only, and may not be replaced. clip_grad_norm() is a collective. Parameters with sparse gradients
-// and their state stay whole on each rank, unless the optimizer divides rows (RowSharing). The destructor gives each rank parameters of its own. If
+// and their state stay whole on each rank, unless the optimizer divides rows (RowSharing). If
 // step() throws, parameters may be partly updated.
 enum class Shard : std::uint8_t { none, optimizer, automatic };
 
