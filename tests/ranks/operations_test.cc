@@ -61,7 +61,8 @@ void expect_reduce_scatter_in_place(int ranks, std::size_t unit, const RanksOpti
       [&](Communicator& comm) {
         std::vector<std::size_t> counts;
         for (int r = 0; r < ranks; ++r) counts.push_back(static_cast<std::size_t>(r % 3) * unit);
-        const Buffer buffer = comm.allocate(ranks * 2 * unit * sizeof(float));
+        const Buffer buffer =
+            comm.allocate(2 * unit * sizeof(float) * static_cast<std::size_t>(ranks));
         const std::size_t all = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
         const std::span<float> data(reinterpret_cast<float*>(buffer.data()), all);
         const auto given = [&](std::size_t i) {

@@ -63,9 +63,10 @@ AdamWRows::AdamWRows(at::Tensor parameter,
       rows_(parameter_.size(0)),
       width_(parameter_.stride(0)),
       share_(std::move(share)) {
-  if (!share_.notes)
+  if (!share_.notes) {
     share_.notes = std::shared_ptr<std::byte>(new std::byte[bytes_of_notes(rows_)],
                                               std::default_delete<std::byte[]>());
+  }
   made_ = reinterpret_cast<std::int64_t*>(share_.notes.get());
   moves_ = reinterpret_cast<std::uint8_t*>(made_ + rows_);
   BP_CHECK(parameter_.is_contiguous() && exp_avg_.is_contiguous() && exp_avg_sq_.is_contiguous(),
@@ -181,7 +182,7 @@ void AdamWRows::catch_up(std::span<const std::int64_t> rows) {
     if (made(row).load(std::memory_order_acquire) < steps_) late.push_back(row);
   }
   std::ranges::sort(late);
-  late.erase(std::ranges::unique(late).begin(), late.end());
+  late.erase(std::unique(late.begin(), late.end()), late.end());
   const std::int64_t grain = std::max<std::int64_t>(1, kGrain / width_);
   in_parallel(static_cast<std::int64_t>(late.size()), grain,
               [&](std::int64_t begin, std::int64_t end) {
