@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace bp {
+#include "bp/export.h"
+
+namespace BP_API bp {
 
 // What the ranks divide among themselves. `optimizer`: the ranks of a host keep one copy of the
 // parameters and of the wrapped optimizer's state together, in shared memory. Each rank gets the
