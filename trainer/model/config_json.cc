@@ -67,13 +67,7 @@ void require(const Json& json, const char* key, Number& value) {
   take(json, key, value);
 }
 
-// only() refuses a key that is set to anything but the one kind that bp has. never() refuses a key
-// that is set at all.
-void only(const Json& json, const char* key, const Json& kind) {
-  const Json& found = find(json, key);
-  if (found.is_null() || found == kind) return;
-  refuse(concat(key, " is ", shown(found), "; bp supports only ", shown(kind)));
-}
+// Refuses a key that is set at all.
 void never(const Json& json, const char* key) {
   const Json& found = find(json, key);
   const bool is_off = found.is_null() || found == Json(false) || found.empty();

@@ -6,26 +6,12 @@
 namespace bp::trainer {
 namespace {
 
-struct OnlyKind {
-  const char* key = "";
-  Json kind = {};
-  bool may_be_absent = true;
-};
-
 void take_others(Json& json, EncoderSpec& spec) {
   // The decoder has the sizes of the encoder but for the number of layers.
-  const OnlyKind kinds[] = {
-      {.key = "decoder_attention_heads", .kind = spec.heads, .may_be_absent = false},
-      {.key = "decoder_ffn_dim", .kind = spec.intermediate, .may_be_absent = false},
-      {.key = "is_encoder_decoder", .kind = true},
-      {.key = "tie_word_embeddings", .kind = true},
-      {.key = "encoder_layerdrop", .kind = 0},
-      {.key = "decoder_layerdrop", .kind = 0}};
-  for (const OnlyKind& only : kinds) {
-    const Json& value = find(json, only.key);
-    if (value == only.kind || (value.is_null() && only.may_be_absent)) continue;
-    refuse(concat(only.key, " is ", shown(value), "; bp supports only ", shown(only.kind)));
-  }
+  always(json, "decoder_attention_heads", spec.heads);
+  always(json, "decoder_ffn_dim", spec.intermediate);
+  for (const char* key : {"is_encoder_decoder", "tie_word_embeddings"}) only(json, key, true);
+  for (const char* key : {"encoder_layerdrop", "decoder_layerdrop"}) only(json, key, 0);
   const Json& scales = find(json, "scale_embedding");
   if (!scales.is_null() && !scales.is_boolean()) {
     refuse(concat("scale_embedding is ", shown(scales), "; it must be true or false"));

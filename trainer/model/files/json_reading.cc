@@ -29,6 +29,15 @@ const Json& find(const Json& json, const char* key) {
   return it == json.end() ? kNull : *it;
 }
 
+void only(const Json& json, const char* key, const Json& kind) {
+  if (!find(json, key).is_null()) always(json, key, kind);
+}
+
+void always(const Json& json, const char* key, const Json& kind) {
+  const Json& found = find(json, key);
+  if (found != kind) refuse(concat(key, " is ", shown(found), "; bp supports only ", shown(kind)));
+}
+
 std::string shown(const Json& value) {
   if (value.is_array()) return "a list";
   if (value.is_object()) return "an object";

@@ -21,6 +21,11 @@ using Json = nlohmann::json;
 // Returns the value of `key`; null if it is absent.
 [[nodiscard]] const Json& find(const Json& json, const char* key);
 
+// Refuse a key that is set to anything but the one kind that bp has; always() also one that is
+// absent or null.
+void only(const Json& json, const char* key, const Json& kind);
+void always(const Json& json, const char* key, const Json& kind);
+
 // Returns a value for a message. Lists and objects are not shown in full, because they may be
 // nested deeply.
 [[nodiscard]] std::string shown(const Json& value);
