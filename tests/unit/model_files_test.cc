@@ -82,6 +82,7 @@ TEST(Config, APresetTakesTheShapeOfItsFamily) {
   EXPECT_EQ(preset("base", "albert")->embedding, 128);
   EXPECT_EQ(preset("base", "electra")->embedding, 768);
   EXPECT_EQ(preset("base", "roberta")->positions, 514);
+  EXPECT_EQ(preset("base", "deberta-v2")->position_buckets, 256);  // as in DeBERTa-v3-base
 }
 
 TEST_F(ModelFiles, ConfigSurvivesItsFile) {

@@ -21,6 +21,7 @@
 
 #include <c10/core/ScalarType.h>
 
+#include "trainer/model/disentangled.h"
 #include "trainer/model/passes/functions.h"
 #include "trainer/model/passes/kept_layout.h"
 #include "trainer/model/passes/layout.h"
@@ -136,12 +137,22 @@ PlaceOfHead<Number> place_of(const Layout& layout,
   return place;
 }
 
-// Returns where the numbers of a head begin that are for the distance 0; null for an undefined
-// tensor. `relative`: [..., 2 * longest - 1], of which `row` is the head's row.
-float* of_distance_0(const Tensor& relative, std::int64_t row) {
-  if (!relative.defined()) return nullptr;
+// Returns where the numbers of a head are, of the first token's distance 0. `relative`: as that of
+// attention(), or a gradient [rows, heads, 2 * longest - 1].
+template <class Number>
+kernels::Distances<Number> distances_of(
+    const Layout& layout, const Heads& heads, const Tensor& relative, int row, int head) {
+  if (!relative.defined()) return {};
   const std::int64_t width = relative.size(-1);
-  return data<float>(relative) + row * width + width / 2;
+  float* const begin = data<float>(relative) + width / 2;
+  if (relative.dim() < 4) {
+    const std::int64_t own = relative.dim() == 3 ? std::int64_t{row} * heads.count + head : head;
+    return {.of_query = begin + own * width};
+  }
+  const std::int64_t tokens = relative.size(2);
+  const std::int64_t first = head * tokens + layout.offsets[static_cast<std::size_t>(row)];
+  float* const of_query = begin + first * width;
+  return {.of_query = of_query, .of_key = of_query + heads.count * tokens * width, .row = width};
 }
 
 // Returns whether this is faster than products of padded matrices in memory, which are fast where
@@ -177,7 +188,7 @@ Attended attend(const Layout& layout,
     const auto& kernels = kernels::kernels<Number>();
     for_heads(scores, heads.count, heads.size, [&](int row, int head) {
       auto at = place_of<Number>(layout, heads, qkv, bias, scores, first_only, row, head);
-      at.head.relative = of_distance_0(relative, head);
+      at.head.relative = distances_of<const float>(layout, heads, relative, row, head);
       const kernels::DropoutRow drop = drops.of(row, head, 0);
       typename kernels::Kernels<Number>::Attended to;
       to.y = data<Number>(result.y) + at.y;
@@ -199,15 +210,18 @@ AttentionGradients attend_backward(const Layout& layout,
                                    bool first_only,
                                    const Attended& attended,
                                    const Tensor& dy,
-                                   bool has_relative) {
+                                   const std::vector<std::int64_t>& relative_sizes) {
   const std::vector<std::int64_t> scores = score_offsets(layout, first_only);
   const std::int64_t hidden = qkv.size(1) / 3;
   const std::int64_t width = 3 * hidden;
   AttentionGradients result;
   result.qkv = at::empty_like(qkv);
   Tensor relative;
-  if (has_relative) {
-    relative = at::zeros({layout.rows, heads.count, 2 * layout.longest - 1}, bias.options());
+  const bool of_heads = relative_sizes.size() == 2;
+  if (of_heads) {
+    relative = at::zeros({layout.rows, heads.count, relative_sizes[1]}, bias.options());
+  } else if (!relative_sizes.empty()) {
+    relative = at::zeros(relative_sizes, bias.options());
   }
   by_type(qkv, [&](auto tag) {
     using Number = decltype(tag);
@@ -222,7 +236,7 @@ AttentionGradients attend_backward(const Layout& layout,
       d.dq = data<Number>(result.qkv) + at.x;
       d.dk = d.dq + hidden;
       d.dv = d.dk + hidden;
-      d.relative_sum = of_distance_0(relative, std::int64_t{row} * heads.count + head);
+      d.relative_sum = distances_of<float>(layout, heads, relative, row, head);
       kernels.attend_backward(at.head, d, scratch_of_thread(at.head));
     });
     clear_rest(result.qkv, layout.offsets.back());
@@ -232,7 +246,7 @@ AttentionGradients attend_backward(const Layout& layout,
                                               static_cast<int>(width), end - begin);
                            });
   });
-  if (has_relative) result.relative = at::sum(relative, {0});
+  result.relative = of_heads ? at::sum(relative, {0}) : relative;
   return result;
 }
 
@@ -245,6 +259,11 @@ void hide_far_keys(const Tensor& scores, const kernels::Window& window) {
   const Tensor distances = places(2) - places(1).unsqueeze(1);
   const Tensor far = distances.gt(window.after).logical_or_(distances.lt(-window.before));
   scores.masked_fill_(far, -std::numeric_limits<double>::infinity());
+}
+
+// Returns no numbers for a tensor that there is not.
+std::vector<std::int64_t> sizes_of(const std::optional<Tensor>& tensor) {
+  return tensor ? tensor->sizes().vec() : std::vector<std::int64_t>();
 }
 
 struct FusedAttention : Function<FusedAttention> {
@@ -261,7 +280,7 @@ struct FusedAttention : Function<FusedAttention> {
         attend(*layout, heads, qkv, bias, first_only, dropout, relative.value_or(Tensor()));
     ctx->save_for_backward({qkv, bias, found.p, found.dropped});
     ctx->saved_data["first_only"] = first_only;
-    ctx->saved_data["relative"] = relative.has_value();
+    ctx->saved_data["relative"] = sizes_of(relative);
     return found.y;
   }
 
@@ -271,7 +290,7 @@ struct FusedAttention : Function<FusedAttention> {
     const AttentionGradients d = attend_backward(
         *kept->layout, kept->heads, saved[0], saved[1], ctx->saved_data["first_only"].toBool(),
         {.y = {}, .p = saved[2], .dropped = saved[3]}, gradients[0].contiguous(),
-        ctx->saved_data["relative"].toBool());
+        ctx->saved_data["relative"].toIntVector());
     return {Tensor(), d.qkv, d.bias, Tensor(), Tensor(), Tensor(), d.relative};
   }
 };
@@ -281,7 +300,8 @@ Tensor by_sample(const Tensor& scores, const Heads& heads) {
   return scores.view({-1, heads.count, scores.size(1), scores.size(2)});
 }
 
-// Its `relative` is by query and key: [heads, queries, longest].
+// Its `relative` is by query and key: [heads, queries, longest], or [rows, heads, queries,
+// longest].
 struct PaddedAttention : Function<PaddedAttention> {
   static Tensor forward(AutogradContext* ctx,
                         const LayoutPtr& layout,
@@ -307,7 +327,7 @@ struct PaddedAttention : Function<PaddedAttention> {
     const Tensor heads_y = matrix_products(for_products(dropped), for_products(v), number);
     Tensor y = passes::merge(*layout, heads, {{heads_y}, {parts.lengths[0]}}, nullptr);
     ctx->save_for_backward({q, k, v, p, dropped});
-    ctx->saved_data["relative"] = relative.has_value();
+    ctx->saved_data["relative"] = sizes_of(relative);
     return y;
   }
 
@@ -330,8 +350,9 @@ struct PaddedAttention : Function<PaddedAttention> {
     const float scale = score_scale(heads);
     passes::softmax_backward(layout, heads, p, dropped, d_scores, scale);
     Tensor d_relative;
-    if (ctx->saved_data["relative"].toBool()) {
-      d_relative = at::sum(by_sample(d_scores, heads), {0}, false, at::kFloat).div_(scale);
+    if (const auto dimensions = ctx->saved_data["relative"].toIntVector().size(); dimensions > 0) {
+      const Tensor all = by_sample(d_scores, heads).to(at::kFloat).div(scale);
+      d_relative = dimensions == 3 ? at::sum(all, {0}) : all;
     }
     const Tensor d = for_products(d_scores);
     const Tensor dq = matrix_products(d, for_products(k), number);
@@ -354,15 +375,20 @@ Tensor attention(const LayoutPtr& layout,
                  AttentionWay way,
                  const kernels::Window& window,
                  const Tensor& relative) {
-  const Heads own{
-      .count = heads, .size = static_cast<int>(qkv.size(1) / 3 / heads), .window = window};
+  const bool of_tokens = relative.defined() && relative.dim() == 4;
+  const Heads own{.count = heads,
+                  .size = static_cast<int>(qkv.size(1) / 3 / heads),
+                  .window = window,
+                  .terms = of_tokens ? kDisentangledTerms : 1};
   // Padded matrices have the scores outside the window, too.
   const bool is_faster = qkv.is_cpu() && (window.hides(layout->longest) ||
                                           is_fused_faster(*layout, qkv.scalar_type()));
   const bool fused = way == AttentionWay::fused || (way == AttentionWay::faster && is_faster);
   // An undefined tensor can only be passed as an empty optional.
   std::optional<Tensor> added;
-  if (relative.defined()) added = fused ? relative : by_query(relative, first_only);
+  if (fused && relative.defined()) added = relative;
+  if (!fused && of_tokens) added = by_pair(relative, *layout, first_only);
+  if (!fused && relative.defined() && !of_tokens) added = by_query(relative, first_only);
   return fused ? FusedAttention::apply(layout, qkv, bias, own, first_only, dropout, added)
                : PaddedAttention::apply(layout, qkv, bias, own, first_only, dropout, added);
 }

@@ -29,7 +29,8 @@ double parameters_of(const EncoderSpec& c) {
   const double positions = (c.rope_theta > 0 ? 0.0 : c.positions) * (c.has_decoder() ? 2 : 1);
   const double embeddings = 2 + positions + c.vocabulary + c.token_types;
   const double pooler = (hidden + 1) * hidden;
-  const double distances = c.relative_bias ? double{kRelativeBuckets} * c.heads : 0;
+  const double distances =
+      c.relative_bias ? double{kRelativeBuckets} * c.heads : 2 * hidden * c.position_buckets;
   return embeddings * width + c.own_layers() * layer + cross + pooler + distances;
 }
 
@@ -125,6 +126,9 @@ void check(const EncoderSpec& c) {
   if (c.hidden % c.heads != 0) {
     refuse(concat(key_of(c, &EncoderSpec::hidden), " ", c.hidden, " is not a multiple of ",
                   key_of(c, &EncoderSpec::heads), " ", c.heads));
+  }
+  if (!key_of(c, &EncoderSpec::position_buckets).empty() && c.position_buckets < 2) {
+    refuse_key(&EncoderSpec::position_buckets, "; it must be at least 2");
   }
   check_rotary(c);
   if (c.pad_id < 0 || c.pad_id >= c.vocabulary) {

@@ -24,6 +24,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/model/batch_tokens.h"
+#include "trainer/model/disentangled.h"
 #include "trainer/model/families/family.h"
 #include "trainer/model/passes/device_layout.h"
 #include "trainer/model/passes/device_of.h"
@@ -116,8 +117,12 @@ Encoder::Encoder(const EncoderSpec& spec,
     projection_ = linear(names.prefix + names.projection, hidden, width);
   }
   if (spec.relative_bias) {
-    relative_bias_ = parameters.matrix(names.prefix + names.relative_bias + ".weight",
-                                       {kRelativeBuckets, spec.heads});
+    relative_ = parameters.matrix(names.prefix + names.relative + ".weight",
+                                  {kRelativeBuckets, spec.heads});
+  }
+  if (spec.position_buckets > 0) {
+    relative_ = table(names.relative, 2 * std::int64_t{spec.position_buckets});
+    relative_norm_ = norm(names.prefix + names.relative_norm, hidden);
   }
   for (int i = 0; i < spec.own_layers(); ++i) layers_.push_back(make_layer(i, parameters));
   if (spec.pre_norm) final_norm_ = norm(names.prefix + names.final_norm, hidden);
@@ -196,10 +201,22 @@ Pass Encoder::begin(const Batch& batch, const TrainingStep* step) const {
   }
   pass.layout = std::make_shared<Layout>(std::move(layout));
   pass.first_layout = std::make_shared<Layout>(std::move(firsts));
-  if (spec_.relative_bias) {
-    pass.relative_bias = by_distance(relative_bias_, pass.layout->longest);
-  }
+  if (spec_.is_relative()) begin_relative(pass);
   return pass;
+}
+
+void Encoder::begin_relative(Pass& pass) const {
+  const int longest = pass.layout->longest;
+  if (spec_.relative_bias) {
+    pass.relative = by_distance(relative_, longest);
+    return;
+  }
+  Layout layout = distances_layout(spec_, longest);
+  const c10::Device device = relative_.device();
+  if (!device.is_cpu()) layout.on_device = make_device_layout(layout, device);
+  pass.relative_layout = std::make_shared<Layout>(std::move(layout));
+  const Tensor rows = rows_by_distance(relative_, *pass.relative_layout);
+  pass.relative = add_norm(pass.relative_layout, rows, {}, {}, relative_norm_, {}).to(pass.number);
 }
 
 Tensor Encoder::token_types(const Pass& pass, const Batch& batch) const {
@@ -278,7 +295,7 @@ Tensor Encoder::through(const Pass& pass, LayerSpan span, const Tensor& x, State
   std::size_t group = recording ? 1 : span.end - span.first;
   // Gradients are sums over the layers that share a parameter or read the states of the encoder,
   // which a group would add up first.
-  const bool sums = spec_.shares_layers || spec_.relative_bias || pass.encoded.defined();
+  const bool sums = spec_.shares_layers || spec_.is_relative() || pass.encoded.defined();
   if (again) group = sums ? 1 : static_cast<std::size_t>(pass.step->recomputed_layers);
   Tensor y = x;
   for (std::size_t i = span.first; i < span.end; i += group) {
@@ -306,7 +323,7 @@ Tensor Encoder::recomputed(const Pass& pass, LayerSpan span, const Tensor& x, St
   Pass own = pass;
   own.step = step.get();
   std::vector<Tensor> parameters = parameters_of(span);
-  for (const Tensor& shared : {own.relative_bias, own.encoded}) {
+  for (const Tensor& shared : {own.relative, own.encoded}) {
     if (shared.defined()) parameters.push_back(shared);
   }
   Tensor y = recompute(x, parameters, [this, step, own, span, states](const Tensor& from) {

@@ -154,6 +154,12 @@ class Encoder {
                                              std::size_t index,
                                              const at::Tensor& x,
                                              bool first_only) const;
+  // Sets what the pass has for the distances of tokens.
+  void begin_relative(Pass& pass) const;
+  // Returns what attention adds to the scores for them. `qkv`: without its bias.
+  [[nodiscard]] at::Tensor relative_scores(const Pass& pass,
+                                           std::size_t index,
+                                           const at::Tensor& qkv) const;
   // Returns the layer's intermediate numbers. `layout`: of the rows of `x`.
   [[nodiscard]] at::Tensor widen(const Pass& pass,
                                  const LayoutPtr& layout,
@@ -182,7 +188,8 @@ class Encoder {
   Stack encoder_;
   Stack decoder_;                     // undefined without a decoder
   std::optional<Linear> projection_;  // of the embeddings, if they are not as wide as the layers
-  at::Tensor relative_bias_;          // [kRelativeBuckets, heads]; undefined: the model has none
+  at::Tensor relative_;               // of distances; undefined: the model has nothing for them
+  Norm relative_norm_;                // of its rows, in disentangled attention
   Rotation rotation_;                 // in layers that see whole texts, if the spec has any
   Rotation local_rotation_;           // in local layers
   std::vector<Layer> layers_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "trainer/model/disentangled.h"
 #include "trainer/model/encoder.h"
 #include "trainer/model/families/family.h"
 
@@ -138,7 +139,17 @@ Tensor Encoder::attend(const Pass& pass,
   // In reverse order, these are the tokens before it.
   if (spec_.is_of_decoder(index)) window.before = 0;
   return attention(pass.layout, y, qkv.bias, spec_.heads, first_only, dropout, AttentionWay::faster,
-                   window, pass.relative_bias);
+                   window, relative_scores(pass, index, y));
+}
+
+// The rows of distances are a text of their own. Dropout draws for the place of each in the table.
+Tensor Encoder::relative_scores(const Pass& pass, std::size_t index, const Tensor& qkv) const {
+  if (spec_.position_buckets == 0) return pass.relative;
+  const Linear& linear = layer_at(index).qkv;
+  const Dropout dropout = pass.dropout(spec_.hidden_dropout, site_of(index) + kOutputSite);
+  const Tensor rows = drop(pass.relative_layout, pass.relative, dropout);
+  const Tensor projected = pass.product(pass.relative_layout, rows, linear, shared_by(index));
+  return scores_by_distance(qkv, projected, linear.bias, spec_.heads);
 }
 
 Tensor Encoder::attend_to_encoder(const Pass& pass,

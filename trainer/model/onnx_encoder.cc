@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "trainer/model/disentangled.h"
 #include "trainer/model/families/family.h"
 #include "trainer/model/passes/rotary.h"
 #include "trainer/model/relative_bias.h"
@@ -46,19 +47,26 @@ Value distances_of(OnnxGraph& graph, const Value& places) {
                            graph.add("Unsqueeze", {places, graph.constant(List{1})})});
 }
 
+// Returns the rows of the table for the distances of each query and key, i64 [sequence, sequence].
+// Those beyond `farthest` are as that. `bucket`: of a key so many tokens behind the query.
+template <class Bucket>
+Value rows_of_pairs(OnnxGraph& graph, const Value& distances, int farthest, const Bucket& bucket) {
+  List buckets;
+  for (int d = -farthest; d <= farthest; ++d) buckets.push_back(bucket(d));
+  const Value near =
+      graph.add("Clip", {distances, scalar(graph, -farthest), scalar(graph, farthest)});
+  return graph.add("Gather",
+                   {graph.constant(buckets), graph.add("Add", {near, scalar(graph, farthest)})});
+}
+
 // Returns what to add to the scores of each query and key for their distance: [1, heads, sequence,
 // sequence].
 Value relative_scores(OnnxGraph& graph, const EncoderSpec& spec, const Value& distances) {
-  List buckets;
-  for (int d = -kFarthest; d <= kFarthest; ++d) buckets.push_back(relative_bucket(d));
-  const Value near =
-      graph.add("Clip", {distances, scalar(graph, -kFarthest), scalar(graph, kFarthest)});
-  const Value numbers = graph.add(
-      "Gather", {graph.constant(buckets), graph.add("Add", {near, scalar(graph, kFarthest)})});
+  const Value numbers = rows_of_pairs(graph, distances, kFarthest, relative_bucket);
   const WeightNames& names = names_of(spec);
-  const Value by_head = graph.add(
-      "Transpose", {graph.embedding(names.prefix + names.relative_bias + ".weight", numbers)},
-      {{"perm", List{2, 0, 1}}});
+  const Value by_head =
+      graph.add("Transpose", {graph.embedding(names.prefix + names.relative + ".weight", numbers)},
+                {{"perm", List{2, 0, 1}}});
   return graph.add("Unsqueeze", {by_head, graph.constant(List{0})});
 }
 
@@ -157,31 +165,74 @@ Value decoder_ids(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids) {
   return graph.add("Concat", {start, columns(-1)}, {{"axis", std::int64_t{1}}});
 }
 
-// The scores and the rotation by which the attention of a layer weighs tokens.
+// The rows for the distances of tokens in disentangled attention.
+struct DistanceValues {
+  Value table;     // normed, [1, rows, hidden]
+  Value of_pairs;  // i64 [sequence, sequence]
+};
+DistanceValues rows_in(OnnxGraph& graph, const EncoderSpec& spec, const Value& distances) {
+  const WeightNames& names = names_of(spec);
+  const Value table = graph.layer_norm(graph.parameter(names.prefix + names.relative + ".weight"),
+                                       names.prefix + names.relative_norm, spec.norm_epsilon);
+  const auto row = [&](int behind) { return position_bucket(spec, -behind); };
+  return {.table = graph.add("Unsqueeze", {table, graph.constant(List{0})}),
+          .of_pairs = rows_of_pairs(graph, distances, spec.max_tokens() - 1, row)};
+}
+
+// Returns the products of `x` with the rows for the distances of pairs, [batch, heads, sequence,
+// sequence]. `rows`: transposed.
+Value products_of_pairs(OnnxGraph& graph, const Value& x, const Value& rows, const Value& pairs) {
+  const Value products = graph.add("MatMul", {x, rows});
+  const Value sizes = graph.add("Shape", {products}, {{"end", std::int64_t{2}}});
+  const Value all =
+      graph.add("Concat", {sizes, graph.add("Shape", {pairs})}, {{"axis", std::int64_t{0}}});
+  return graph.add("GatherElements", {products, graph.add("Expand", {pairs, all})},
+                   {{"axis", std::int64_t{3}}});
+}
+
+// The scores, the rotation and the distances by which the attention of a layer weighs tokens.
 struct Seen {
   Value scores;  // what to add to those of each key
   std::optional<RotationValues> rotation = {};
+  std::optional<DistanceValues> distances = {};
   // For a decoder's layer: the states of the encoder, and what to add to the scores of each.
   Value encoded = {};
   Value encoded_scores = {};
 };
 
-// `parts`: queries, keys and values.
+// `parts`: queries, keys and values. `rows`: those of seen.distances.
 Value attention(OnnxGraph& graph,
                 const EncoderSpec& spec,
                 const std::vector<Value>& parts,
-                const Seen& seen) {
+                const Seen& seen,
+                const std::vector<Value>& rows = {}) {
   const std::int64_t heads = spec.heads;
   const std::int64_t size = spec.hidden / heads;
+  const auto cut_heads = [&](const Value& part) {
+    return graph.add("Reshape", {part, graph.constant(List{0, 0, heads, size})});
+  };
   const auto by_head = [&](std::size_t part, const List& order) {
-    Value cut = graph.add("Reshape", {parts[part], graph.constant(List{0, 0, heads, size})});
+    Value cut = cut_heads(parts[part]);
     if (seen.rotation && part < 2) cut = rotated(graph, cut, *seen.rotation);
     return graph.add("Transpose", {cut}, {{"perm", order}});
   };
   const List heads_first = {0, 2, 1, 3};
   const List transposed = {0, 2, 3, 1};
-  const Value products = graph.add("MatMul", {by_head(0, heads_first), by_head(1, transposed)});
-  const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(size)));
+  Value products = graph.add("MatMul", {by_head(0, heads_first), by_head(1, transposed)});
+  std::int64_t terms = 1;
+  if (seen.distances) {
+    const auto with = [&](std::size_t part, const Value& pairs) {
+      const Value row = graph.add("Transpose", {cut_heads(rows[1 - part])}, {{"perm", transposed}});
+      return products_of_pairs(graph, by_head(part, heads_first), row, pairs);
+    };
+    const Value& pairs = seen.distances->of_pairs;
+    const Value of_keys = with(1, graph.add("Transpose", {pairs}, {{"perm", List{1, 0}}}));
+    products = graph.add("Add", {products, with(0, pairs)});
+    products = graph.add(
+        "Add", {products, graph.add("Transpose", {of_keys}, {{"perm", List{0, 1, 3, 2}}})});
+    terms = kDisentangledTerms;
+  }
+  const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(size * terms)));
   const Value scores =
       graph.add("Add", {graph.add("Mul", {products, graph.constant(scale)}), seen.scores});
   const Value shares = graph.add("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
@@ -236,12 +287,15 @@ Value layer_of(OnnxGraph& graph,
   const auto linear = [&](const Value& y, const std::string& name) {
     return graph.linear(y, layer + name);
   };
-  const std::vector<Value> qkv =
-      graph.add_many("Split",
-                     {linear(before(x, names.attention_norm), names.merged_qkv),
-                      graph.constant(List{spec.hidden, spec.hidden, spec.hidden})},
-                     {{"axis", std::int64_t{2}}}, 3);
-  const Value mixed = attention(graph, spec, qkv, seen);
+  const auto qkv = [&](const Value& y) {
+    return graph.add_many(
+        "Split",
+        {linear(y, names.merged_qkv), graph.constant(List{spec.hidden, spec.hidden, spec.hidden})},
+        {{"axis", std::int64_t{2}}}, 3);
+  };
+  std::vector<Value> rows;
+  if (seen.distances) rows = qkv(seen.distances->table);
+  const Value mixed = attention(graph, spec, qkv(before(x, names.attention_norm)), seen, rows);
   Value attended =
       after(graph.add("Add", {linear(mixed, names.attention_output), x}), names.attention_norm);
   if (!seen.encoded.empty()) {
@@ -288,16 +342,17 @@ Value add_encoder(OnnxGraph& graph, const EncoderSpec& spec) {
       spec.has_types() ? graph.input("token_type_ids", OnnxGraph::Type::i64, axes) : Value();
   Seen all{.scores = padding_scores(graph)};
   Seen local = all;
+  const auto distances = [&] { return distances_of(graph, places(graph, ids)); };
   if (spec.relative_bias) {
-    const Value distances = distances_of(graph, places(graph, ids));
-    all.scores = graph.add("Add", {all.scores, relative_scores(graph, spec, distances)});
+    all.scores = graph.add("Add", {all.scores, relative_scores(graph, spec, distances())});
   }
+  if (spec.position_buckets > 0) all.distances = rows_in(graph, spec, distances());
   if (spec.rope_theta > 0) {
     const Value at = places(graph, ids);
     const std::int64_t size = spec.hidden / spec.heads;
     all.rotation = rotation_by(graph, at, spec.rope_theta, size);
-    const Value distances = graph.add("Abs", {distances_of(graph, at)});
-    local.scores = near_scores(graph, all.scores, distances, spec.local_attention / 2);
+    const Value away = graph.add("Abs", {distances_of(graph, at)});
+    local.scores = near_scores(graph, all.scores, away, spec.local_attention / 2);
     local.rotation = rotation_by(graph, at, spec.local_rope_theta, size);
   }
   const WeightNames& names = names_of(spec);
@@ -305,8 +360,7 @@ Value add_encoder(OnnxGraph& graph, const EncoderSpec& spec) {
                        ids, types);
   for (int i = 0; i < spec.layers; ++i) {
     if (spec.has_decoder() && i == spec.layers - spec.decoder_layers) {
-      const Value distances = distances_of(graph, places(graph, ids));
-      all = {.scores = near_scores(graph, all.scores, distances, 0),
+      all = {.scores = near_scores(graph, all.scores, distances(), 0),
              .encoded = x,
              .encoded_scores = all.scores};
       x = embeddings(graph, spec,

@@ -65,8 +65,11 @@ struct Pass {
   const LoraConfig* lora = nullptr;    // null: no matrix has adapters
   // Unless null, gets the states of all tokens: after the embeddings, and after each layer.
   std::vector<at::Tensor>* states = nullptr;
-  at::Tensor relative_bias = {};  // by_distance(); undefined: the model has none
-  at::Tensor encoded = {};        // for the layers of a decoder: the states of the encoder
+  // What the model has for the distances of tokens: by_distance(), or rows_by_distance(), whose
+  // layout is relative_layout. Undefined: it has nothing.
+  at::Tensor relative = {};
+  LayoutPtr relative_layout = {};
+  at::Tensor encoded = {};  // for the layers of a decoder: the states of the encoder
 
   [[nodiscard]] Dropout dropout(double share, std::uint32_t site) const {
     return step == nullptr ? Dropout{} : draw_of(*step, share, site);

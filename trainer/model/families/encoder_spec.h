@@ -58,6 +58,9 @@ struct EncoderSpec {
   // A number for each head and each bucket of distances between two tokens is added to their
   // scores, the same in all layers (relative_bias.h).
   bool relative_bias = false;
+  // Attention is disentangled: queries and keys are multiplied by rows of a table for their
+  // distances, too, which has this many rows for each direction (disentangled.h). 0: it is not.
+  int position_buckets = 0;
   Activation activation = Activation::gelu;
   bool shares_layers = false;        // one layer's weights are those of all
   bool projects_embeddings = false;  // also where they are as wide as the layers
@@ -101,6 +104,8 @@ struct EncoderSpec {
   }
   // Returns the number of layers that have weights of their own.
   [[nodiscard]] int own_layers() const { return shares_layers ? 1 : layers; }
+  // Returns whether layers share the gradient of numbers for the distances of tokens.
+  [[nodiscard]] bool is_relative() const { return relative_bias || position_buckets > 0; }
   // Returns the share that a head over the pooler drops unless it has one of its own.
   [[nodiscard]] double head_dropout() const {
     return pooled_dropout < 0 ? hidden_dropout : pooled_dropout;

@@ -8,7 +8,7 @@ namespace bp::trainer {
 
 const std::vector<const Family*>& families() {
   static const std::vector<const Family*> kFamilies = {
-      &albert(),  &bart(),       &bert(),  &camembert(), &distilbert(),
+      &albert(),  &bart(),       &bert(),  &camembert(), &deberta_v2(),  &distilbert(),
       &electra(), &modernbert(), &mpnet(), &roberta(),   &xlm_roberta(),
   };
   return kFamilies;

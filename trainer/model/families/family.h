@@ -38,7 +38,9 @@ struct WeightNames {
   std::string embedding_norm = "embeddings.LayerNorm";
   std::vector<std::string> tied_words = {};  // other names of the table of words in files
   std::string projection = {};               // from the width of the embeddings to the layers'
-  std::string relative_bias = {};
+  // The table of distances between tokens, and the norm of its rows.
+  std::string relative = {};
+  std::string relative_norm = {};
   // Belongs before the number of a layer; the names of a layer's modules follow the number.
   std::string layers = "encoder.layer.";
   // Query, key and value, or one name for the three.
@@ -93,7 +95,7 @@ struct WeightNames {
   [[nodiscard]] std::vector<std::string> embedding_parts() const {
     const std::size_t dot = words.find('.');
     std::vector<std::string> parts = {prefix + words.substr(0, dot) + "."};
-    std::vector<std::string> others = {projection, relative_bias};
+    std::vector<std::string> others = {projection, relative, relative_norm};
     if (dot == std::string::npos) {  // they are not in one module
       others = {positions, embedding_norm, decoder_positions, decoder_norm};
     }
@@ -150,6 +152,7 @@ struct Family {
 [[nodiscard]] const Family& bart();
 [[nodiscard]] const Family& bert();
 [[nodiscard]] const Family& camembert();
+[[nodiscard]] const Family& deberta_v2();
 [[nodiscard]] const Family& distilbert();
 [[nodiscard]] const Family& electra();
 [[nodiscard]] const Family& modernbert();

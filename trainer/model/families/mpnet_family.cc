@@ -21,7 +21,7 @@ const Family& mpnet() {
     WeightNames& names = family.names;
     names.prefix = "mpnet.";
     names.types = "";
-    names.relative_bias = "encoder.relative_attention_bias";
+    names.relative = "encoder.relative_attention_bias";
     names.qkv = {"attention.attn.q", "attention.attn.k", "attention.attn.v"};
     names.merged_qkv = "attention.attn.qkv";
     names.attention_output = "attention.attn.o";

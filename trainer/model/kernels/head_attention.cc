@@ -197,9 +197,32 @@ void softmax_row(
   for (int i = keys.begin; i < keys.end; ++i) scores[i] *= factor[i];
 }
 
-// Scales the scores of a query. `relative`: of the key 0.
-void add_relative(float* scores, const float* relative, const Keys& keys, float scale) {
-  for (int i = keys.begin; i < keys.end; ++i) scores[i] = scale * scores[i] + relative[i];
+// Scales the scores of a query, and adds the numbers of distances.
+void add_relative(float* scores,
+                  const Distances<const float>& relative,
+                  std::int64_t query,
+                  const Keys& keys,
+                  float scale) {
+  const std::int64_t next = relative.row - 1;
+  const float* const of_query = relative.of_query + query * next;
+  for (int j = keys.begin; j < keys.end; ++j) scores[j] = scale * scores[j] + of_query[j];
+  if (relative.of_key == nullptr) return;
+  const float* const of_key = relative.of_key + query;
+  for (int j = keys.begin; j < keys.end; ++j) scores[j] += of_key[j * next];
+}
+
+// Adds the gradients `d` of a query's scores to those of the numbers of distances.
+void add_to_relative(const Distances<float>& sum,
+                     std::int64_t query,
+                     const float* d,
+                     const Keys& keys,
+                     float scale) {
+  const std::int64_t next = sum.row - 1;
+  float* const of_query = sum.of_query + query * next;
+  for (int j = keys.begin; j < keys.end; ++j) of_query[j] += d[j] / scale;
+  if (sum.of_key == nullptr) return;
+  float* const of_key = sum.of_key + query;
+  for (int j = keys.begin; j < keys.end; ++j) of_key[j * next] += d[j] / scale;
 }
 
 template <class Number>
@@ -234,8 +257,8 @@ void attend_head(const typename Kernels<Number>::HeadOfSample& h,
       const Keys own = keys_of(h, begin + i, begin + i + 1);
       clear_others(row, near, own);
       clear_others(p, near, own);
-      const bool relative = h.relative != nullptr;
-      if (relative) add_relative(row, h.relative - (begin + i), own, h.scale);
+      const bool relative = h.relative.of_query != nullptr;
+      if (relative) add_relative(row, h.relative, begin + i, own, h.scale);
       softmax_row(row, p, own, relative ? 1.0F : h.scale,
                   to.dropout == nullptr ? nullptr : &dropout);
       for (int j = near.begin; j < near.end; ++j) store(to.p[at + j], p[j]);
@@ -296,9 +319,8 @@ void attend_head_backward(const typename Kernels<Number>::HeadOfSample& h,
         sum += d[j];
       }
       for (int j = 0; j < near.count(); ++j) d[j] = h.scale * (d[j] - load(p[j]) * sum);
-      if (given.relative_sum == nullptr) continue;
-      float* __restrict to = given.relative_sum + near.begin - (begin + i);
-      for (int j = 0; j < near.count(); ++j) to[j] += d[j] / h.scale;
+      if (given.relative_sum.of_query == nullptr) continue;
+      add_to_relative(given.relative_sum, begin + i, ds + i * keys, near, h.scale);
     }
     product(queries, {size, size}, near.count(), {ds + near.begin, keys, 1}, k + near.begin * size,
             dq, false);

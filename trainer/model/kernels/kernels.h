@@ -39,6 +39,16 @@ struct DropoutRow {
   float scale = 1;              // factor of the kept elements: 1 / (share kept)
 };
 
+// Numbers that are added to the scaled scores of a head for the distances of queries and keys.
+template <class Number>
+struct Distances {
+  // Number d of the query's row, for the key d tokens behind it. Null: nothing is added.
+  Number* of_query = nullptr;
+  // Number d of the key's row, for the query d tokens behind it. Null: nothing is added.
+  Number* of_key = nullptr;
+  std::int64_t row = 0;  // how far rows of tokens are apart; 0: all have one
+};
+
 template <class Number>
 struct Kernels {
   // out[i] = word[i] + position[i] + type[i]
@@ -152,8 +162,7 @@ struct Kernels {
     int size = 0;     // of the head
     float scale = 1;
     Window window = {};
-    // Number d is added to the scaled scores of keys d tokens behind the query. Null: nothing is.
-    const float* relative = nullptr;
+    Distances<const float> relative = {};
   };
   struct Attended {
     Number* y = nullptr;  // row t at y + t * y_stride
@@ -175,7 +184,7 @@ struct Kernels {
     Number* dq = nullptr;             // lie as q, k and v do
     Number* dk = nullptr;
     Number* dv = nullptr;
-    float* relative_sum = nullptr;  // lies as `relative` does; may be null
+    Distances<float> relative_sum = {};  // as `relative`
   };
   // Sets dq, dk and dv, and adds to `relative_sum`. dq is 0 for tokens that are not queries.
   void (*attend_backward)(const HeadOfSample& head, const AttendedGradients& d, float* scratch);

@@ -93,7 +93,9 @@ at::Tensor at_firsts(const at::Tensor& firsts, const Layout& layout);
 // tokens in `window`.
 //
 // `relative`: fp32 [heads, 2 * layout.longest - 1]. Its number layout.longest - 1 + j - i is added
-// to the scaled score of the query i and the key j. Undefined: nothing is.
+// to the scaled score of the query i and the key j. Or of scores_by_distance(): fp32 [2, heads,
+// tokens, 2 * layout.longest - 1], scaled, of which the query's number longest - 1 + j - i and the
+// key's number longest - 1 + i - j are added. Undefined: nothing is.
 //
 // The faster way is taken, unless `way` says otherwise: fused, head by head in the cache and
 // without padding (on the host only), or by products of padded matrices in memory.

@@ -61,11 +61,12 @@ struct Heads {
   int count = 1;
   int size = 0;
   kernels::Window window = {};
+  int terms = 1;  // products of rows of `size` numbers that add up to a score
 };
 
 // Returns what queries times keys are multiplied by.
 [[nodiscard]] inline float score_scale(const Heads& heads) {
-  return 1.0F / std::sqrt(static_cast<float>(heads.size));
+  return 1.0F / std::sqrt(static_cast<float>(heads.size * heads.terms));
 }
 
 // Tokens' rows [tokens, parts * heads * size] as one matrix [rows * heads, length, size] per part.
