@@ -39,6 +39,9 @@ def configs():
         "electra": transformers.ElectraConfig(**SIZES, embedding_size=128),
         "albert": transformers.AlbertConfig(**SIZES, embedding_size=128, num_hidden_groups=1),
         "mpnet": transformers.MPNetConfig(**SIZES),
+        "deberta-v2": transformers.DebertaV2Config(**SIZES, relative_attention=True, position_buckets=256,
+                                                   pos_att_type=["p2c", "c2p"], share_att_key=True,
+                                                   norm_rel_ebd="layer_norm", position_biased_input=False),
         "modernbert": transformers.ModernBertConfig(**SIZES | ends, local_attention=128, embedding_dropout=0.1,
                                                     attention_dropout=0.1, mlp_dropout=0.1),
         "bart": transformers.BartConfig(**LABELS, vocab_size=30522, pad_token_id=PAD, bos_token_id=101, eos_token_id=102,
@@ -89,8 +92,8 @@ def rate_of_loop(folder, family, options, attention):
 
 
 def ways_of(family):
-    """The attentions of transformers; MPNet has one."""
-    return ("plain",) if family == "mpnet" else ("sdpa", "plain")
+    """The attentions of transformers; MPNet and DeBERTa have one."""
+    return ("plain",) if family in ("mpnet", "deberta-v2") else ("sdpa", "plain")
 
 
 def require_same_losses(folder, family, options):

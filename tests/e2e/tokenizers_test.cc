@@ -136,7 +136,7 @@ TEST_F(TokenizerFiles, ARobertaIsPretrainedBehindItsOwnMask) {
 
 TEST_F(TokenizerFiles, ANewModelOfAFamilyTakesAVocabularyOfEitherKind) {
   const std::string with = "other.csv --model tiny --vocab-size 320 --steps 2 --max-length 32 ";
-  for (const char* family : {"albert", "modernbert", "roberta"}) {
+  for (const char* family : {"albert", "bart", "deberta-v2", "modernbert", "roberta"}) {
     SCOPED_TRACE(family);
     const std::string run = concat(family, "-run");
     const Ended trained = bert_train(concat(with, "--family ", family, " --run ", run));

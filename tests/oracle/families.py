@@ -33,6 +33,10 @@ FAMILIES = {
     "electra": transformers.ElectraConfig(**SHAPE, **SIZES, embedding_size=32),
     "albert": transformers.AlbertConfig(**SHAPE, **SIZES, embedding_size=32, classifier_dropout_prob=0.0),
     "mpnet": transformers.MPNetConfig(**SHAPE, **SIZES, pad_token_id=1, layer_norm_eps=1e-5),
+    # Its texts are longer than the buckets of single distances.
+    "deberta-v2": transformers.DebertaV2Config(**SHAPE, **SIZES, relative_attention=True, position_buckets=8,
+                                               pos_att_type=["p2c", "c2p"], share_att_key=True, norm_rel_ebd="layer_norm",
+                                               position_biased_input=False),
     # Its windows are narrower than the texts are long.
     "modernbert": transformers.ModernBertConfig(**SHAPE, **AS_MODERNBERT),
     "modernbert, mean": transformers.ModernBertConfig(**SHAPE, **AS_MODERNBERT, classifier_pooling="mean",

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "trainer/model/disentangled.h"
 #include "trainer/model/passes/functions.h"
 #include "trainer/model/passes/layout.h"
 #include "trainer/model/relative_bias.h"
@@ -160,6 +161,87 @@ TEST_F(AttentionWays, AddWhatBelongsToTheDistance) {
     const Found found = by(way, at::kFloat, false, 0, {}, true);
     EXPECT_TRUE(at::allclose(found.y.slice(0, 0, samples), right, 1e-5, 1e-5));
     EXPECT_TRUE(at::allclose(found.gradients[2], gradient[0], 1e-5, 1e-5));
+  }
+}
+
+// Returns the scores of one sample in disentangled attention by the definition: [heads, n, n].
+Tensor disentangled_scores(const EncoderSpec& spec, const Tensor& own, const Tensor& table) {
+  const auto parts = [](const Tensor& x) { return x.view({-1, 3, kHeads, kSize}).transpose(0, 2); };
+  const std::vector<Tensor> tokens = parts(own).unbind(1);
+  const std::vector<Tensor> rows = parts(table).unbind(1);
+  const std::int64_t count = own.size(0);
+  Tensor buckets = at::empty({count, count}, at::kLong);
+  for (int i = 0; i < count; ++i) {
+    for (int j = 0; j < count; ++j) buckets[i][j] = position_bucket(spec, i - j);
+  }
+  const Tensor keys = rows[1].index_select(1, buckets.view(-1)).view({kHeads, count, count, kSize});
+  const Tensor queries =
+      rows[0].index_select(1, buckets.view(-1)).view({kHeads, count, count, kSize});
+  const Tensor sum = tokens[0].matmul(tokens[1].transpose(1, 2)) +
+                     (tokens[0].unsqueeze(2) * keys).sum(-1) +
+                     (tokens[1].unsqueeze(1) * queries).sum(-1);
+  return sum / std::sqrt(3.0 * kSize);
+}
+
+// In samples that are longer than the buckets of single distances, sample by sample.
+TEST_F(AttentionWays, AddTheProductsWithDistances) {
+  EncoderSpec spec;
+  spec.position_buckets = 8;
+  spec.positions = 64;
+  const Tensor table = at::randn({2 * spec.position_buckets, 3 * kHeads * kSize});
+  const Tensor bias = at::randn({3 * kHeads * kSize});
+  const Layout distances = distances_layout(spec, layout_->longest);
+  const std::int64_t samples = layout_->offsets.back();
+  for (const bool first_only : {false, true}) {
+    const Tensor right_qkv = qkv_.clone().requires_grad_(true);
+    const Tensor right_table = table.clone().requires_grad_(true);
+    std::vector<Tensor> rows;
+    for (int row = 0; row < layout_->rows; ++row) {
+      const std::int64_t begin = layout_->offsets[static_cast<std::size_t>(row)];
+      const Tensor own = (right_qkv + bias).slice(0, begin, begin + layout_->length(row));
+      const Tensor values = own.view({-1, 3, kHeads, kSize}).select(1, 2).transpose(0, 1);
+      const Tensor y =
+          disentangled_scores(spec, own, right_table + bias).softmax(-1).matmul(values);
+      const Tensor all = y.transpose(0, 1).reshape({-1, kHeads * kSize});
+      rows.push_back(first_only ? all.slice(0, 0, 1) : all);
+    }
+    const Tensor right = at::cat(rows);
+    const Tensor dy = dy_.slice(0, 0, right.size(0));
+    const auto expected = torch::autograd::grad({right}, {right_qkv, right_table}, {dy});
+    for (const AttentionWay way : {AttentionWay::fused, AttentionWay::padded}) {
+      const Tensor qkv = qkv_.clone().requires_grad_(true);
+      const Tensor own_table = table.clone().requires_grad_(true);
+      const Tensor scores =
+          scores_by_distance(qkv, rows_by_distance(own_table, distances), bias, kHeads);
+      const Tensor y = attention(layout_, qkv, bias, kHeads, first_only, {}, way, {}, scores)
+                           .slice(0, 0, first_only ? layout_->rows : samples);
+      EXPECT_TRUE(at::allclose(y, right, 1e-5, 1e-5));
+      const auto found = torch::autograd::grad({y}, {qkv, own_table}, {dy});
+      EXPECT_TRUE(at::allclose(found[0], expected[0], 1e-5, 1e-4));
+      EXPECT_TRUE(at::allclose(found[1], expected[1], 1e-4, 1e-4));
+    }
+  }
+}
+
+// The numbers are those of transformers 5.24.0's make_log_bucket_position(), plus the rows of a
+// direction.
+TEST(PositionBucket, IsThatOfTransformers) {
+  EncoderSpec spec;
+  spec.position_buckets = 256;
+  spec.positions = 512;
+  for (const auto& [distance, bucket] : {std::pair{0, 0},
+                                         {1, 1},
+                                         {128, 128},
+                                         {129, 129},
+                                         {130, 130},
+                                         {200, 169},
+                                         {300, 207},
+                                         {400, 233},
+                                         {500, 254},
+                                         {511, 255},
+                                         {2000, 255}}) {
+    EXPECT_EQ(position_bucket(spec, distance), 256 + bucket) << distance;
+    EXPECT_EQ(position_bucket(spec, -distance), 256 - (distance == 2000 ? 256 : bucket));
   }
 }
 

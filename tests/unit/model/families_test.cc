@@ -70,7 +70,7 @@ class Families : public ::testing::TestWithParam<SmallModel> {
 };
 
 // docs/features.md, Models and losses: RoBERTa, XLM-RoBERTa, CamemBERT, DistilBERT, ELECTRA,
-// MPNet, ALBERT, ModernBERT, BART | `--model`
+// MPNet, ALBERT, ModernBERT, DeBERTa-v2 and v3, BART | `--model`
 TEST_P(Families, HaveTheNumbersOfTransformers) {
   const auto model = this->model();
   const TrainingStep step{1, 1};
@@ -292,6 +292,39 @@ TEST(Albert, HasOneOfTwoActivations) {
               HasSubstr("\"hidden_act\": \"gelu\""));
   EXPECT_EQ(refusal_of([] { return albert_of(R"(, "hidden_act": "relu")"); }),
             "'hidden_act' is 'relu'; it must be 'gelu' or 'gelu_new'");
+}
+
+EncoderSpec deberta_of(const std::string& key, const Json& value) {
+  for (const SmallModel& model : small_models()) {
+    if (model.family != "deberta-v2") continue;
+    Json json = Json::parse(model.text());
+    json[key] = value;
+    return parse_config(json.dump());
+  }
+  return {};
+}
+
+TEST(Deberta, RefusesOtherAttentionByName) {
+  const auto refusal = [](const char* key, const Json& value) {
+    return refusal_of([&] { return deberta_of(key, value); });
+  };
+  EXPECT_EQ(refusal("position_biased_input", true),
+            "position_biased_input is true; bp supports only false");
+  EXPECT_EQ(refusal("relative_attention", false),
+            "relative_attention is false; bp supports only true");
+  EXPECT_EQ(refusal("share_att_key", nullptr), "share_att_key is null; bp supports only true");
+  EXPECT_EQ(refusal("norm_rel_ebd", "none"),
+            "norm_rel_ebd is 'none'; bp supports only 'layer_norm'");
+  EXPECT_EQ(refusal("pos_att_type", Json::array({"p2c"})),
+            "pos_att_type is a list; bp supports only 'p2c' and 'c2p' together");
+  EXPECT_EQ(refusal("max_relative_positions", 39),
+            "max_relative_positions is 39; bp supports only 40");
+  EXPECT_EQ(refusal("pooler_hidden_size", 7), "pooler_hidden_size is 7; bp supports only 32");
+  EXPECT_EQ(refusal("attention_head_size", 7), "attention_head_size is 7; bp supports only 8");
+  EXPECT_EQ(refusal("cls_dropout", 1), "cls_dropout is 1; it must be at least 0 and below 1");
+  EXPECT_EQ(refusal("position_buckets", 1), "position_buckets is 1; it must be at least 2");
+  EXPECT_EQ(deberta_of("cls_dropout", 0.25).head_dropout(), 0.25);
+  EXPECT_EQ(deberta_of("pos_att_type", Json::array({"c2p", "p2c"})).position_buckets, 8);
 }
 
 // Writes the weights in two files, and an index of them.

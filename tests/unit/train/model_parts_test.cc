@@ -62,6 +62,13 @@ TEST(ModelParts, OfSharedLayersAreOneLayer) {
   EXPECT_EQ(depth_below_head("mpnet.encoder.relative_attention_bias.weight", layers_of(spec)), 13);
 }
 
+TEST(ModelParts, OfDistancesBelongToTheEmbeddings) {
+  const EncoderSpec spec = deberta_v2().usual;
+  EXPECT_THAT(frozen_names({"embeddings", "pooler"}, spec),
+              ElementsAre("deberta.embeddings.", "deberta.encoder.rel_embeddings.",
+                          "deberta.encoder.LayerNorm.", "pooler.dense."));
+}
+
 TEST(ModelParts, HaveADistanceFromTheHead) {
   const std::vector<std::string> layers = layers_of(with_layers(12));
   EXPECT_EQ(depth_below_head("classifier.weight", layers), 0);
