@@ -55,14 +55,20 @@ sst2() {
   verdict sst2_predictions "$same" "1,821 rows, equal for 1, 3 and 4 evaluating ranks"
 }
 
-# Kills bprun, one rank, or all processes of a run on 3+1 ranks at 20 moments that a seed determines. The same command
+# Kills bprun, one rank, or all processes of a run on four ranks at 20 moments that a seed determines. The same command
 # resumes the run each time. In the end its parameters must equal those of an undisturbed run.
 # docs/acceptance.md, Runs: 20 times kill -9 of bprun, of a rank or of all, in one run, leave the parameters of an
 # undisturbed run.
-resume() {
+resume() { kill_and_resume resume -H localhost:3,127.0.0.1:1; }
+# The ranks of one host share the weights, and some are killed while they write them.
+resume_shared() { kill_and_resume resume_shared -n 4; }
+
+kill_and_resume() {  # kill_and_resume CHECK PLACES...
+  local check=$1
+  shift
   needs_data sst2 || return
-  local mark=BP_ACCEPTANCE=$$-resume run=$work/resumed whole=$work/undisturbed status=0 kills=0 resumed=0
-  local command=(build/bin/bprun -H localhost:3,127.0.0.1:1 sh -c 'echo $$ >"$0.$RANK"; exec "$@"' "$work/pid"
+  local mark=BP_ACCEPTANCE=$$-$check run=$work/$check whole=$work/$check-undisturbed status=0 kills=0 resumed=0
+  local command=(build/bin/bprun "$@" sh -c 'echo $$ >"$0.$RANK"; exec "$@"' "$work/pid"
     "$PWD/build/bin/bert_train" "$data/sst2/sentiment-train" --dev "$data/sst2/sentiment-dev"
     --text 1 --label 2 --vocab "$data/bert-base-uncased/vocab.txt" --model tiny --epochs 2 --batch 32
     --save-every 50 --store "$work/resume.sqlite")
@@ -97,7 +103,7 @@ for step in sorted(draw.sample(range(2, 1000), 20)):
   "${command[@]}" --run "$run" >"$work/resume.log" 2>&1 || { tail -5 "$work/resume.log"; status=1; }
   cmp "$whole/model/model.safetensors" "$run/model/model.safetensors" || status=1
   ((kills == 20 && resumed >= 10)) || status=1
-  verdict resume "$status" "killed $kills times, $resumed of them in a run that had resumed from a checkpoint; parameters bit-equal to the undisturbed run's"
+  verdict "$check" "$status" "killed $kills times, $resumed of them in a run that had resumed from a checkpoint; parameters bit-equal to the undisturbed run's"
 }
 
 # Kills bert_train prep of 673,490 rows at 20 moments that a seed determines. Counts how often it continued what a
