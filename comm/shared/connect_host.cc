@@ -112,8 +112,8 @@ NeighbourMessage receive_message(int socket, std::size_t most, const HostWait& w
   return received;
 }
 
-// What a process shows to the others. Its number may mean another process to one that does not see
-// it; the sample tells.
+// How a process identifies itself to its neighbours. In another PID namespace its number may belong
+// to another process, which the sample shows.
 struct ShownProcess {
   pid_t number = 0;
   ProcessMemory::Sample sample;

@@ -13,8 +13,8 @@ namespace bp {
 
 class Presence {
  public:
-  // Of `rank`, until its destruction. Where the kernel has no such locks or no /proc, all ranks
-  // count as present.
+  // Marks `rank` as present until this object is destroyed. Where the kernel has no such locks or
+  // no /proc, all ranks count as present.
   Presence(const SharedMemory& memory, int rank);
 
   // Whether another rank has had a Presence and has none any more.

@@ -56,7 +56,7 @@ class ChannelPool {
 
 class SharedHost {
  public:
-  // What this rank knows of the memory and the ranks that map it.
+  // This rank's view of the shared memory and of the ranks that map it.
   struct Parts {
     std::shared_ptr<SharedMemory> memory;  // arenas of one size, by rank on this host
     int rank = 0;                          // on this host

@@ -64,12 +64,10 @@ EncoderSpec new_encoder(int layers, int hidden, std::string_view family) {
   spec.pad_id = spec.positions_from_pad ? 1 : 0;
   if (spec.positions_from_pad) spec.positions += spec.pad_id + 1;
   spec.initializer_range = initial_deviation(hidden);
+  if (spec.has_decoder()) spec.decoder_layers = layers / 2;
   Json others = Json::object();
-  if (spec.has_decoder()) {
-    spec.decoder_layers = layers / 2;
-    found->put_others(spec, others);
-    spec.layers -= spec.decoder_layers;  // as in config.json
-  }
+  if (found->put_others != nullptr) found->put_others(spec, others);
+  spec.layers -= spec.decoder_layers;  // as in config.json
   if (found->take_others != nullptr) found->take_others(others, spec);
   return spec;
 }

@@ -81,7 +81,7 @@ class Encoder {
     Linear output;
     Norm norm;
   };
-  // What the first layer, or the decoder's first one, reads of positions.
+  // The embeddings of positions that the first layer of the encoder or of the decoder reads.
   struct Stack {
     at::Tensor positions;
     Norm norm;

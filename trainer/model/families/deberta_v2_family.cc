@@ -25,7 +25,6 @@ bool has_both_terms(const Json& terms) {
 }
 
 void take_attention(Json& json, EncoderSpec& spec) {
-  if (json.empty()) return;  // a new model
   const Json required = required_keys();
   for (const auto& [key, kind] : required.items()) always(json, key.c_str(), kind);
   if (const Json& terms = find(json, kTerms); !has_both_terms(terms)) {

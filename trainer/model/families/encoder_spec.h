@@ -49,8 +49,9 @@ struct EncoderSpec {
   double attention_dropout = 0.1;
   double pooled_dropout = -1;  // behind the pooler; below 0: hidden_dropout
   double initializer_range = 0.02;
-  // Initial weights are normal numbers of at most so many deviations, and a layer's last products
-  // have smaller ones: see branch_deviation(). 0: any normal numbers, in all products alike.
+  // Initial weights are drawn from a normal distribution that is cut at so many deviations, and the
+  // last products of a layer have a smaller deviation: see branch_deviation(). 0: it is not cut,
+  // and all products have the same deviation.
   double initializer_cutoff = 0;
   // The keys that belong to the head, which the encoder does not know, with their values as JSON:
   // {"problem_type", "\"regression\""}. No value holds lists or objects in others.
@@ -78,9 +79,9 @@ struct EncoderSpec {
   int local_attention = 0;              // tokens there see those up to half of it away
   bool pools_mean = false;    // the pooler reads the mean of a text's states, not the first one
   bool pools_tokens = false;  // heads over tokens read the pooler's output for each
-  // Of the layers, the last ones that are a decoder's. Its tokens are `start_id` and the text's
-  // without the last one, `end_id`. Each sees those before it, and all states of the layers below
-  // the decoder's. The pooler reads the last state.
+  // The number of layers, the last ones, that form the decoder. Its tokens are `start_id` and the
+  // text's without the last one, `end_id`. Each sees those before it, and all states of the layers
+  // below the decoder's. The pooler reads the last state.
   int decoder_layers = 0;
   int start_id = 0;
   int end_id = 0;

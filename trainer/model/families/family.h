@@ -53,8 +53,8 @@ struct WeightNames {
   std::string output = "output.dense";
   std::string output_norm = "output.LayerNorm";
   std::string final_norm = {};  // behind the layers, if these norm what they read
-  // Of a decoder, whose layers have the encoder's names, and more modules: the attention to the
-  // encoder's states.
+  // For a decoder. Its layers have the names of the encoder's, and modules for the attention to the
+  // states of the encoder.
   std::string decoder_positions = {};
   std::string decoder_norm = {};  // of its embeddings
   std::string decoder_layers = {};

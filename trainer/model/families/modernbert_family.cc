@@ -92,8 +92,9 @@ void take_others(Json& json, EncoderSpec& spec) {
 
 void put_others(const EncoderSpec& spec, Json& json) {
   json["classifier_pooling"] = spec.pools_mean ? "mean" : "cls";
-  Json& types = json["layer_types"] = Json::array();
-  for (const bool local : spec.local_layers) types.push_back(local ? kLocal : kGlobal);
+  for (const bool local : spec.local_layers) {  // a new model has none yet
+    json["layer_types"].push_back(local ? kLocal : kGlobal);
+  }
   json["rope_parameters"] = {
       {kGlobal, {{"rope_theta", spec.rope_theta}, {"rope_type", "default"}}},
       {kLocal, {{"rope_theta", spec.local_rope_theta}, {"rope_type", "default"}}}};

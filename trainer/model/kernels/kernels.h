@@ -23,7 +23,7 @@ inline constexpr int kMaxRow = 8192;
 struct Window {
   int before = kMaxRow;
   int after = kMaxRow;
-  // Returns whether it hides some of so many tokens from one another.
+  // Returns whether some pair among `tokens` tokens does not see each other.
   [[nodiscard]] bool hides(int tokens) const { return before < tokens || after < tokens; }
 };
 

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
