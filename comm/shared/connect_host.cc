@@ -155,8 +155,9 @@ std::vector<T> exchange(const HostGroup& group,
     receive(links.front(), values);
     return all;
   }
-  for (std::size_t rank = 1; rank < all.size(); ++rank)
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
     receive(links[rank], values.subspan(rank, 1));
+  }
   for (const Fd& link : links.subspan(1)) send_message(link.get(), text_of(values));
   return all;
 }
