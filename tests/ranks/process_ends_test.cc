@@ -135,8 +135,9 @@ void try_all_calls(Communicator& world, Work& work, std::span<float> data) {
   EXPECT_EQ(error_of([&] { static_cast<void>(store.job_failure()); }), of_store("job_failure"));
 }
 
-// Destroyed after the objects below. Ends the child before LeakSanitizer, which would count what
-// the threads of its parent hold.
+// Ends the child at the end of its static objects' lives: before LeakSanitizer, which would count
+// what the threads of its parent hold, and before OpenSSL frees its tables, for which
+// AddressSanitizer may need a lock that a thread of the parent held when it was forked.
 struct LastOfChild {
   LastOfChild() = default;
   LastOfChild(const LastOfChild&) = delete;
@@ -146,14 +147,13 @@ struct LastOfChild {
   }
   int exit_code = -1;
 };
-LastOfChild last_of_child;
-
-// Static objects, which exit() destroys in the child.
-Work left_in_flight;    // NOLINT(cert-err58-cpp)
-Buffer left_allocated;  // NOLINT(cert-err58-cpp)
 
 RANK_BODY(child_calls) {
   Communicator world = Communicator::create();
+  // exit() destroys them in the child, the last one first.
+  static LastOfChild last_of_child;
+  static Work left_in_flight;
+  static Buffer left_allocated;
   std::vector<float> data(1000, 1);
   all_reduce(world, view(data));
   left_allocated = world.allocate(std::size_t{1} << 20);
