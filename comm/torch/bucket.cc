@@ -22,23 +22,23 @@ Bucket::Bucket(Communicator& comm,
                BucketPlan plan,
                std::size_t extra,
                bool error_feedback,
-               bool to_owners,
+               const Owners* owners,
+               bool frees,
                const BucketArithmetic& arithmetic)
     : comm_(comm),
       arithmetic_(arithmetic),
       plan_(std::move(plan)),
       extra_(extra),
-      counts_(to_owners ? owned_counts(plan_.count, comm.size()) : std::vector<std::size_t>()),
+      frees_(frees),
       own_{.count = plan_.count} {
   BP_CHECK(extra == 0 || plan_.wire == DataType::f32, "totals in another type than f32");
   BP_CHECK(!is_narrowed() || plan_.type == DataType::f32, "only f32 is narrowed");
   buffer_ = std::make_shared<Buffer>(
       comm.allocate((plan_.count + extra) * size_of(plan_.wire), arithmetic.device()));
-  if (to_owners) {
-    const auto rank = static_cast<std::size_t>(comm.rank());
-    own_ = {
-        .offset = std::accumulate(counts_.begin(), counts_.begin() + comm.rank(), std::size_t{0}),
-        .count = counts_[rank]};
+  if (owners != nullptr) {
+    counts_ = owned_counts(plan_.count, owners->size());
+    own_ = part_of(owners->rank());
+    scatters_ = owners->are_all() && extra == 0;
   }
   if (is_narrowed()) {
     memory_ = arithmetic.floats_of_zero(plan_.count);
@@ -46,6 +46,12 @@ Bucket::Bucket(Communicator& comm,
   } else {
     memory_ = {buffer_, buffer_->data()};
   }
+}
+
+Block Bucket::part_of(int owner) const {
+  if (counts_.empty()) return {.count = plan_.count};
+  const auto own = counts_.begin() + owner;
+  return {.offset = std::accumulate(counts_.begin(), own, std::size_t{0}), .count = *own};
 }
 
 View Bucket::wire() const { return {buffer_->data(), plan_.count, plan_.wire, buffer_->device()}; }
@@ -89,13 +95,14 @@ void Bucket::start(const std::string& name) {
       });
     }
     arithmetic_.convert(wire(), gradients());
+    if (frees_) arithmetic_.give_back(gradients());
   }
   name_ = name;
   const CollectiveOptions sum{.op = ReduceOp::sum, .name = name_, .stream = arithmetic_.stream()};
   View all = wire();
   all.count += extra_;
-  work_ = counts_.empty() || extra_ > 0 ? all_reduce_async(comm_, all, sum)
-                                        : reduce_scatter_v_async(comm_, all, sums(), counts_, sum);
+  work_ = scatters_ ? reduce_scatter_v_async(comm_, all, sums(), counts_, sum)
+                    : all_reduce_async(comm_, all, sum);
 }
 
 void Bucket::finish(bool count_errors) {
@@ -113,6 +120,19 @@ void Bucket::finish(bool count_errors) {
 
 void Bucket::scale_residuals(double factor) {
   if (residuals_) arithmetic_.scale(errors(), factor);
+}
+
+void Bucket::free_sums_of_others() {
+  if (!frees_) return;
+  const std::size_t end = own_.offset + own_.count;
+  arithmetic_.give_back(elements_at(wire(), 0, own_.offset));
+  arithmetic_.give_back(elements_at(wire(), end, plan_.count - end));
+}
+
+void Bucket::free_all() {
+  if (!frees_) return;
+  arithmetic_.give_back(wire());
+  if (is_narrowed()) arithmetic_.give_back(gradients());
 }
 
 void BucketProgress::clear() {

@@ -8,8 +8,9 @@
 // The memory lies on the device of the bucket's arithmetic. What is read and written there follows
 // the stream of the thread that calls, and a collective begins after it.
 //
-// Where ranks own parts of the bucket (owned_counts()), each gets the sums of its part only, except
-// for a bucket with extra elements, which all ranks get as a whole.
+// Where ranks own parts of the bucket (owned_counts()), each gets the sums of its part at least.
+// Only those count. A bucket that *frees* has memory only while it needs it: for all elements until
+// the sums are there, for this rank's part until the end of the window.
 //
 // With error feedback a rank adds to its gradients what rounding took from them in earlier windows:
 // the *residual*. Only the rank's own rounding counts, not that of the sums.
@@ -26,6 +27,7 @@
 #include "bp/communicator.h"
 #include "comm/torch/bucket_arithmetic.h"
 #include "comm/torch/bucket_layout.h"
+#include "comm/torch/owners.h"
 
 namespace bp {
 
@@ -57,13 +59,15 @@ class BucketProgress {
 
 class Bucket {
  public:
-  // All elements are zeros. `extra` f32 elements after the slots are summed with them. `to_owners`:
-  // ranks own parts of the bucket. `comm` and `arithmetic` must outlive this object.
+  // All elements are zeros. `extra` f32 elements after the slots are summed with them. `owners`:
+  // null if each rank owns everything. `frees` is for owners on the CPU without error feedback.
+  // `comm` and `arithmetic` must outlive this object.
   Bucket(Communicator& comm,
          BucketPlan plan,
          std::size_t extra,
          bool error_feedback,
-         bool to_owners = false,
+         const Owners* owners = nullptr,
+         bool frees = false,
          const BucketArithmetic& arithmetic = host_bucket_arithmetic());
 
   [[nodiscard]] const BucketPlan& plan() const { return plan_; }
@@ -74,6 +78,7 @@ class Bucket {
   [[nodiscard]] const std::shared_ptr<std::byte>& residuals() const { return residuals_; }
   // The elements whose sums this rank gets and whose parameters it updates.
   [[nodiscard]] const Block& own() const { return own_; }
+  [[nodiscard]] Block part_of(int owner) const;
   // The extra elements.
   [[nodiscard]] View extra() const;
   // Writes them. `values` must have as many as the constructor's `extra`.
@@ -90,6 +95,10 @@ class Bucket {
   // errors become the next window's residual; without it, the residual stays as before the window.
   void finish(bool count_errors);
   void scale_residuals(double factor);
+  // If the bucket frees. Of the sums: once they are there.
+  [[nodiscard]] bool is_summed() const { return work_.done(); }
+  void free_sums_of_others();
+  void free_all();
 
  private:
   [[nodiscard]] bool is_narrowed() const { return plan_.wire != plan_.type; }
@@ -105,7 +114,9 @@ class Bucket {
   const BucketArithmetic& arithmetic_;
   BucketPlan plan_;
   std::size_t extra_;
-  std::vector<std::size_t> counts_;  // by owner; empty: each rank owns all
+  bool frees_;
+  std::vector<std::size_t> counts_;  // by owner; empty: each rank owns everything
+  bool scatters_ = false;
   Block own_;
   std::shared_ptr<Buffer> buffer_;     // what is summed
   std::shared_ptr<std::byte> memory_;  // in buffer_, unless is_narrowed()

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "comm/device/device_memory.h"
+#include "comm/torch/give_back.h"
 #include "comm/torch/gradient_math.h"
 
 namespace bp {
@@ -28,6 +29,7 @@ class HostBucketArithmetic final : public BucketArithmetic {
   void clear(const View& data) const override {
     host_memory().fill(data.data, std::byte{0}, data.bytes());
   }
+  void give_back(const View& data) const override { bp::give_back({data.data, data.bytes()}); }
   void write(const View& to, std::span<const float> values) const override {
     host_memory().write(to.data, std::as_bytes(values).data(), values.size_bytes());
   }

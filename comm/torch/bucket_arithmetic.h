@@ -32,6 +32,8 @@ class BucketArithmetic {
   // Returns `count` f32 elements of new memory, aligned to 64 bytes.
   [[nodiscard]] virtual std::shared_ptr<std::byte> floats_of_zero(std::size_t count) const = 0;
   virtual void clear(const View& data) const = 0;
+  // Frees the whole pages of it, which read as zeros then. Not on a device.
+  virtual void give_back(const View& /*data*/) const {}
   // Writes f32 elements. The host's `values` must have as many as the view.
   virtual void write(const View& to, std::span<const float> values) const = 0;
   // Reads f32 or f64 elements; `values` must have as many as the view. A device also returns the

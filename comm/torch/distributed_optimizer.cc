@@ -56,7 +56,7 @@ void broadcast_tensors(Communicator& comm,
                        const std::optional<HostShards>& shards,
                        int root) {
   for (const auto& [name, tensor] : parameters) {
-    if (shards && shards->has(tensor)) continue;  // there is one copy
+    if (shards && shards->has(tensor)) continue;
     // As bytes, so that any element type works, and dense, so that strides do not matter.
     const View bytes = {.data = static_cast<std::byte*>(tensor.mutable_data_ptr()),
                         .count = tensor.nbytes(),
@@ -105,7 +105,8 @@ class DistributedOptimizer::Impl {
         optimizer_(required(std::move(optimizer))),
         options_(checked(options, comm, parameters_, *optimizer_)),
         agreement_(comm, parameters_.trained, options_.sparse_gradients, *optimizer_),
-        window_(comm, parameters_, options_, latch_, agreement_),
+        owners_(comm, options_.shard != Shard::host),
+        window_(comm, parameters_, options_, divides() ? &owners_ : nullptr, latch_, agreement_),
         closure_step_(comm, parameters_, *optimizer_, window_) {
     require_known(options_.sparse_gradients, parameters_);
     agree_on_members();
@@ -113,9 +114,13 @@ class DistributedOptimizer::Impl {
     if (comm.size() > 1 && !buffers.empty()) {
       buffers_.emplace(comm, std::move(buffers));
     }
-    if (options_.shard == Shard::none) return;
-    agreement_.run_write(
-        [&] { shards_.emplace(comm, parameters_, options_.sparse_gradients, *optimizer_); });
+    if (!divides()) return;
+    owners_.connect();
+    agreement_.run_write([&] {
+      shards_.emplace(
+          owners_, parameters_, options_.sparse_gradients, *optimizer_,
+          [this](std::size_t i, int owner) { return window_.gradients().part_of(i, owner); });
+    });
   }
 
   void broadcast_parameters(int root) {
@@ -130,8 +135,12 @@ class DistributedOptimizer::Impl {
     latch_.run([&] {
       broadcast_tensors(comm_, parameters_.trained, shards_, root);
       broadcast_tensors(comm_, parameters_.frozen, shards_, root);
+      if (shards_) {
+        shards_->gather_state();
+        shards_->broadcast_parameters(root);
+      }
       broadcast_state(comm_, *optimizer_, parameters_.device(), root);
-      if (shards_) shards_->share_state(root);
+      if (shards_) shards_->share_state();
       share_buffers(root);
       window_.broadcast_scales(root);
       closure_step_.state_was_broadcast();
@@ -164,6 +173,7 @@ class DistributedOptimizer::Impl {
         const TraceScope scope(comm_.trace(), kTraceRow, "step");
         agreement_.run_write([&] { update(); });
       }
+      if (shards_ && window_.rearranges()) shards_->gather_state();
       window_.end();
     });
     return steps;
@@ -198,7 +208,12 @@ class DistributedOptimizer::Impl {
     if (comm_.size() > 1) {
       require_agreement(comm_, state);
     }
+    gather_state();
     window_.load_state(state);
+  }
+
+  void gather_state() {
+    if (shards_) latch_.run([&] { shards_->gather_state(); });
   }
 
   [[nodiscard]] Shard shard() const { return options_.shard; }
@@ -220,12 +235,14 @@ class DistributedOptimizer::Impl {
     members_ = std::move(now);
   }
 
+  [[nodiscard]] bool divides() const { return options_.shard != Shard::none; }
+
   void update() {
-    if (!shards_) {
+    if (shards_) {
+      shards_->step();
+    } else {
       optimizer_->step();
-      return;
     }
-    shards_->step([this](std::size_t i) { return window_.gradients().own_part(i); });
   }
 
   void share_buffers(int root) {
@@ -240,6 +257,7 @@ class DistributedOptimizer::Impl {
   const DistributedOptimizerOptions options_;
   FailureLatch latch_;
   StepAgreement agreement_;
+  Owners owners_;  // if ranks divide work
   GradientWindow window_;
   ClosureStep closure_step_;
   std::optional<Members> members_;        // of optimizer_, as all ranks have agreed
@@ -287,6 +305,7 @@ std::size_t DistributedOptimizer::bucket_count() const {
 std::uint64_t DistributedOptimizer::collectives() const {
   return impl_->window().gradients().started();
 }
+void DistributedOptimizer::gather_state() { impl_->gather_state(); }
 Shard DistributedOptimizer::shard() const { return impl_->shard(); }
 torch::optim::Optimizer& DistributedOptimizer::optimizer() { return impl_->optimizer(); }
 

@@ -25,7 +25,8 @@
 namespace bp {
 namespace {
 
-GradientsOptions gradients_options(const DistributedOptimizerOptions& options) {
+GradientsOptions gradients_options(const DistributedOptimizerOptions& options,
+                                   Owners* owners = nullptr) {
   return {.sparse = options.sparse_gradients,
           .limits = {.first_bytes = options.first_bucket_bytes,
                      .bytes = options.bucket_bytes,
@@ -33,7 +34,8 @@ GradientsOptions gradients_options(const DistributedOptimizerOptions& options) {
           .error_feedback = options.error_feedback,
           .check_finite = options.loss_scaling.initial > 0 || options.wire == DataType::f16 ||
                           options.error_feedback,
-          .to_owners = options.shard == Shard::optimizer};
+          .owners = owners,
+          .frees = options.shard == Shard::gradients};
 }
 
 struct Range {
@@ -62,6 +64,7 @@ double rounded(double factor, at::ScalarType type) {
 GradientWindow::GradientWindow(Communicator& comm,
                                const ParameterSet& parameters,
                                const DistributedOptimizerOptions& options,
+                               Owners* owners,
                                FailureLatch& latch,
                                StepAgreement& agreement)
     : comm_(comm),
@@ -70,7 +73,7 @@ GradientWindow::GradientWindow(Communicator& comm,
       latch_(latch),
       agreement_(agreement),
       forms_(parameters.trained),
-      gradients_(comm, parameters.trained, gradients_options(options)),
+      gradients_(comm, parameters.trained, gradients_options(options, owners)),
       loss_scale_(options.loss_scaling),
       hooks_(parameters.trained,
              {.takes = [this](std::size_t i,

@@ -32,10 +32,12 @@ class GradientWindow {
   using Result = DistributedOptimizer::Window;
   using State = DistributedOptimizer::State;
 
-  // All must outlive this object. `options` are checked.
+  // All must outlive this object. `options` are checked. `owners`: the ranks that divide the
+  // gradients, connected before the first reduction; null: none do.
   GradientWindow(Communicator& comm,
                  const ParameterSet& parameters,
                  const DistributedOptimizerOptions& options,
+                 Owners* owners,
                  FailureLatch& latch,
                  StepAgreement& agreement);
 
@@ -63,6 +65,7 @@ class GradientWindow {
   void prepare_end();
   // Empties a window that is reduced. Without one it does nothing.
   void end();
+  [[nodiscard]] bool rearranges() const { return !next_order_.empty(); }
   // Throws invalid_argument, naming `call`, unless the window is empty.
   void require_empty(const char* call) const;
   // Throws invalid_argument if a parameter has another type, shape or device than at construction.

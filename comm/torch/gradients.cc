@@ -114,8 +114,9 @@ void Gradients::lay_out(const std::vector<std::size_t>& order) {
   std::vector<BucketPlan> plans = plan_buckets(sizes, dense, options_.limits);
   for (BucketPlan& plan : plans) {
     const std::size_t extra = &plan == &plans.back() ? totals_.elements() : 0;
-    const Bucket& bucket = buckets_.emplace_back(
-        comm_, std::move(plan), extra, options_.error_feedback, options_.to_owners, arithmetic_);
+    const Bucket& bucket =
+        buckets_.emplace_back(comm_, std::move(plan), extra, options_.error_feedback,
+                              options_.owners, options_.frees, arithmetic_);
     for (const Slot& slot : bucket.plan().slots) {
       Entry& entry = entries_[slot.parameter];
       entry.bucket = buckets_.size() - 1;
@@ -159,11 +160,11 @@ at::Tensor Gradients::own_sums(const Bucket& bucket) const {
                        at::dtype(scalar_type_of(type)).device(device_), device_);
 }
 
-Block Gradients::own_part(std::size_t i) const {
+Block Gradients::part_of(std::size_t i, int owner) const {
   const Entry& entry = entries_[i];
   const auto count = static_cast<std::size_t>(entry.parameter.tensor.numel());
   if (!entry.slot.defined()) return {.count = count};
-  const Block& own = buckets_[entry.bucket].own();
+  const Block own = buckets_[entry.bucket].part_of(owner);
   const std::size_t begin = std::clamp(own.offset, entry.offset, entry.offset + count);
   const std::size_t end = std::clamp(own.offset + own.count, begin, entry.offset + count);
   return {.offset = begin - entry.offset, .count = end - begin};
@@ -172,7 +173,7 @@ Block Gradients::own_part(std::size_t i) const {
 std::vector<at::Tensor> Gradients::memory() const {
   std::vector<at::Tensor> all;
   const bool in_buckets = std::ranges::none_of(entries_, &Entry::is_replaced);
-  if (options_.to_owners && !in_buckets) {
+  if (options_.owners != nullptr && !in_buckets) {
     refuse(
         "a gradient was replaced after reduce(), but with `shard` no rank has all of it: change "
         "the elements of the tensor that is there, or do not set `shard`");
@@ -195,7 +196,7 @@ double Gradients::norm() const {
   if (on_device_ && is_norm_known()) {
     return *norm_;
   }
-  if (options_.to_owners) return norm_by_owners();
+  if (options_.owners != nullptr) return norm_by_owners();
   std::vector<at::Tensor> pieces = memory();
   for (at::Tensor& piece : pieces) {
     if (!piece.is_non_overlapping_and_dense()) piece = piece.contiguous();
@@ -223,7 +224,7 @@ double Gradients::norm_by_owners() const {
     sums_of_squares(elements_of(own[&bucket - buckets_.data()]),
                     std::span(sums).subspan(first, pieces_of(bucket.own().count)));
   }
-  all_reduce(comm_, view(sums), {.name = "squares of gradients"});
+  all_reduce(options_.owners->comm(), view(sums), {.name = "squares of gradients"});
   double squares = 0;
   const double* next = sums.data();
   for (const Bucket& bucket : buckets_) {
@@ -276,6 +277,8 @@ void Gradients::clear() {
     entry.late.reset();
     entry.is_unused = false;
   }
+  for (Bucket& bucket : buckets_) bucket.free_all();
+  freed_ = 0;
   progress_.clear();
   arrivals_.clear();
   expecting_last_ = false;

@@ -28,6 +28,7 @@
 #include "comm/torch/bucket.h"
 #include "comm/torch/bucket_arithmetic.h"
 #include "comm/torch/bucket_layout.h"
+#include "comm/torch/owners.h"
 #include "comm/torch/parameter_set.h"
 #include "comm/torch/window_totals.h"
 
@@ -61,7 +62,8 @@ struct GradientsOptions {
   BucketLimits limits = {};
   bool error_feedback = false;
   bool check_finite = false;
-  bool to_owners = false;  // see Bucket; each rank has the sums of own_part() only
+  Owners* owners = nullptr;  // see Bucket; each rank has the sums of its part_of() only
+  bool frees = false;        // as a Bucket does
 };
 
 class Gradients {
@@ -93,8 +95,8 @@ class Gradients {
   // rank had one. Returns the totals of all ranks.
   [[nodiscard]] Totals finish();
 
-  // Returns which elements of parameter i this rank has the sums of, in the order of memory.
-  [[nodiscard]] Block own_part(std::size_t i) const;
+  // Returns which elements of parameter i an owner has the sums of, in the order of memory.
+  [[nodiscard]] Block part_of(std::size_t i, int owner) const;
 
   // After finish(): the 2-norm of all reduced gradients, in double precision. On the CPU it has the
   // same bits on all ranks, also where ranks own parts of them; then it is a collective. On a
@@ -163,6 +165,7 @@ class Gradients {
   [[nodiscard]] at::Tensor own_sums(const Bucket& bucket) const;
   void start_complete();
   void start(Bucket& bucket);
+  void free_sums_of_others();
   void count_arrival(std::size_t i);
   void write_totals(Bucket& bucket) const;
   [[nodiscard]] Totals read_totals();
@@ -191,6 +194,7 @@ class Gradients {
   std::vector<Bucket> buckets_;
   WindowTotals totals_;
   BucketProgress progress_;
+  std::size_t freed_ = 0;              // buckets without the sums of others
   std::vector<std::size_t> order_;     // that all ranks agreed on; empty: reverse_order()
   std::vector<std::size_t> arrivals_;  // of last gradients in this window
   bool expecting_last_ = false;

@@ -118,6 +118,14 @@ void Gradients::start_complete() {
   while (const auto bucket = progress_.next()) {
     start(buckets_[*bucket]);
   }
+  free_sums_of_others();
+}
+
+void Gradients::free_sums_of_others() {
+  while (freed_ < buckets_.size() && progress_.has_started(freed_) &&
+         buckets_[freed_].is_summed()) {
+    buckets_[freed_++].free_sums_of_others();
+  }
 }
 
 void Gradients::start(Bucket& bucket) {
@@ -280,14 +288,15 @@ Totals Gradients::finish() {
   for (Bucket& bucket : buckets_) {
     bucket.wait();
   }
+  free_sums_of_others();
   Totals all = read_totals();
   require_untouched_in_flight();
   sum_sparse_ones();
   const std::vector<at::Tensor> late = sum_late_ones();
   all.finite = !options_.check_finite || (are_all_finite() && std::ranges::all_of(late, is_finite));
-  if (options_.check_finite && options_.to_owners) {
+  if (options_.check_finite && options_.owners != nullptr) {
     std::uint8_t finite = all.finite ? 1 : 0;
-    all_reduce(comm_, view(std::span(&finite, 1)),
+    all_reduce(options_.owners->comm(), view(std::span(&finite, 1)),
                {.op = ReduceOp::min, .name = "finite gradients"});
     all.finite = finite != 0;
   }

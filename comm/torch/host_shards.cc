@@ -22,6 +22,8 @@
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "comm/torch/give_back.h"
+#include "comm/torch/host_exchange.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
@@ -66,6 +68,15 @@ at::Tensor part_of(const at::Tensor& flat, const Block& block) {
                      static_cast<std::int64_t>(block.count));
 }
 
+bool is_in_place(const at::Tensor& tensor, const at::Tensor& place) {
+  return place.numel() == tensor.numel() &&
+         (place.numel() == 0 || tensor.data_ptr() == place.data_ptr());
+}
+
+void give_back_elements(const at::Tensor& elements) {
+  give_back({static_cast<std::byte*>(elements.data_ptr()), elements.nbytes()});
+}
+
 // The private tensors that shared ones have replaced are as large as the model, and malloc may keep
 // their memory for the process.
 void give_back_freed_memory() { ::malloc_trim(0); }
@@ -80,6 +91,7 @@ class SharedRoom {
     const std::size_t bytes = static_cast<std::size_t>(count) * like.element_size();
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
+  [[nodiscard]] std::span<std::byte> bytes() const { return {memory_->data(), memory_->bytes()}; }
   at::Tensor take(const at::Tensor& like, std::int64_t count) {
     std::byte* const data = memory_->data() + used_;
     used_ += of(like, count);
@@ -119,9 +131,7 @@ std::string reason_against_shards(const Communicator& comm,
                                   const ParameterSet& parameters,
                                   const optim::Optimizer& optimizer) {
   if (!parameters.device().is_cpu()) return concat("the parameters lie on ", parameters.device());
-  const int hosts = comm.topology().hosts();
-  if (hosts > 1) return concat("the ranks are on ", hosts, " hosts, not on one");
-  if (comm.size() > 1 && comm.backend() != "shm") {
+  if (comm.size() > comm.topology().hosts() && !comm.backend().ends_with("shm")) {
     return concat("the ranks share no memory with the backend ", comm.backend());
   }
   if (elementwise(optimizer) == nullptr) {
@@ -131,11 +141,15 @@ std::string reason_against_shards(const Communicator& comm,
   return "";
 }
 
-HostShards::HostShards(Communicator& comm,
+HostShards::HostShards(Owners& owners,
                        const ParameterSet& parameters,
                        const std::vector<std::string>& sparse,
-                       optim::Optimizer& optimizer)
-    : comm_(comm), optimizer_(optimizer), elementwise_(*elementwise(optimizer)) {
+                       optim::Optimizer& optimizer,
+                       PartOf part_of)
+    : owners_(owners),
+      optimizer_(optimizer),
+      elementwise_(*elementwise(optimizer)),
+      part_of_(std::move(part_of)) {
   const at::NoGradGuard no_grad;
   const bool divides_rows = dynamic_cast<RowSharing*>(&optimizer) != nullptr;
   std::vector<Divided> by_rows;
@@ -155,12 +169,13 @@ HostShards::HostShards(Communicator& comm,
   for (const Divided& one : divided_) {
     bytes += SharedRoom::of(one.parameter, one.parameter.numel());
   }
-  SharedRoom room(comm, bytes);
+  SharedRoom room(owners.local(), bytes);
+  memory_ = room.bytes();
   for (Divided& one : divided_) {
     one.shared = room.take(one.parameter, one.parameter.numel());
-    if (comm.rank() == 0) one.shared.copy_(flat(one.parameter));
+    if (owners.local_rank() == 0) one.shared.copy_(flat(one.parameter));
   }
-  barrier(comm, {.name = "shared parameters"});
+  broadcast_parameters(0);
   for (Divided& one : divided_) one.parameter.set_data(whole(one, one.shared));
   share_rows();
   give_back_freed_memory();
@@ -172,8 +187,9 @@ void HostShards::share_rows() {
   for (std::size_t i = in_parts_; i < with_state_; ++i) {
     const at::Tensor& parameter = divided_[i].parameter;
     const auto notes =
-        std::make_shared<Buffer>(comm_.allocate_shared(rows.bytes_for_rows(parameter)));
-    rows.share_rows(parameter, {notes, notes->data()}, comm_.rank(), comm_.size());
+        std::make_shared<Buffer>(owners_.local().allocate_shared(rows.bytes_for_rows(parameter)));
+    rows.share_rows(parameter, {notes, notes->data()}, owners_.local_rank(),
+                    owners_.local().size());
   }
 }
 
@@ -216,47 +232,57 @@ void HostShards::move_state(const at::Tensor& from, const at::Tensor& to) {
   states[to.unsafeGetTensorImpl()] = std::move(state);
 }
 
-// `parts`: the optimizer has this rank's parts, not whole parameters. `writes`: this rank's values
-// count. Returns whether some tensor was elsewhere.
-bool HostShards::settle_state(bool parts, bool writes) {
-  const at::NoGradGuard no_grad;
-  const auto for_each_tensor = [&](const auto& visit) {
-    for (std::size_t i = 0; i < (parts ? in_parts_ : with_state_); ++i) {
-      Divided& one = divided_[i];
-      const std::vector<at::Tensor*> tensors = state_of(parts ? one.part : one.parameter);
-      one.state.resize(std::max(one.state.size(), tensors.size()));
-      for (std::size_t k = 0; k < tensors.size(); ++k) {
-        if (tensors[k]->defined()) visit(one, *tensors[k], one.state[k]);
-      }
+// Visits the state of the first `count` parameters: a tensor, and its home in shared memory, which
+// may be undefined. `in_step`: the optimizer has this rank's parts, not whole parameters.
+template <class Visit>
+void HostShards::for_each_state(std::size_t count, bool in_step, const Visit& visit) {
+  for (std::size_t i = 0; i < count; ++i) {
+    Divided& one = divided_[i];
+    const std::vector<at::Tensor*> tensors = state_of(in_step ? one.part : one.parameter);
+    one.state.resize(std::max(one.state.size(), tensors.size()));
+    for (std::size_t k = 0; k < tensors.size(); ++k) {
+      if (tensors[k]->defined()) visit(one, *tensors[k], one.state[k]);
     }
-  };
+  }
+}
+
+// `writes`: this rank's values count. Returns whether some tensor was elsewhere.
+bool HostShards::settle_state(bool in_step, bool writes) {
+  const at::NoGradGuard no_grad;
+  const std::size_t count = in_step ? in_parts_ : with_state_;
   std::size_t bytes = 0;  // of tensors that are new
-  for_each_tensor([&](const Divided& one, const at::Tensor& tensor, const at::Tensor& home) {
-    if (!home.defined()) bytes += SharedRoom::of(tensor, one.parameter.numel());
-  });
+  for_each_state(count, in_step,
+                 [&](const Divided& one, const at::Tensor& tensor, const at::Tensor& home) {
+                   if (!home.defined()) bytes += SharedRoom::of(tensor, one.parameter.numel());
+                 });
   std::optional<SharedRoom> room;
-  if (bytes > 0) room.emplace(comm_, bytes);
+  if (bytes > 0) room.emplace(owners_.local(), bytes);
   bool moved = false;
-  for_each_tensor([&](const Divided& one, at::Tensor& tensor, at::Tensor& home) {
+  for_each_state(count, in_step, [&](const Divided& one, at::Tensor& tensor, at::Tensor& home) {
     if (!home.defined()) home = room->take(tensor, one.parameter.numel());
-    const at::Tensor place = parts ? part_of(home, one.own) : home;
-    if (place.numel() > 0 && tensor.data_ptr() != place.data_ptr()) {
+    const at::Tensor part = part_of(home, one.own);
+    const bool is_part = in_step || (!state_is_whole_ && is_in_place(tensor, part));
+    const at::Tensor& place = is_part ? part : home;
+    if (!is_in_place(tensor, place)) {
       moved = true;
       if (writes) at::Tensor(place).copy_(flat(tensor));
     }
-    tensor = whole(one, home);
+    tensor = is_part && !state_is_whole_ ? part : whole(one, home);
   });
+  if (moved && !in_step) has_state_of_other_hosts_ = true;
   if (room) give_back_freed_memory();
   return moved;
 }
 
-void HostShards::share_state(int root) { (void)settle_state(false, comm_.rank() == root); }
+void HostShards::broadcast_parameters(int root) { owners_.broadcast(memory_, root); }
 
-void HostShards::divide(const std::function<Block(std::size_t)>& own) {
+void HostShards::share_state() { (void)settle_state(false, owners_.local_rank() == 0); }
+
+void HostShards::divide() {
   const at::NoGradGuard no_grad;
   for (std::size_t i = 0; i < in_parts_; ++i) {
     Divided& one = divided_[i];
-    const Block block = own(one.number);
+    const Block block = part_of_(one.number, owners_.rank());
     if (!one.part.defined() || block.offset != one.own.offset || block.count != one.own.count) {
       one.own = block;
       one.part = part_of(one.shared, block);
@@ -280,6 +306,7 @@ void HostShards::divide(const std::function<Block(std::size_t)>& own) {
 }
 
 void HostShards::unite() {
+  state_is_whole_ = !owners_.are_on_several_hosts();
   settle_state(true, true);
   for (std::size_t i = 0; i < in_parts_; ++i) {
     divided_[i].part.mutable_grad().reset();
@@ -291,13 +318,59 @@ void HostShards::unite() {
   members_.clear();
 }
 
-void HostShards::step(const std::function<Block(std::size_t)>& own) {
-  barrier(comm_, {.name = "parameters are read"});
-  if (settle_state(false, comm_.rank() == 0)) barrier(comm_, {.name = "shared state"});
-  divide(own);
+void HostShards::exchange_parameters() {
+  if (owners_.leaders() == nullptr) return;
+  std::vector<Exchanged> all;
+  for (std::size_t i = 0; i < in_parts_; ++i) {
+    all.push_back({.elements = divided_[i].shared, .parameter = divided_[i].number});
+  }
+  exchange_between_hosts(owners_, all, part_of_);
+}
+
+void HostShards::gather_state() {
+  if (state_is_whole_) return;
+  state_is_whole_ = has_state_of_other_hosts_ = true;
+  std::vector<Exchanged> all;
+  for_each_state(in_parts_, false,
+                 [&](const Divided& one, at::Tensor& tensor, const at::Tensor& home) {
+                   tensor = whole(one, home);
+                   all.push_back({.elements = home, .parameter = one.number});
+                 });
+  barrier(owners_.local(), {.name = "state is written"});
+  if (owners_.leaders() != nullptr) exchange_between_hosts(owners_, all, part_of_);
+  barrier(owners_.local(), {.name = "state has arrived"});
+}
+
+// Between the barriers of a step.
+void HostShards::free_state_of_other_hosts() {
+  if (!std::exchange(has_state_of_other_hosts_, false) || !owners_.are_on_several_hosts() ||
+      owners_.leaders() == nullptr) {
+    return;
+  }
+  for (std::size_t i = 0; i < in_parts_; ++i) {
+    const Divided& one = divided_[i];
+    for (int owner = 0; owner < owners_.size(); ++owner) {
+      if (owners_.host_of(owner) == owners_.host()) continue;
+      for (const at::Tensor& home : one.state) {
+        if (home.defined()) give_back_elements(part_of(home, part_of_(one.number, owner)));
+      }
+    }
+  }
+}
+
+void HostShards::step() {
+  barrier(owners_.local(), {.name = "parameters are read"});
+  if (settle_state(false, owners_.local_rank() == 0)) {
+    barrier(owners_.local(), {.name = "shared state"});
+  }
+  free_state_of_other_hosts();
+  divide();
   optimizer_.step();
   unite();
-  barrier(comm_, {.name = "parameters are written"});
+  barrier(owners_.local(), {.name = "parameters are written"});
+  if (!owners_.are_on_several_hosts()) return;
+  exchange_parameters();
+  barrier(owners_.local(), {.name = "parameters have arrived"});
 }
 
 }  // namespace bp

@@ -6,6 +6,9 @@
 // puts vectors of its own elements in their place. A tensor that the optimizer has made for such a
 // vector becomes a part of a new whole one.
 //
+// If the ranks of several hosts divide the work, the state stays in parts after a step, until
+// gather_state(). The whole tensor has pages in memory only where this host's ranks own elements.
+//
 // The program's ranks do the same with the optimizer, as everywhere, so all of them find new
 // tensors in the same step. Threads: one at a time.
 #pragma once
@@ -16,6 +19,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -23,35 +27,44 @@
 #include "bp/collective.h"
 #include "bp/communicator.h"
 #include "bp/torch/elementwise.h"
+#include "comm/torch/owners.h"
 #include "comm/torch/parameter_set.h"
 
 namespace bp {
 
-// Returns why these ranks cannot share this optimizer's work; empty if they can. The same on all
-// ranks.
+// Returns why the ranks of a host cannot share this optimizer's work; empty if they can. The same
+// on all ranks.
 [[nodiscard]] std::string reason_against_shards(const Communicator& comm,
                                                 const ParameterSet& parameters,
                                                 const torch::optim::Optimizer& optimizer);
 
 class HostShards {
  public:
+  // Returns which elements of the trained parameter i an owner has, in the order of memory.
+  using PartOf = std::function<Block(std::size_t i, int owner)>;
   // Collective. Moves the parameters into shared memory, with the values of rank 0, but not those
-  // that `sparse` names unless the optimizer divides rows. All must outlive this object.
-  HostShards(Communicator& comm,
+  // that `sparse` names unless the optimizer divides rows. All must outlive this object, and
+  // `owners` are connected.
+  HostShards(Owners& owners,
              const ParameterSet& parameters,
              const std::vector<std::string>& sparse,
-             torch::optim::Optimizer& optimizer);
+             torch::optim::Optimizer& optimizer,
+             PartOf part_of);
   // Gives this rank a copy of each parameter.
   ~HostShards();
   HostShards(const HostShards&) = delete;
   HostShards& operator=(const HostShards&) = delete;
 
+  // Collective. All hosts get the parameters that the host of rank `root` of the world has.
+  void broadcast_parameters(int root);
   // Collective. Moves state that the program has given the optimizer into shared memory, with the
-  // values of `root`. The other ranks see them after the next collective.
-  void share_state(int root);
-  // Collective. Runs the optimizer's step on this rank's elements: `own(i)` of trained parameter i,
-  // in the order of memory. All ranks see the result.
-  void step(const std::function<Block(std::size_t)>& own);
+  // values of the first rank of each host. The others see them after the next collective.
+  void share_state();
+  // Collective. Makes the state whole on each host. Before part_of() changes, and before the
+  // program reads the state.
+  void gather_state();
+  // Collective. Runs the optimizer's step on this rank's elements. All ranks see the result.
+  void step();
   // Whether the parameter lies in shared memory.
   [[nodiscard]] bool has(const at::Tensor& parameter) const;
 
@@ -70,16 +83,24 @@ class HostShards {
   [[nodiscard]] std::vector<at::Tensor*> state_of(const at::Tensor& parameter) const;
   void share_rows();
   void move_state(const at::Tensor& from, const at::Tensor& to);
-  bool settle_state(bool parts, bool writes);
-  void divide(const std::function<Block(std::size_t)>& own);
+  bool settle_state(bool in_step, bool writes);
+  template <class Visit>
+  void for_each_state(std::size_t count, bool in_step, const Visit& visit);
+  void divide();
   void unite();
+  void exchange_parameters();
+  void free_state_of_other_hosts();
 
-  Communicator& comm_;
+  Owners& owners_;
   torch::optim::Optimizer& optimizer_;
   const Elementwise& elementwise_;
+  const PartOf part_of_;
+  bool state_is_whole_ = true;  // outside of a step, not in parts
+  bool has_state_of_other_hosts_ = false;
   // First those of which the optimizer gets parts, then those whose rows it divides itself, which
   // have state, too, then the frozen ones.
   std::vector<Divided> divided_;
+  std::span<std::byte> memory_;  // of the parameters
   std::size_t in_parts_ = 0;
   std::size_t with_state_ = 0;
   std::unordered_map<const void*, at::Tensor> parts_;  // by the parameter

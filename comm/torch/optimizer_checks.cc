@@ -64,12 +64,24 @@ DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
   }
   const std::string reason =
       options.shard == Shard::none ? "" : reason_against_shards(comm, parameters, optimizer);
-  if (options.shard == Shard::optimizer && !reason.empty()) {
-    refuse("shard = optimizer, but ", reason, ": set it to none, or to automatic");
+  const bool is_asked_for = options.shard != Shard::none && options.shard != Shard::automatic;
+  if (is_asked_for && !reason.empty()) {
+    refuse("shard = ", name_of(options.shard), ", but ", reason,
+           ": set it to none, or to automatic");
   }
-  options.shard = options.shard == Shard::none || !reason.empty() || comm.size() == 1
-                      ? Shard::none
-                      : Shard::optimizer;
+  if (options.shard == Shard::gradients && options.error_feedback) {
+    refuse(
+        "shard = gradients with error_feedback, for which each rank keeps its whole gradient: "
+        "set shard to optimizer");
+  }
+  if (!reason.empty() || comm.size() == 1) options.shard = Shard::none;
+  if (options.shard == Shard::automatic) options.shard = Shard::host;
+  if (options.shard == Shard::host && comm.topology().hosts() == comm.size()) {
+    options.shard = Shard::none;
+  }
+  if (options.shard == Shard::host && comm.topology().hosts() == 1) {
+    options.shard = Shard::optimizer;
+  }
   return options;
 }
 
@@ -99,7 +111,7 @@ void require_agreement(Communicator& comm,
       concat("wire ", name_of(options.wire), options.error_feedback ? " with error_feedback" : ""),
       concat("loss_scaling ", scaling.initial, ", growth ", scaling.growth, ", backoff ",
              scaling.backoff, ", interval ", scaling.interval),
-      options.shard == Shard::optimizer ? "shard optimizer" : "shard none",
+      concat("shard ", name_of(options.shard)),
       steps_of(optimizer, parameters.device()),
   };
   for (const std::string& name : options.sparse_gradients) {

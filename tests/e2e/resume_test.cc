@@ -8,6 +8,7 @@
 #include <fstream>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "tests/e2e/shell.h"
@@ -121,17 +122,26 @@ TEST_F(Resume, WithErrorFeedbackARunContinuesToTheSameBits) {
 // docs/acceptance.md, Runs: A run whose ranks share the weights computes what one without computes,
 // and each goes on from a checkpoint of the other.
 TEST_F(Resume, BetweenSharedAndPrivateWeightsARunContinuesToTheSameBits) {
-  for (const std::string extra : {"", "--precision bf16 --ema 0.9", "--optimizer sgd --lr 0.1"}) {
+  struct Job {
+    std::string ranks;
+    std::string extra;
+    std::string shard;
+  };
+  const std::vector<Job> jobs = {{"-n 3", "", "optimizer"},
+                                 {"-n 3", "--precision bf16 --ema 0.9", "gradients"},
+                                 {kUneven, "--optimizer sgd --lr 0.1", "host"},
+                                 {kUneven, "", "optimizer"}};
+  for (const auto& [ranks, extra, shard] : jobs) {
     const auto run = [&](const std::string& options) {
       const Ended ended =
-          in_folder(bprun("-n 3", concat(extra, " --keep 9 --resume never ", options)));
+          in_folder(bprun(ranks, concat(extra, " --keep 9 --resume never ", options)));
       EXPECT_EQ(ended.code, 0) << ended.output;
     };
     const auto weights = [&](const std::string& name) {
       return read(path(name + "/model/model.safetensors"));
     };
     run("--run plain --shard none");
-    run("--run shared --shard optimizer");
+    run("--run shared --shard " + shard);
     EXPECT_NE(weights("plain"), "");
     EXPECT_TRUE(weights("plain") == weights("shared")) << extra;
     for (const std::string file : {"optimizer", "model"}) {
@@ -139,10 +149,10 @@ TEST_F(Resume, BetweenSharedAndPrivateWeightsARunContinuesToTheSameBits) {
       EXPECT_TRUE(read(path("plain" + name)) == read(path("shared" + name))) << extra << name;
     }
     const auto go_on = [&](const std::string& options) {
-      const Ended ended = in_folder(bprun("-n 3", concat(extra, " --keep 9 ", options)));
+      const Ended ended = in_folder(bprun(ranks, concat(extra, " --keep 9 ", options)));
       EXPECT_EQ(ended.code, 0) << ended.output;
     };
-    go_on("--run a --shard optimizer --resume plain/checkpoints/step-40");
+    go_on(concat("--run a --resume plain/checkpoints/step-40 --shard ", shard));
     go_on("--run b --shard none --resume shared/checkpoints/step-40");
     EXPECT_TRUE(weights("a") == weights("plain")) << extra;
     EXPECT_TRUE(weights("b") == weights("plain")) << extra;

@@ -277,9 +277,13 @@ void add_model_options(OptionSet& set, TrainOptions& options) {
   set.choice<DataType>(
       {"wire", "Type of gradients between ranks"}, options.wire,
       {{"fp32", DataType::f32}, {"fp16", DataType::f16}, {"bf16", DataType::bf16}});
-  set.choice<Shard>(
-         {"shard", "What the CPU ranks of one host divide among themselves"}, options.shard,
-         {{"none", Shard::none}, {"optimizer", Shard::optimizer}, {"auto", Shard::automatic}})
+  set.choice<Shard>({"shard", "What the CPU ranks of a host divide among themselves"},
+                    options.shard,
+                    {{"none", Shard::none},
+                     {"host", Shard::host},
+                     {"optimizer", Shard::optimizer},
+                     {"gradients", Shard::gradients},
+                     {"auto", Shard::automatic}})
       .on_resume = OnResume::free;
   set.flag({"error-feedback", "Add what rounding for the wire takes to the next step's gradient"},
            options.error_feedback);

@@ -89,17 +89,25 @@ std::string parse_training(OptionSet& set,
     throw InputError(2, "--swa-from and --ema are two averages of the weights",
                      "leave out one of the two");
   }
-  if (o.check_gradients > 0 && o.shard == Shard::optimizer) {
+  const bool divides = o.shard != Shard::none && o.shard != Shard::automatic;
+  if (o.check_gradients > 0 && divides) {
     throw InputError(2,
-                     "--check-gradients compares gradients that all ranks have, and with --shard "
-                     "optimizer each has its own part",
+                     concat("--check-gradients compares gradients that all ranks have, and with "
+                            "--shard ",
+                            name_of(o.shard), " each has its own part"),
                      "leave out one of the two");
   }
+  if (o.error_feedback && o.shard == Shard::gradients) {
+    throw InputError(2,
+                     "--error-feedback keeps each rank's gradient, which --shard gradients frees",
+                     "say --shard optimizer, or leave out one of the two");
+  }
   if (o.check_gradients > 0) o.shard = Shard::none;
-  if (o.optimizer == "lamb" && o.shard == Shard::optimizer) {
-    throw InputError(
-        2, "--optimizer lamb looks at each matrix as a whole, which --shard optimizer divides",
-        "leave out --shard: auto divides nothing then");
+  if (o.optimizer == "lamb" && divides) {
+    throw InputError(2,
+                     concat("--optimizer lamb looks at each matrix as a whole, which --shard ",
+                            name_of(o.shard), " divides"),
+                     "leave out --shard: auto divides nothing then");
   }
   if (o.error_feedback && o.wire == DataType::f32) {
     throw InputError(2, "--error-feedback: gradients are not rounded for --wire fp32",

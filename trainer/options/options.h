@@ -109,7 +109,7 @@ struct TrainOptions : DataOptions {
   DeviceChoice device = DeviceChoice::automatic;
   Precision precision = Precision::fp32;
   DataType wire = DataType::f32;   // in which gradients travel between ranks
-  Shard shard = Shard::automatic;  // what the CPU ranks of one host divide
+  Shard shard = Shard::automatic;  // what the CPU ranks of a host divide
   LoraConfig lora;                 // adapters to train; rank 0: none
   DistillOptions distill;
   bool error_feedback = false;  // what the wire's rounding takes is added to the next gradient

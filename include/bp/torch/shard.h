@@ -1,28 +1,52 @@
 // How much of the training state the ranks of a host shard: an option of DistributedOptimizer.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "bp/export.h"
 
 namespace BP_API bp {
 
-// `none`: each rank keeps and updates everything. `optimizer`: the ranks of a host keep one copy of
-// the parameters and of the wrapped optimizer's state together, in shared memory. Each rank gets
-// the summed gradient of its own part of each parameter only, and updates that part. The results
-// have the same bits as those of `none`.
+// `none`: each rank keeps and updates everything.
 //
-// It is for parameters on the CPU, one host whose ranks share memory (communicator.h), and
-// optimizers that treat each element by itself: SGD, Adam, AdamW, RMSprop and Adagrad of LibTorch,
-// and those of your own that say so (bp/torch/elementwise.h). Anything else is refused by name; for
-// `automatic` it means `none`.
+// `host`: the ranks of a host keep one copy of the parameters and of the wrapped optimizer's state
+// together, in shared memory. Each rank updates its own part of each parameter. The results have
+// the same bits as those of `none`.
+//
+// `optimizer`: the same, but the ranks of all hosts divide the state and the updates. Each rank
+// gets the summed gradient of its own part only. The hosts exchange the updated parameters after
+// each step. With up to two hosts the results have the bits of `none`, with more the order of
+// additions is another one.
+//
+// `gradients`: moreover, a bucket's memory is freed as soon as its sums are there, but for this
+// rank's part, and that at the end of the window. So in the last micro-batch of a window a rank has
+// the gradients of few buckets at a time. (The memory of whole gradients lasts from the first
+// micro-batch to the last.) It costs the time in which the system makes new pages, and does not go
+// with error feedback.
+//
+// `automatic`: `host`, or `none` where that is not possible. On one host `host` is `optimizer`.
+//
+// It is for parameters on the CPU, hosts whose ranks share memory (communicator.h), and optimizers
+// that treat each element by itself: SGD, Adam, AdamW, RMSprop and Adagrad of LibTorch, and those
+// of your own that say so (bp/torch/elementwise.h). Anything else is refused by name.
 //
 // The constructor gives all ranks rank 0's parameters, and the destructor each rank its own again.
-// In between, the program must write a parameter on one rank only, or replace its memory
-// (set_data()). Between reduce() and step() the gradient that a parameter shows is the mean in this
-// rank's part only, and may not be replaced. clip_grad_norm() is a collective. Parameters with
-// sparse gradients and their state stay whole on each rank, unless the optimizer divides rows
-// (RowSharing). If step() throws, parameters may be partly updated.
-enum class Shard : std::uint8_t { none, optimizer, automatic };
+// In between, the program must write a parameter on one rank of each host only, or replace its
+// memory (set_data()). Between reduce() and step() the gradient that a parameter shows is the mean
+// in this rank's part only, and may not be replaced. With `optimizer` and `gradients` on several
+// hosts the state is in parts, as step() needs it, until DistributedOptimizer::gather_state().
+// clip_grad_norm() is a collective. Parameters with sparse gradients and their state stay whole on
+// each rank, unless the optimizer divides rows (RowSharing). If step() throws, parameters may be
+// partly updated.
+enum class Shard : std::uint8_t { none, host, optimizer, gradients, automatic };
+
+[[nodiscard]] constexpr std::string_view name_of(Shard shard) {
+  constexpr std::array<std::string_view, 5> kNames = {"none", "host", "optimizer", "gradients",
+                                                      "automatic"};
+  return kNames.at(static_cast<std::size_t>(shard));
+}
 
 }  // namespace bp

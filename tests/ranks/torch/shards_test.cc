@@ -10,6 +10,7 @@
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <torch/optim/adagrad.h>
 #include <torch/optim/adam.h>
 #include <torch/optim/adamw.h>
@@ -17,11 +18,16 @@
 #include <torch/optim/rmsprop.h>
 #include <torch/optim/sgd.h>
 #include <torch/serialize/archive.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <memory>
+#include <numeric>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bp/collective.h"
@@ -70,6 +76,18 @@ struct Net {
     return at::mse_loss(hidden.matmul(second) + frozen, numbers({4, 100}, seed + 1));
   }
 };
+
+// Returns how many bytes of the tensor are in memory, in pages that belong to it alone.
+std::size_t bytes_in_memory(const at::Tensor& tensor) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(tensor.data_ptr());
+  const std::uintptr_t begin = (first + page - 1) / page * page;
+  const std::uintptr_t end = (first + tensor.nbytes()) / page * page;
+  std::vector<unsigned char> pages((end - begin) / page);
+  EXPECT_EQ(::mincore(reinterpret_cast<void*>(begin), end - begin, pages.data()), 0);
+  return page * static_cast<std::size_t>(
+                    std::ranges::count_if(pages, [](unsigned char p) { return (p & 1) != 0; }));
+}
 
 using Make = std::unique_ptr<Optimizers> (*)(const std::vector<at::Tensor>&);
 
@@ -131,6 +149,14 @@ struct Training {
   int windows = 4;
 };
 
+// What the ranks divide if `shard` is asked for.
+Shard made_of(Shard shard, const Topology& topology) {
+  if (topology.size() == 1) return Shard::none;
+  if (shard != Shard::host) return shard;
+  if (topology.hosts() == topology.size()) return Shard::none;
+  return topology.hosts() == 1 ? Shard::optimizer : Shard::host;
+}
+
 Trained train(Communicator& world, const Training& training, Shard shard) {
   Net net;
   DistributedOptimizerOptions options = training.options;
@@ -147,7 +173,8 @@ Trained train(Communicator& world, const Training& training, Shard shard) {
     if (training.clip > 0) result.norms.push_back(optimizer.clip_grad_norm(training.clip));
     EXPECT_TRUE(optimizer.step());
   }
-  EXPECT_EQ(optimizer.shard(), world.size() == 1 ? Shard::none : shard);
+  EXPECT_EQ(optimizer.shard(), made_of(shard, world.topology()));
+  optimizer.gather_state();
   Parameters all = net.trained();
   all.push_back(net.frozen);
   result.parameters = test::bits(all);
@@ -156,18 +183,27 @@ Trained train(Communicator& world, const Training& training, Shard shard) {
   return result;
 }
 
-void expect_same(int ranks, const Training& training) {
+void expect_same_on(const std::vector<int>& hosts, const Training& training) {
+  test::RanksOptions options = kShared;
+  options.local_sizes = hosts;
   run_ranks(
-      ranks,
+      std::accumulate(hosts.begin(), hosts.end(), 0),
       [&](Communicator& world) {
         const Trained plain = train(world, training, Shard::none);
-        const Trained shards = train(world, training, Shard::optimizer);
-        EXPECT_EQ(plain.parameters, shards.parameters) << world.rank();
-        EXPECT_EQ(plain.state, shards.state) << world.rank();
-        EXPECT_EQ(plain.norms, shards.norms);
+        for (const Shard shard : {Shard::host, Shard::optimizer, Shard::gradients}) {
+          if (shard == Shard::gradients && training.options.error_feedback) continue;
+          // Between more hosts reduce_scatter adds in another order than all_reduce.
+          if (shard != Shard::host && hosts.size() > 2) continue;
+          const Trained shards = train(world, training, shard);
+          EXPECT_TRUE(plain.parameters == shards.parameters) << name_of(shard);
+          EXPECT_TRUE(plain.state == shards.state) << name_of(shard);
+          EXPECT_EQ(plain.norms, shards.norms) << name_of(shard);
+        }
       },
-      kShared);
+      options);
 }
+
+void expect_same(int ranks, const Training& training) { expect_same_on({ranks}, training); }
 
 class ShardsOf : public testing::TestWithParam<Make> {};
 INSTANTIATE_TEST_SUITE_P(Optimizers,
@@ -186,9 +222,22 @@ TEST_P(ShardsOf, HaveTheBitsOfNoneWithAccumulationAndClipping) {
   expect_same(3, {.make = GetParam(), .options = {.micro_batches = 3}, .clip = 0.01});
 }
 
+// docs/acceptance.md, Optimizer: Each host of a job on several hosts keeps one copy of parameters
+// and state, and computes the bits of ranks that do not.
+TEST(Shards, HaveTheBitsOfNoneOnSeveralHosts) {
+  const std::vector<std::vector<int>> jobs = {{2, 1}, {3, 1}, {1, 2}, {2, 2}, {2, 1, 1}};
+  for (const std::vector<int>& hosts : jobs) {
+    expect_same_on(hosts, {.options = {.micro_batches = 2}, .clip = 0.01});
+  }
+  expect_same_on({2, 1},
+                 {.make = adam, .options = {.wire = DataType::bf16, .error_feedback = true}});
+}
+
 TEST(Shards, HaveTheBitsOfNoneOnANarrowWire) {
   for (const DataType wire : {DataType::f16, DataType::bf16}) {
-    expect_same(2, {.options = {.wire = wire, .error_feedback = true}, .clip = 0.01});
+    for (const bool feedback : {true, false}) {
+      expect_same(2, {.options = {.wire = wire, .error_feedback = feedback}, .clip = 0.01});
+    }
   }
 }
 
@@ -198,8 +247,8 @@ TEST(Shards, SkipTheSameWindowsThatOverflow) {
       2,
       [](Communicator& world) {
         std::vector<std::string> bits;
-        std::vector<std::vector<bool>> steps(2);
-        for (const Shard shard : {Shard::none, Shard::optimizer}) {
+        std::vector<std::vector<bool>> steps(3);
+        for (const Shard shard : {Shard::none, Shard::optimizer, Shard::gradients}) {
           Net net;
           DistributedOptimizer optimizer(
               world, net.named(), adamw(net.trained()),
@@ -211,8 +260,8 @@ TEST(Shards, SkipTheSameWindowsThatOverflow) {
           }
           bits.push_back(test::bits(net.trained()));
         }
-        EXPECT_EQ(bits[0], bits[1]);
-        EXPECT_EQ(steps[0], steps[1]);
+        EXPECT_THAT(bits, testing::Each(bits[0]));
+        EXPECT_THAT(steps, testing::Each(steps[0]));
         EXPECT_THAT(steps[0], testing::Contains(false));
         EXPECT_THAT(steps[0], testing::Contains(true));
       },
@@ -271,37 +320,116 @@ TEST(Shards, ASavedStateIsWholeAndLoadsIntoAPlainOptimizer) {
       kShared);
 }
 
-// A run continues with the parameters and the state of a run with the other option.
+// Trains three windows with `before`, goes on with `after`, and returns the parameters.
+std::string gone_on(Communicator& world, Shard before, Shard after) {
+  Net net;
+  std::string bytes;
+  for (const Shard shard : {before, after}) {
+    DistributedOptimizer optimizer(world, net.named(), adam(net.trained()),
+                                   {.nominal_weight = 2, .shard = shard});
+    if (!bytes.empty() && world.rank() == 0) {
+      torch::serialize::InputArchive archive;
+      archive.load_from(bytes.data(), bytes.size());
+      optimizer.optimizer().load(archive);
+    }
+    optimizer.broadcast_parameters();
+    for (int window = 0; window < 3; ++window) {
+      optimizer.backward(net.loss(window + 5 * world.rank()), 1);
+      EXPECT_TRUE(optimizer.step());
+    }
+    optimizer.gather_state();
+    bytes = saved(optimizer.optimizer());
+  }
+  return test::bits(net.trained());
+}
+
+// A run continues with the parameters and the state of a run with another option.
 TEST(Shards, GoOnFromAPlainRunAndTheOtherWayRound) {
+  const std::vector<std::pair<Shard, Shard>> changes = {{Shard::none, Shard::optimizer},
+                                                        {Shard::optimizer, Shard::none},
+                                                        {Shard::host, Shard::optimizer},
+                                                        {Shard::optimizer, Shard::host},
+                                                        {Shard::optimizer, Shard::optimizer}};
+  for (const std::vector<int>& hosts : std::vector<std::vector<int>>{{2}, {2, 1}}) {
+    test::RanksOptions options = kShared;
+    options.local_sizes = hosts;
+    run_ranks(
+        std::accumulate(hosts.begin(), hosts.end(), 0),
+        [&](Communicator& world) {
+          const std::string plain = gone_on(world, Shard::none, Shard::none);
+          for (const auto& [before, after] : changes) {
+            EXPECT_TRUE(plain == gone_on(world, before, after))
+                << hosts.size() << " hosts, " << name_of(before) << ", then " << name_of(after);
+          }
+        },
+        options);
+  }
+}
+
+// Between three hosts.
+TEST(Shards, AreCloseToNoneWhereSumsAreMadeInAnotherOrder) {
+  test::RanksOptions options = kShared;
+  options.local_sizes = {2, 1, 1};
+  run_ranks(
+      4,
+      [](Communicator& world) {
+        std::vector<std::vector<at::Tensor>> trained;
+        for (const Shard shard : {Shard::none, Shard::optimizer, Shard::gradients}) {
+          Net net;
+          DistributedOptimizer optimizer(world, net.named(),
+                                         of<optim::SGD>(net.trained(), optim::SGDOptions(0.1)),
+                                         {.shard = shard});
+          for (int window = 0; window < 20; ++window) {
+            optimizer.backward(net.loss(window + 30 * world.rank()), 1);
+            EXPECT_TRUE(optimizer.step());
+          }
+          test::expect_equal_on_all_ranks(world, test::bits(net.trained()));
+          trained.emplace_back();
+          for (const at::Tensor& one : net.trained())
+            trained.back().push_back(one.detach().clone());
+        }
+        for (std::size_t i = 0; i < trained[0].size(); ++i) {
+          const double norm = trained[0][i].norm().item<double>();
+          for (const auto& other : {trained[1][i], trained[2][i]}) {
+            EXPECT_LE((other - trained[0][i]).norm().item<double>(), 2e-7 * norm);
+          }
+        }
+      },
+      options);
+}
+
+// docs/acceptance.md, Optimizer: Ranks of several hosts that divide the state keep the part of
+// their host in memory.
+TEST(Shards, AHostHasNoMemoryForTheStateOfOthers) {
+  test::RanksOptions options = kShared;
+  options.local_sizes = {1, 1};
   run_ranks(
       2,
       [](Communicator& world) {
-        const auto run = [&](Shard before, Shard after) {
-          Net net;
-          std::string bytes;
-          for (const Shard shard : {before, after}) {
-            DistributedOptimizer optimizer(world, net.named(), adam(net.trained()),
-                                           {.nominal_weight = 2, .shard = shard});
-            if (!bytes.empty() && world.rank() == 0) {
-              torch::serialize::InputArchive archive;
-              archive.load_from(bytes.data(), bytes.size());
-              optimizer.optimizer().load(archive);
-            }
-            optimizer.broadcast_parameters();
-            for (int window = 0; window < 3; ++window) {
-              optimizer.backward(net.loss(window + 5 * world.rank()), 1);
-              EXPECT_TRUE(optimizer.step());
-            }
-            bytes = saved(optimizer.optimizer());
-          }
-          return test::bits(net.trained());
+        Net net;
+        DistributedOptimizer optimizer(world, net.named(), adamw(net.trained()),
+                                       {.shard = Shard::optimizer});
+        const auto moment = [&] {
+          const auto found = optimizer.optimizer().state().find(net.first.unsafeGetTensorImpl());
+          return static_cast<optim::AdamWParamState&>(*found->second).exp_avg();
         };
-        const std::string plain = run(Shard::none, Shard::none);
-        EXPECT_EQ(plain, run(Shard::none, Shard::optimizer));
-        EXPECT_EQ(plain, run(Shard::optimizer, Shard::none));
-        EXPECT_EQ(plain, run(Shard::optimizer, Shard::optimizer));
+        for (int window = 0; window < 3; ++window) {
+          optimizer.backward(net.loss(window), 1);
+          EXPECT_TRUE(optimizer.step());
+          if (window == 0) continue;  // the ranks have agreed on another order of buckets
+          const std::int64_t part = moment().numel();
+          EXPECT_GT(part, net.first.numel() / 4);
+          EXPECT_LT(part, net.first.numel() * 3 / 4);
+          optimizer.gather_state();
+          const at::Tensor whole = moment();
+          EXPECT_EQ(whole.numel(), net.first.numel());
+          EXPECT_GT(bytes_in_memory(whole), whole.nbytes() * 9 / 10);
+          optimizer.backward(net.loss(window), 1);
+          EXPECT_TRUE(optimizer.step());
+          EXPECT_LT(bytes_in_memory(whole), whole.nbytes() * 3 / 4);
+        }
       },
-      kShared);
+      options);
 }
 
 TEST(Shards, LeaveSparseGradientsWhole) {
@@ -309,7 +437,7 @@ TEST(Shards, LeaveSparseGradientsWhole) {
       3,
       [](Communicator& world) {
         std::vector<std::string> bits;
-        for (const Shard shard : {Shard::none, Shard::optimizer}) {
+        for (const Shard shard : {Shard::none, Shard::optimizer, Shard::gradients}) {
           Net net;
           at::Tensor words = at::zeros({50, 300}).requires_grad_();
           NamedTensors named = net.named();
@@ -329,7 +457,7 @@ TEST(Shards, LeaveSparseGradientsWhole) {
           bits.push_back(test::bits(trained));
           test::expect_equal_on_all_ranks(world, bits.back());
         }
-        EXPECT_EQ(bits[0], bits[1]);
+        EXPECT_THAT(bits, testing::Each(bits[0]));
       },
       kShared);
 }
@@ -339,7 +467,7 @@ TEST(Shards, FreezingAndANewGroupChangeNoBits) {
       2,
       [](Communicator& world) {
         std::vector<std::string> bits;
-        for (const Shard shard : {Shard::none, Shard::optimizer}) {
+        for (const Shard shard : {Shard::none, Shard::optimizer, Shard::gradients}) {
           Net net;
           DistributedOptimizer optimizer(world, net.named(), adamw({net.first, net.bias}),
                                          {.shard = shard});
@@ -353,7 +481,30 @@ TEST(Shards, FreezingAndANewGroupChangeNoBits) {
           }
           bits.push_back(test::bits(net.trained()));
         }
-        EXPECT_EQ(bits[0], bits[1]);
+        EXPECT_THAT(bits, testing::Each(bits[0]));
+      },
+      kShared);
+}
+
+// docs/acceptance.md, Optimizer: With gradients divided, a rank keeps its own part of each until
+// the end of the window, and nothing between windows. docs/features.md, Gradients: Gradients
+// divided among the ranks of a host | `--shard gradients`
+TEST(Shards, FreeTheGradientsOfOthers) {
+  run_ranks(
+      2,
+      [](Communicator& world) {
+        Net net;
+        DistributedOptimizer optimizer(world, net.named(), adamw(net.trained()),
+                                       {.shard = Shard::gradients});
+        for (int window = 0; window < 3; ++window) {
+          optimizer.backward(net.loss(window), 1);
+          optimizer.reduce();
+          const at::Tensor gradient = net.first.grad();
+          EXPECT_GT(bytes_in_memory(gradient), gradient.nbytes() / 4);
+          EXPECT_LT(bytes_in_memory(gradient), gradient.nbytes() * 3 / 4);
+          EXPECT_TRUE(optimizer.step());
+          EXPECT_EQ(bytes_in_memory(gradient), 0);
+        }
       },
       kShared);
 }
@@ -439,13 +590,6 @@ TEST(Shards, WhatCannotBeDividedIsRefusedByName) {
                           HasSubstr("share no memory with the backend"));
             },
             {.wire = test::Wire::gloo});
-  run_ranks(3,
-            [](Communicator& world) {
-              const Net net;
-              EXPECT_THAT(refusal_of(world, adamw(net.trained()), net),
-                          HasSubstr("the ranks are on 2 hosts"));
-            },
-            {.local_sizes = {2, 1}});
 }
 
 TEST(Shards, AReplacedGradientIsRefused) {

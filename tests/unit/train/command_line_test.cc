@@ -237,6 +237,8 @@ TEST(CommandLine, MistakesGetTheNearestRightWord) {
   EXPECT_EQ(refusal({"x.csv", "--optimizer", "lamb", "--shard", "optimizer"}),
             "--optimizer lamb looks at each matrix as a whole, which --shard optimizer divides | "
             "leave out --shard: auto divides nothing then");
+  EXPECT_THAT(refusal({"x.csv", "--wire", "bf16", "--error-feedback", "--shard", "gradients"}),
+              HasSubstr("--error-feedback keeps each rank's gradient"));
   EXPECT_THAT(refusal({"x.csv", "--check-gradients", "1", "--shard", "optimizer"}),
               HasSubstr("--check-gradients compares gradients that all ranks have"));
   EXPECT_THAT(refusal({"x.csv", "--batch", "0"}),

@@ -335,6 +335,7 @@ class Loop {
     if (settings_.save_every.by == SaveBy::never) return;
     if (settings_.error_feedback) forget_residuals();
     exchange_figures();
+    optimizer_.gather_state();
     if (job_.checkpoints == nullptr) return;
     const TraceScope scope(world_.trace(), kTraceRow, "checkpoint");
     updates().catch_up();

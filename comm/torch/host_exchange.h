@@ -1,0 +1,28 @@
+// Brings what the ranks of one host have changed to the other hosts.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <functional>
+#include <span>
+
+#include "bp/collective.h"
+#include "comm/torch/owners.h"
+
+namespace bp {
+
+struct Exchanged {
+  at::Tensor elements;  // all of a parameter's, in memory that the ranks of a host share
+  std::size_t parameter = 0;
+};
+
+// Collective of the first ranks of all hosts (Owners::leaders()), with the same tensors in the same
+// order. Each owner has changed its part, and its host has waited for that. Afterwards the tensors
+// of all hosts have all parts. `part_of(i, owner)`: the owner's elements of parameter i. Takes some
+// MiB of memory.
+void exchange_between_hosts(Owners& owners,
+                            std::span<const Exchanged> tensors,
+                            const std::function<Block(std::size_t, int)>& part_of);
+
+}  // namespace bp

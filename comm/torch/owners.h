@@ -1,0 +1,50 @@
+// The ranks that divide work, each of which owns a part, and those of them on this rank's host,
+// which share memory.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "bp/communicator.h"
+
+namespace bp {
+
+class Owners {
+ public:
+  // All ranks divide work if `across_hosts`, else those of each host, each time all of it. `world`
+  // must outlive this object.
+  Owners(Communicator& world, bool across_hosts)
+      : world_(world), are_all_(across_hosts || world.topology().hosts() == 1) {}
+
+  [[nodiscard]] bool are_all() const { return are_all_; }
+  [[nodiscard]] int rank() const { return are_all_ ? world_.rank() : local_rank(); }
+  [[nodiscard]] int size() const {
+    return are_all_ ? world_.size() : world_.topology().local_size();
+  }
+  [[nodiscard]] bool are_on_several_hosts() const { return are_all_ && hosts() > 1; }
+  [[nodiscard]] int hosts() const { return world_.topology().hosts(); }
+  [[nodiscard]] int host() const { return world_.topology().host(); }
+  [[nodiscard]] int host_of(int owner) const { return world_.topology().place_of(owner).host; }
+  [[nodiscard]] int local_rank() const { return world_.topology().local_rank(); }
+
+  // Collective of all ranks. Before the calls below.
+  void connect();
+  [[nodiscard]] Communicator& comm() { return are_all_ ? world_ : local(); }
+  [[nodiscard]] Communicator& local() { return group_ ? *group_ : world_; }
+  // The first rank of each host. Null on another rank, and with one host.
+  [[nodiscard]] Communicator* leaders() {
+    return local_rank() == 0 && leaders_ ? &*leaders_ : nullptr;
+  }
+  // Collective of all ranks. `bytes` is memory that the ranks of each host share. All hosts get
+  // what rank `root` of the world sees there.
+  void broadcast(std::span<std::byte> bytes, int root);
+
+ private:
+  Communicator& world_;
+  bool are_all_;
+  std::optional<Communicator> group_;    // of several hosts
+  std::optional<Communicator> leaders_;  // of several hosts
+};
+
+}  // namespace bp
