@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <map>
-
-#include "bp/collective.h"
+#include <numeric>
 
 namespace bp {
 namespace {
@@ -25,12 +24,28 @@ std::vector<std::size_t> reverse_order(std::size_t gradients) {
   return order;
 }
 
-std::vector<std::size_t> owned_counts(std::size_t count, int ranks) {
+// What is left of the pieces after rounding down goes to the largest remainders.
+std::vector<std::size_t> owned_counts(std::size_t count, std::span<const double> shares) {
+  const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
+  std::vector<std::size_t> pieces;
+  std::vector<double> remainders;
+  std::size_t left = pieces_of(count);
+  for (const double share : shares) {
+    const double exact = static_cast<double>(pieces_of(count)) * (share / all);
+    pieces.push_back(std::min(static_cast<std::size_t>(exact), left));
+    remainders.push_back(exact - static_cast<double>(pieces.back()));
+    left -= pieces.back();
+  }
+  for (; left > 0; --left) {
+    const auto largest = std::ranges::max_element(remainders);
+    ++pieces[static_cast<std::size_t>(largest - remainders.begin())];
+    *largest = -1;
+  }
   std::vector<std::size_t> counts;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const auto [first, pieces] = block_of(pieces_of(count), ranks, rank);
-    const std::size_t begin = std::min(first * kSquaresPiece, count);
-    counts.push_back(std::min(pieces * kSquaresPiece, count - begin));
+  std::size_t rest = count;
+  for (const std::size_t n : pieces) {
+    counts.push_back(std::min(n * kSquaresPiece, rest));
+    rest -= counts.back();
   }
   return counts;
 }

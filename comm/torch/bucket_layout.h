@@ -51,9 +51,10 @@ inline constexpr std::size_t kSquaresPiece = std::size_t{1} << 16;
   return (count + kSquaresPiece - 1) / kSquaresPiece;
 }
 
-// Returns how many elements of a bucket each rank owns: whole pieces, as even as possible, the
-// first rank the first ones.
-[[nodiscard]] std::vector<std::size_t> owned_counts(std::size_t count, int ranks);
+// Returns how many elements of a bucket each owner has: whole pieces, in proportion to the shares,
+// the first owner the first ones. Shares are not negative, and some is positive.
+[[nodiscard]] std::vector<std::size_t> owned_counts(std::size_t count,
+                                                    std::span<const double> shares);
 
 // Returns the order that is expected before the first backward pass: from n - 1 to 0, the reverse
 // of the registration.

@@ -105,7 +105,7 @@ class DistributedOptimizer::Impl {
         optimizer_(required(std::move(optimizer))),
         options_(checked(options, comm, parameters_, *optimizer_)),
         agreement_(comm, parameters_.trained, options_.sparse_gradients, *optimizer_),
-        owners_(comm, options_.shard != Shard::host),
+        owners_(comm, options_.shard != Shard::host, options_.shard_shares),
         window_(comm, parameters_, options_, divides() ? &owners_ : nullptr, latch_, agreement_),
         closure_step_(comm, parameters_, *optimizer_, window_) {
     require_known(options_.sparse_gradients, parameters_);

@@ -11,6 +11,7 @@
 
 #include <c10/util/Type.h>
 
+#include "base/joined.h"
 #include "base/text.h"
 #include "bp/torch/portable_steps.h"
 #include "comm/torch/host_shards.h"
@@ -28,6 +29,27 @@ std::vector<std::string> describe(const DistributedOptimizer::State& state) {
   }
   return {concat("nominal_weight ", state.nominal_weight), concat("loss_scale ", state.loss_scale),
           concat("good_windows ", state.good_windows), order};
+}
+
+void require_shares(const std::vector<double>& shares, const Topology& topology, bool each_host) {
+  if (shares.empty()) return;
+  if (shares.size() != static_cast<std::size_t>(topology.size())) {
+    refuse("shard_shares has ", shares.size(), " numbers for ", topology.size(), " ranks");
+  }
+  std::vector<double> of_hosts(static_cast<std::size_t>(topology.hosts()));
+  for (int rank = 0; rank < topology.size(); ++rank) {
+    const double share = shares[static_cast<std::size_t>(rank)];
+    if (!std::isfinite(share) || share < 0) {
+      refuse("shard_shares gives rank ", rank, " the share ", share, ": give numbers from 0");
+    }
+    of_hosts[static_cast<std::size_t>(topology.place_of(rank).host)] += share;
+  }
+  if (std::ranges::max(of_hosts) == 0) refuse("shard_shares gives nobody a share");
+  if (each_host && std::ranges::min(of_hosts) == 0) {
+    refuse(
+        "shard_shares gives nobody of a host a share, but each host divides everything: set shard "
+        "to optimizer or gradients");
+  }
 }
 
 // Says what rounds the steps. Ranks whose steps round otherwise drift apart.
@@ -82,6 +104,7 @@ DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
   if (options.shard == Shard::host && comm.topology().hosts() == 1) {
     options.shard = Shard::optimizer;
   }
+  require_shares(options.shard_shares, comm.topology(), options.shard == Shard::host);
   return options;
 }
 
@@ -112,6 +135,7 @@ void require_agreement(Communicator& comm,
       concat("loss_scaling ", scaling.initial, ", growth ", scaling.growth, ", backoff ",
              scaling.backoff, ", interval ", scaling.interval),
       concat("shard ", name_of(options.shard)),
+      concat("shard_shares ", joined(options.shard_shares, ", ")),
       steps_of(optimizer, parameters.device()),
   };
   for (const std::string& name : options.sparse_gradients) {

@@ -1,8 +1,19 @@
 #include "comm/torch/owners.h"
 
+#include <algorithm>
+
 #include "bp/collective.h"
 
 namespace bp {
+
+Owners::Owners(Communicator& world, bool across_hosts, const std::vector<double>& shares)
+    : world_(world),
+      are_all_(across_hosts || world.topology().hosts() == 1),
+      shares_(static_cast<std::size_t>(size()), 1.0) {
+  if (shares.empty()) return;
+  const int first = are_all_ ? 0 : world.topology().leader_of(host());
+  std::copy_n(shares.begin() + first, size(), shares_.begin());
+}
 
 void Owners::connect() {
   if (hosts() == 1) return;

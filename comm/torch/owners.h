@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "bp/communicator.h"
 
@@ -12,16 +13,17 @@ namespace bp {
 
 class Owners {
  public:
-  // All ranks divide work if `across_hosts`, else those of each host, each time all of it. `world`
-  // must outlive this object.
-  Owners(Communicator& world, bool across_hosts)
-      : world_(world), are_all_(across_hosts || world.topology().hosts() == 1) {}
+  // All ranks divide work if `across_hosts`, else those of each host, each time all of it, in
+  // proportion to the `shares` of the ranks of the world; empty: equal ones. `world` must outlive
+  // this object.
+  Owners(Communicator& world, bool across_hosts, const std::vector<double>& shares);
 
   [[nodiscard]] bool are_all() const { return are_all_; }
   [[nodiscard]] int rank() const { return are_all_ ? world_.rank() : local_rank(); }
   [[nodiscard]] int size() const {
     return are_all_ ? world_.size() : world_.topology().local_size();
   }
+  [[nodiscard]] const std::vector<double>& shares() const { return shares_; }
   [[nodiscard]] bool are_on_several_hosts() const { return are_all_ && hosts() > 1; }
   [[nodiscard]] int hosts() const { return world_.topology().hosts(); }
   [[nodiscard]] int host() const { return world_.topology().host(); }
@@ -43,6 +45,7 @@ class Owners {
  private:
   Communicator& world_;
   bool are_all_;
+  std::vector<double> shares_;           // by owner
   std::optional<Communicator> group_;    // of several hosts
   std::optional<Communicator> leaders_;  // of several hosts
 };

@@ -55,6 +55,11 @@ std::vector<OptionRow> model_rows() {
        .file = "t/config.yaml",
        .holds = {"shard: optimizer"},
        .before = "bprun -n 2 "},
+      {.covers = "shard-shares",
+       .arguments = kTrain + "--shard gradients --shard-shares a:1",
+       .says = "give each a share: localhost",
+       .code = 2,
+       .before = "bprun -n 2 "},
       {.covers = "loss-scale",
        .arguments = kTrain + "--loss-scale 1024",
        .weights = Weights::same,  // a power of two

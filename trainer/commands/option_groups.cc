@@ -285,6 +285,13 @@ void add_model_options(OptionSet& set, TrainOptions& options) {
                      {"gradients", Shard::gradients},
                      {"auto", Shard::automatic}})
       .on_resume = OnResume::free;
+  set.needs(Need{"shard", "what all hosts divide", {"optimizer", "gradients"}});
+  set.text({"shard-shares",
+            "How much of what all hosts divide each of them has: auto follows their free memory",
+            "", "equal|auto|HOST:N,..."},
+           options.shard_shares)
+      .on_resume = OnResume::free;
+  set.needs({});
   set.flag({"error-feedback", "Add what rounding for the wire takes to the next step's gradient"},
            options.error_feedback);
   set.number({"loss-scale", "First factor of the loss, which then follows the gradient's range",

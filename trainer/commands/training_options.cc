@@ -8,6 +8,7 @@
 #include "trainer/commands/scale_worlds.h"
 #include "trainer/optim/optimizer_options.h"
 #include "trainer/optim/schedule.h"
+#include "trainer/train/loop/shard_shares.h"
 
 namespace bp::trainer {
 namespace {
@@ -103,6 +104,9 @@ std::string parse_training(OptionSet& set,
                      "say --shard optimizer, or leave out one of the two");
   }
   if (o.check_gradients > 0) o.shard = Shard::none;
+  if (o.shard_shares != "equal" && o.shard_shares != "auto") {
+    (void)parse_host_shares(o.shard_shares);
+  }
   if (o.optimizer == "lamb" && divides) {
     throw InputError(2,
                      concat("--optimizer lamb looks at each matrix as a whole, which --shard ",

@@ -108,9 +108,10 @@ struct TrainOptions : DataOptions {
   std::int64_t max_parameters = 0;  // a model with more is not trained; 0: any is
   DeviceChoice device = DeviceChoice::automatic;
   Precision precision = Precision::fp32;
-  DataType wire = DataType::f32;   // in which gradients travel between ranks
-  Shard shard = Shard::automatic;  // what the CPU ranks of a host divide
-  LoraConfig lora;                 // adapters to train; rank 0: none
+  DataType wire = DataType::f32;       // in which gradients travel between ranks
+  Shard shard = Shard::automatic;      // what the CPU ranks of a host divide
+  std::string shard_shares = "equal";  // or auto, or hosts: shard_shares()
+  LoraConfig lora;                     // adapters to train; rank 0: none
   DistillOptions distill;
   bool error_feedback = false;  // what the wire's rounding takes is added to the next gradient
   double loss_scale = 0;        // first factor of the loss in backward passes; 0: none

@@ -123,6 +123,10 @@ struct DistributedOptimizerOptions {
   // (join()). Without this option each rank keeps its own.
   NamedTensors buffers = {};
   Shard shard = Shard::none;
+  // How much each rank owns of what they divide, in proportion to its number here, 0 for nothing;
+  // the same on all ranks. Empty: as much as the others. A host's ranks may not all have 0 with
+  // Shard::host.
+  std::vector<double> shard_shares = {};
 };
 
 class DistributedOptimizer {

@@ -366,6 +366,19 @@ TEST(Shards, GoOnFromAPlainRunAndTheOtherWayRound) {
   }
 }
 
+// docs/features.md, Gradients: Shares of the state by the memory of ranks | `--shard-shares`,
+// `DistributedOptimizerOptions::shard_shares`
+// docs/acceptance.md, Optimizer: Ranks own as much of the state as their shares say, perhaps
+// nothing, and compute the same bits.
+TEST(Shards, MayBeUnequal) {
+  for (const std::vector<double>& shares :
+       std::vector<std::vector<double>>{{0.7, 0.2, 0.1}, {0, 3, 1}}) {
+    for (const std::vector<int>& hosts : std::vector<std::vector<int>>{{3}, {2, 1}}) {
+      expect_same_on(hosts, {.options = {.shard_shares = shares}, .clip = 0.01});
+    }
+  }
+}
+
 // Between three hosts.
 TEST(Shards, AreCloseToNoneWhereSumsAreMadeInAnotherOrder) {
   test::RanksOptions options = kShared;
@@ -487,8 +500,8 @@ TEST(Shards, FreezingAndANewGroupChangeNoBits) {
 }
 
 // docs/acceptance.md, Optimizer: With gradients divided, a rank keeps its own part of each until
-// the end of the window, and nothing between windows. docs/features.md, Gradients: Gradients
-// divided among the ranks of a host | `--shard gradients`
+// the end of the window, and nothing between windows.
+// docs/features.md, Gradients: Gradients that ranks divide | `--shard gradients`
 TEST(Shards, FreeTheGradientsOfOthers) {
   run_ranks(
       2,

@@ -239,6 +239,10 @@ TEST(CommandLine, MistakesGetTheNearestRightWord) {
             "leave out --shard: auto divides nothing then");
   EXPECT_THAT(refusal({"x.csv", "--wire", "bf16", "--error-feedback", "--shard", "gradients"}),
               HasSubstr("--error-feedback keeps each rank's gradient"));
+  EXPECT_THAT(refusal({"x.csv", "--shard", "optimizer", "--shard-shares", "a:3,b"}),
+              HasSubstr("--shard-shares: 'b' is not the share of one more host | equal, auto, or"));
+  EXPECT_THAT(refusal({"x.csv", "--shard", "optimizer", "--shard-shares", "a:0,b:0"}),
+              HasSubstr("gives nobody a share"));
   EXPECT_THAT(refusal({"x.csv", "--check-gradients", "1", "--shard", "optimizer"}),
               HasSubstr("--check-gradients compares gradients that all ranks have"));
   EXPECT_THAT(refusal({"x.csv", "--batch", "0"}),

@@ -31,6 +31,7 @@
 #include "trainer/train/loop/early_stop.h"
 #include "trainer/train/loop/figure_sums.h"
 #include "trainer/train/loop/save_rule.h"
+#include "trainer/train/loop/shard_shares.h"
 #include "trainer/train/methods/averaged_weights.h"
 #include "trainer/train/methods/freeze.h"
 #include "trainer/train/methods/step_loss.h"
@@ -53,6 +54,14 @@ constexpr std::string_view kTraceRow = "compute";
 double epochs_done(const CheckpointState& state) {
   const EpochPosition& at = state.position;
   return static_cast<double>(at.epoch * state.rows + at.used) / static_cast<double>(state.rows);
+}
+
+std::vector<double> shares_of(Communicator& world, const RunSettings& settings, const Bert& model) {
+  std::uint64_t weights = 0;
+  for (const auto& [name, parameter] : model.parameters()) {
+    if (parameter.requires_grad()) weights += parameter.nbytes();
+  }
+  return shard_shares(world, settings.shard_shares, settings.shard, weights);
 }
 
 // One run of training on this rank: its parts, and how far it is.
@@ -81,7 +90,8 @@ class Loop {
                     .error_feedback = settings.error_feedback,
                     .loss_scaling = {.initial = settings.loss_scale},
                     .sparse_gradients = model.sparse_gradients(),
-                    .shard = settings.shard}),
+                    .shard = settings.shard,
+                    .shard_shares = shares_of(world, settings, model)}),
         unfreezing_(model, settings.unfreeze_every, job.rows),
         log_(job.metrics, steps_, now_.step, now_.totals, world.counters(), job.events),
         figures_(step_figures(model, job.regularization, job.distillation)),
