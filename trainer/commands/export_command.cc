@@ -56,8 +56,8 @@ int run_command(Communicator& world, const MergeOptions& options) {
   const auto model = load_model(source);
   model->merge_adapters();
   save_model(*model,
-             files_of(Vocabulary::read(source.vocabulary), source.tokenizer.lower_case,
-                      source.max_length()),
+             tokenizer_files(Vocabulary::read(source.vocabulary),
+                             {source.tokenizer.lower_case, source.max_length()}),
              std::filesystem::path(options.out).lexically_normal().string());
   print_line(concat("wrote ", options.out, ": a whole model with rank ", source.adapters->rank,
                     " adapters merged into ", source.base));

@@ -24,7 +24,6 @@
 #include "trainer/prepare/plan.h"
 #include "trainer/run/run_settings.h"
 #include "trainer/tasks/tasks.h"
-#include "trainer/text/roberta_files.h"
 
 namespace bp::trainer {
 namespace {
@@ -287,22 +286,6 @@ ModelSource find_model(const std::string& model,
                      "choose --task classify or regress, or another model");
   }
   return source;
-}
-
-TokenizerFiles files_of(const Vocabulary& vocabulary, bool lower_case, int max_length) {
-  TokenizerFiles files{vocabulary.tokens, lower_case, max_length, vocabulary.json()};
-  if (!vocabulary.pipeline) return files;
-  files.older = roberta_files(vocabulary.json());
-  const SampleForm form = form_of(vocabulary);
-  const auto name_of = [&](std::int32_t id, std::string& name) {
-    if (id >= 0) name = vocabulary.tokens.at(static_cast<std::size_t>(id));
-  };
-  name_of(form.pad, files.names.pad);
-  name_of(form.unknown, files.names.unknown);
-  name_of(form.cls, files.names.cls);
-  name_of(form.sep, files.names.sep);
-  name_of(form.mask, files.names.mask);
-  return files;
 }
 
 void require_base(const ModelSource& source, const TrainOptions& options) {

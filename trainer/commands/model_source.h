@@ -67,11 +67,6 @@ struct ModelSource {
                                      const Extensions& extensions = {},
                                      const std::string& family = "bert");
 
-// Returns the files of a tokenizer that belong into a model's folder.
-[[nodiscard]] TokenizerFiles files_of(const Vocabulary& vocabulary,
-                                      bool lower_case,
-                                      int max_length);
-
 // Throws InputError (2) unless the source can be trained as `options` ask: a folder of adapters
 // cannot, and --lora needs weights and names of products.
 void require_base(const ModelSource& source, const TrainOptions& options);

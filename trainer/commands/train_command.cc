@@ -123,7 +123,7 @@ class Run {
         say_(concat("ended after step ", result.end.step, ": ", result.ended_text));
       }
       if (settings_.final_weights == FinalWeights::best) take_best_weights(result);
-      if (writes()) save_model(*model_, tokenizer_files(), folder_->file("model"));
+      if (writes()) save_model(*model_, tokenizer(), folder_->file("model"));
       if (finish(result)) return 0;
     }
     if (session_) session_->end(step_, "stopped");
@@ -258,7 +258,7 @@ class Run {
     saving.moments.reset();
     if (settings_.optimizer_state) saving.moments = moment_names(settings_);
     saving.averaged = averages();
-    saving.texts = model_texts(*model_, tokenizer_files());
+    saving.texts = model_texts(*model_, tokenizer());
     saving.before_publishing = [this] { folder_->require_lease(); };
     bool told = start_.own;
     saving.published = [this, &told] {
@@ -287,8 +287,9 @@ class Run {
     result.end.dev = best.dev;
   }
 
-  [[nodiscard]] TokenizerFiles tokenizer_files() const {
-    return files_of(vocabulary_of(*store_), store_->lower_case(), model_->config().max_tokens());
+  [[nodiscard]] NamedTexts tokenizer() const {
+    return tokenizer_files(vocabulary_of(*store_),
+                           {store_->lower_case(), model_->config().max_tokens()});
   }
 
   void print_how_to_resume(const TrainResult& result) const {

@@ -16,7 +16,6 @@
 #include "trainer/common/whole_file.h"
 #include "trainer/model/families/family.h"
 #include "trainer/model/files/safetensors.h"
-#include "trainer/model/files/tokenizer_config.h"
 
 namespace bp::trainer {
 namespace {
@@ -138,22 +137,7 @@ void save_weights(const Bert& model, const std::string& path) {
   write_safetensors(path, std::move(items));
 }
 
-std::vector<std::pair<std::string, std::string>> tokenizer_texts(const TokenizerFiles& tokenizer) {
-  const TokenizerConfig config{tokenizer.lower_case, tokenizer.max_length};
-  if (!tokenizer.tokenizer_json.empty()) {
-    std::vector<std::pair<std::string, std::string>> texts = tokenizer.older;
-    texts.emplace_back("tokenizer_config.json", tokenizer_config_json(config, tokenizer.names));
-    texts.emplace_back("tokenizer.json", tokenizer.tokenizer_json);
-    return texts;
-  }
-  std::string lines;
-  for (const std::string& token : tokenizer.vocabulary) lines += token + "\n";
-  return {{"tokenizer_config.json", tokenizer_config_json(config)}, {"vocab.txt", lines}};
-}
-
-std::vector<std::pair<std::string, std::string>> model_texts(const Bert& model,
-                                                             const TokenizerFiles& tokenizer) {
-  std::vector<std::pair<std::string, std::string>> texts = tokenizer_texts(tokenizer);
+NamedTexts model_texts(const Bert& model, NamedTexts texts) {
   texts.insert(texts.begin(), {"config.json", config_json(model.config())});
   if (const LoraConfig* const lora = model.lora()) {
     texts.emplace_back(kAdapterConfigFile, adapter_config_json(*lora));
@@ -162,7 +146,7 @@ std::vector<std::pair<std::string, std::string>> model_texts(const Bert& model,
   return texts;
 }
 
-void save_model(const Bert& model, const TokenizerFiles& tokenizer, const std::string& folder) {
+void save_model(const Bert& model, const NamedTexts& tokenizer, const std::string& folder) {
   const fs::path target(folder);
   const fs::path old = concat(folder, ".old-", ::getpid());
   try {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "trainer/model/bert.h"
-#include "trainer/model/files/tokenizer_config.h"
 
 namespace bp::trainer {
 
@@ -66,27 +65,18 @@ void save_weights(const Bert& model, const std::string& path);
 // Returns the name of that file.
 [[nodiscard]] const char* weights_file(const Bert& model);
 
-struct TokenizerFiles {
-  std::vector<std::string> vocabulary;  // lines of vocab.txt
-  bool lower_case = true;
-  int max_length = 128;
-  // Of a tokenizer that is not BERT's, instead of vocab.txt.
-  std::string tokenizer_json = {};
-  SpecialNames names = {};
-  std::vector<std::pair<std::string, std::string>> older = {};  // other files of the same
-};
+using NamedTexts = std::vector<std::pair<std::string, std::string>>;  // (name, content) of files
 
-// Returns the files of a model's folder besides its weights, as (name, content): config.json,
-// tokenizer_config.json, vocab.txt, or tokenizer.json and what `older` holds; and of adapters
-// adapter_config.json and, if the base's hash is known, adapter_base.json.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> model_texts(
-    const Bert& model, const TokenizerFiles& tokenizer);
+// Returns the files of a model's folder besides its weights: config.json and `texts`, which are its
+// tokenizer_files(), and of adapters adapter_config.json and, if the base's hash is known,
+// adapter_base.json.
+[[nodiscard]] NamedTexts model_texts(const Bert& model, NamedTexts texts);
 
 // Writes all files into a new folder next to `folder`, then exchanges it with `folder` if that
 // exists, so that readers see either the old or the new model, complete. Afterwards all of it is on
 // disk. If the file system cannot exchange two names (NFS), no model exists for a moment. Throws
 // io, naming the file and, if the disk is full, the missing space; a full disk leaves `folder` as
 // it was.
-void save_model(const Bert& model, const TokenizerFiles& tokenizer, const std::string& folder);
+void save_model(const Bert& model, const NamedTexts& tokenizer, const std::string& folder);
 
 }  // namespace bp::trainer

@@ -1,7 +1,6 @@
 // BERT's steps, faster than one by one: text in a normal form, words, and WordPiece.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,9 +14,6 @@
 #include "trainer/text/words.h"
 
 namespace bp::trainer {
-
-inline constexpr std::array<std::string_view, 5> kBertTokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
-                                                                "[MASK]"};
 
 // Returns the form of BERT's samples. `id_of`: the id of a token, or -1.
 [[nodiscard]] SampleForm bert_form(

@@ -2,6 +2,7 @@
 // ones of a tokenizer.json. They return the same ids as the `tokenizers` wheel for every input.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -26,6 +27,10 @@ struct SampleForm {
   std::int32_t second_type = 1;  // the token type of the second text and what is behind it
   bool operator==(const SampleForm&) const = default;
 };
+
+// BERT's special tokens, in the order of the ids in SampleForm.
+inline constexpr std::array<std::string_view, 5> kBertTokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
+                                                                "[MASK]"};
 
 // The lines of a vocab.txt, or the tokens of another tokenizer; a token's id is its index.
 struct Vocabulary {

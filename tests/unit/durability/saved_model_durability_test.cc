@@ -9,6 +9,7 @@
 #include "tests/support/files/file_record.h"
 #include "tests/support/files/power_cut.h"
 #include "tests/unit/model/golden.h"
+#include "trainer/model/files/tokenizer_config.h"
 #include "trainer/model/weights.h"
 #include "trainer/tasks/classify/classifier_head.h"
 
@@ -27,11 +28,11 @@ class SavedModelDurability : public testing::Test {
  protected:
   void save_old(const std::string& folder) const {
     save_model(Bert(golden_config(0.1), make_classifier_head, Precision::fp32, 5),
-               {{"[PAD]", "a"}, false, 11}, folder);
+               tokenizer_files({{"[PAD]", "a"}}, {false, 11}), folder);
   }
   void save_new(const std::string& folder) const {
     save_model(Bert(golden_config(0.2), make_classifier_head, Precision::fp32, 6),
-               {{"[PAD]", "b"}, true, 12}, folder);
+               tokenizer_files({{"[PAD]", "b"}}, {true, 12}), folder);
   }
   static std::vector<std::string> contents(const std::string& folder) {
     std::vector<std::string> contents;

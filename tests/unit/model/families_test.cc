@@ -27,6 +27,7 @@
 #include "trainer/model/families/family.h"
 #include "trainer/model/files/json_reading.h"
 #include "trainer/model/files/safetensors.h"
+#include "trainer/model/files/tokenizer_config.h"
 #include "trainer/model/weights.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/classifier_head.h"
@@ -129,7 +130,7 @@ std::map<std::string, std::string> files_of(const std::string& folder) {
 
 TEST_P(Families, SurviveTheirFolders) {
   const std::string folder = ::testing::TempDir() + concat("bp_families_", ::getpid());
-  const TokenizerFiles tokenizer{.vocabulary = {"[PAD]", "[UNK]"}, .max_length = 38};
+  const NamedTexts tokenizer = tokenizer_files({{"[PAD]", "[UNK]"}}, {.max_length = 38});
   const auto before = model();
   save_model(*before, tokenizer, folder + "/a");
   const EncoderSpec read = read_config(folder + "/a/config.json");

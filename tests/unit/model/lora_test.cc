@@ -22,6 +22,7 @@
 #include "tests/unit/model/golden.h"
 #include "tests/unit/model/golden_tensors.h"
 #include "trainer/model/bert.h"
+#include "trainer/model/files/tokenizer_config.h"
 #include "trainer/model/parameters.h"
 #include "trainer/model/pass.h"
 #include "trainer/model/passes/layout.h"
@@ -181,7 +182,7 @@ TEST_F(Lora, AFolderRoundTripsBitForBit) {
   config.base_hash = "0f";
   const auto model = golden_model(config);
   (void)load_adapters(*model, kLoraFolder + "/adapter_model.safetensors");
-  save_model(*model, {{"[PAD]", "[UNK]"}, true, 11}, folder);
+  save_model(*model, tokenizer_files({{"[PAD]", "[UNK]"}}, {true, 11}), folder);
   EXPECT_FALSE(std::filesystem::exists(folder + "/model.safetensors"));
   LoraConfig read = read_adapter_config(folder + "/adapter_config.json");
   EXPECT_EQ(base_hash_in(folder + "/adapter_base.json"), "0f");

@@ -18,6 +18,7 @@
 #include "tests/unit/model/golden.h"
 #include "trainer/model/bert.h"
 #include "trainer/model/files/safetensors.h"
+#include "trainer/model/files/tokenizer_config.h"
 #include "trainer/model/weights.h"
 #include "trainer/tasks/classify/classifier_head.h"
 
@@ -38,7 +39,7 @@ class SavedModel : public ::testing::Test {
 TEST_F(SavedModel, RoundTripsBitForBit) {
   const std::string path = folder_ + "/model";
   Bert model(golden_config(0.1), make_classifier_head, Precision::fp32, 5);
-  const TokenizerFiles tokenizer{{"[PAD]", "[UNK]", "a"}, false, 11};
+  const NamedTexts tokenizer = tokenizer_files({{"[PAD]", "[UNK]", "a"}}, {false, 11});
   save_model(model, tokenizer, path);
   save_model(model, tokenizer, path);  // replaces the folder
   Bert again(read_config(path + "/config.json"), make_classifier_head, Precision::fp32, 6);
@@ -61,14 +62,14 @@ TEST_F(SavedModel, OnAFullDiskKeepsTheOldOneAndLeavesNoPart) {
   const Scratch scratch;
   const std::string path = scratch.path("model");
   const Bert model(golden_config(0.1), make_classifier_head, Precision::fp32, 5);
-  TokenizerFiles tokenizer{{"[PAD]", "[UNK]", "a"}, false, 11};
-  const auto save = [&] { save_model(model, tokenizer, path); };
+  Vocabulary vocabulary{{"[PAD]", "[UNK]", "a"}};
+  const auto save = [&] { save_model(model, tokenizer_files(vocabulary, {false, 11}), path); };
   save();
   const std::string missing = ": File too large; about .* more are needed, .* are free there$";
   EXPECT_THAT(error_on_full_disk(scratch, 1000, save),
               ContainsRegex("^cannot write .*/model\\.part-[0-9]+/model\\.safetensors" + missing));
   const std::uintmax_t weights = std::filesystem::file_size(path + "/model.safetensors");
-  tokenizer.vocabulary.assign(weights, "a");  // two bytes per token
+  vocabulary.tokens.assign(weights, "a");  // two bytes per token
   EXPECT_THAT(error_on_full_disk(scratch, weights, save),
               ContainsRegex("^cannot write .*/model\\.part-[0-9]+/vocab\\.txt" + missing));
   EXPECT_THAT(scratch.names(), ElementsAre("model"));
@@ -77,7 +78,7 @@ TEST_F(SavedModel, OnAFullDiskKeepsTheOldOneAndLeavesNoPart) {
 
 TEST_F(SavedModel, AFolderThatCannotBeMadeIsNamed) {
   const Bert model(golden_config(0.1), make_classifier_head, Precision::fp32, 5);
-  const TokenizerFiles tokenizer{{"[PAD]", "[UNK]", "a"}, false, 11};
+  const NamedTexts tokenizer = tokenizer_files({{"[PAD]", "[UNK]", "a"}}, {false, 11});
   const std::string file = folder_ + "/file";
   std::ofstream(file) << "kept";
   const std::string path = file + "/model";

@@ -48,7 +48,7 @@ class ModelSourceTest : public test::SmallData {
   std::string saved(const EncoderSpec& shape) const {
     const SampleStore store = SampleStore::open(store_path());
     save_model(Bert(shape, make_classifier_head, Precision::fp32, 3),
-               {store.vocabulary(), true, 16}, path("model"));
+               tokenizer_files({store.vocabulary()}, {true, 16}), path("model"));
     return path("model");
   }
   std::vector<std::string> messages_;

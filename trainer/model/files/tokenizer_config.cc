@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string_view>
 
 #include "base/refuse.h"
 #include "base/text.h"
 #include "trainer/model/files/json_reading.h"
+#include "trainer/text/roberta_files.h"
 
 namespace bp::trainer {
 namespace {
@@ -45,14 +48,6 @@ void read_steps(const Json& json, TokenizerConfig& config) {
   require(json, "do_basic_tokenize", true);
 }
 
-void add_names(const SpecialNames& names, nlohmann::ordered_json& json) {
-  json["pad_token"] = names.pad;
-  json["unk_token"] = names.unknown;
-  json["cls_token"] = names.cls;
-  json["sep_token"] = names.sep;
-  json["mask_token"] = names.mask;
-}
-
 }  // namespace
 
 TokenizerConfig parse_tokenizer_config(const std::string& text, Decides decides) {
@@ -75,21 +70,35 @@ TokenizerConfig read_tokenizer_config(const std::string& path, Decides decides) 
       path, [&](const std::string& text) { return parse_tokenizer_config(text, decides); });
 }
 
-std::string tokenizer_config_json(const TokenizerConfig& config) {
+std::string tokenizer_config_json(const TokenizerConfig& config, const Vocabulary& vocabulary) {
+  constexpr const char* kKeys[] = {"pad_token", "unk_token", "cls_token", "sep_token",
+                                   "mask_token"};
   nlohmann::ordered_json json;
-  json["do_lower_case"] = config.lower_case;
+  if (!vocabulary.pipeline) json["do_lower_case"] = config.lower_case;
   if (config.max_length) json["model_max_length"] = *config.max_length;
-  json["tokenizer_class"] = "BertTokenizer";
-  add_names({}, json);
+  json["tokenizer_class"] = vocabulary.pipeline ? "PreTrainedTokenizerFast" : "BertTokenizer";
+  const SampleForm form = form_of(vocabulary);
+  const std::array ids = {form.pad, form.unknown, form.cls, form.sep, form.mask};
+  for (std::size_t i = 0; i < kBertTokens.size(); ++i) {
+    const std::int32_t id = ids[i];
+    json[kKeys[i]] =
+        id < 0 ? std::string(kBertTokens[i]) : vocabulary.tokens.at(static_cast<std::size_t>(id));
+  }
   return json.dump(2) + "\n";
 }
 
-std::string tokenizer_config_json(const TokenizerConfig& config, const SpecialNames& names) {
-  nlohmann::ordered_json json;
-  if (config.max_length) json["model_max_length"] = *config.max_length;
-  json["tokenizer_class"] = "PreTrainedTokenizerFast";
-  add_names(names, json);
-  return json.dump(2) + "\n";
+std::vector<std::pair<std::string, std::string>> tokenizer_files(const Vocabulary& vocabulary,
+                                                                 const TokenizerConfig& config) {
+  std::vector<std::pair<std::string, std::string>> files = roberta_files(vocabulary.json());
+  files.emplace_back("tokenizer_config.json", tokenizer_config_json(config, vocabulary));
+  if (vocabulary.pipeline) {
+    files.emplace_back("tokenizer.json", vocabulary.json());
+    return files;
+  }
+  std::string lines;
+  for (const std::string& token : vocabulary.tokens) lines += token + "\n";
+  files.emplace_back("vocab.txt", lines);
+  return files;
 }
 
 }  // namespace bp::trainer

@@ -4,6 +4,10 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
 
@@ -11,15 +15,6 @@ struct TokenizerConfig {
   bool lower_case = true;
   std::optional<int> max_length;  // longest sample for which the model is meant, in tokens
   bool operator==(const TokenizerConfig&) const = default;
-};
-
-// A model's special tokens, by default BERT's.
-struct SpecialNames {
-  std::string pad = "[PAD]";
-  std::string unknown = "[UNK]";
-  std::string cls = "[CLS]";
-  std::string sep = "[SEP]";
-  std::string mask = "[MASK]";
 };
 
 // What decides how texts become tokens: this file, or a tokenizer.json beside it. Then this file
@@ -38,9 +33,14 @@ enum class Decides { this_file, tokenizer_json };
 [[nodiscard]] TokenizerConfig parse_tokenizer_config(const std::string& text,
                                                      Decides decides = Decides::this_file);
 
-// Returns the file's text for BertTokenizer, or for a tokenizer.json with these special tokens.
-[[nodiscard]] std::string tokenizer_config_json(const TokenizerConfig& config);
+// Returns the file's text for the tokenizer of a vocabulary. A special token that the vocabulary
+// lacks has BERT's name.
 [[nodiscard]] std::string tokenizer_config_json(const TokenizerConfig& config,
-                                                const SpecialNames& names);
+                                                const Vocabulary& vocabulary = {});
+
+// Returns the files of a tokenizer in a model's folder, as (name, content): tokenizer_config.json,
+// and vocab.txt or tokenizer.json; of RoBERTa's tokenizer also vocab.json and merges.txt.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> tokenizer_files(
+    const Vocabulary& vocabulary, const TokenizerConfig& config);
 
 }  // namespace bp::trainer
