@@ -69,7 +69,7 @@ FUZZ_TARGET(unigram) {
   check_trie(pieces, text);
   if (text.empty()) return 0;
   std::vector<std::int32_t> ids;
-  Unigram(pieces, scores, 0).append(text, ids);
+  Unigram(pieces, scores, 0)(text, ids);
   std::string joined;
   for (const std::int32_t id : ids) joined += pieces.at(static_cast<std::size_t>(id));
   const bool has_unknown = std::find(ids.begin(), ids.end(), 0) != ids.end();

@@ -51,7 +51,7 @@ class SecondReading {
   // made.
   void run(const ChosenRows& chosen, const std::vector<std::string>& names) {
     const TaskData& task = *plan_.options.task;
-    const auto maker = task.make_maker(plan_.options, names, tokenizer_.another());
+    const auto maker = task.make_maker(plan_.options, names, tokenizer_);
     const std::vector<Field> fields = task.fields();
     for (std::size_t i = 0; i < plan_.sources.size(); ++i) {
       RowsFound& empty = found_.files[i].empty;

@@ -248,7 +248,7 @@ class Preparation {
                               settings.lower_case);
     std::vector<std::unique_ptr<SampleMaker>> makers(count);
     for (std::unique_ptr<SampleMaker>& maker : makers) {
-      maker = plan_.options.task->make_maker(plan_.options, settings.names, tokenizer.another());
+      maker = plan_.options.task->make_maker(plan_.options, settings.names, tokenizer);
     }
     return makers;
   }

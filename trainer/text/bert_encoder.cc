@@ -39,36 +39,18 @@ ByteKind kind_of(char c) { return kByteKinds[static_cast<unsigned char>(c)]; }
 bool is_plain(char c) { return c > ' ' && c < 0x7F; }
 char lower_plain(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// What the encoders of one vocabulary share.
-struct Tokens {
-  Tokens(std::vector<std::string> of, AddedTokens cut, const WordForm& word_form)
-      : tokens(std::move(of)), special(std::move(cut)), form(word_form) {
-    const std::int32_t unknown = pieces.find("[UNK]");
-    for (std::size_t c = 0; c < punctuation_ids.size(); ++c) {
-      const std::int32_t id = pieces.find(std::string(1, static_cast<char>(c)));
-      punctuation_ids[c] = id < 0 ? unknown : id;
-    }
-  }
-  Tokens(const Tokens&) = delete;  // pieces has views into tokens
-  Tokens& operator=(const Tokens&) = delete;
-
-  std::vector<std::string> tokens;
-  WordPieces pieces{tokens};
-  AddedTokens special;
-  WordForm form;
-  std::array<std::int32_t, 128> punctuation_ids{};
-};
-
 class BertEncoder : public TextEncoder {
  public:
-  explicit BertEncoder(std::shared_ptr<const Tokens> tokens)
-      : tokens_(std::move(tokens)), splitter_(tokens_->form) {}
-
-  [[nodiscard]] std::unique_ptr<TextEncoder> another() const override {
-    return std::make_unique<BertEncoder>(tokens_);
+  BertEncoder(std::vector<std::string> tokens, AddedTokens special, const WordForm& form)
+      : tokens_(std::move(tokens)), special_(std::move(special)), form_(form) {
+    for (int c = 0; c < 128; ++c) pieces_.append(std::string(1, static_cast<char>(c)), ascii_ids_);
   }
+  BertEncoder(const BertEncoder&) = delete;  // pieces_ has views into tokens_
+  BertEncoder& operator=(const BertEncoder&) = delete;
 
-  void encode(std::string_view text, std::vector<std::int32_t>& ids) override {
+  void encode(std::string_view text,
+              WordCache& cache,
+              std::vector<std::int32_t>& ids) const override {
     std::size_t at = 0;
     while (at < text.size()) {
       switch (kind_of(text[at])) {
@@ -83,8 +65,8 @@ class BertEncoder : public TextEncoder {
           while (at < text.size() && kind_of(text[at]) == ByteKind::word) {
             ++at;
           }
-          cache_.append(text.substr(begin, at - begin), ids,
-                        [&](std::string_view stretch, auto& to) { append_stretch(stretch, to); });
+          cache.append(text.substr(begin, at - begin), ids,
+                       [&](std::string_view stretch, auto& to) { append_stretch(stretch, to); });
         }
       }
     }
@@ -93,34 +75,32 @@ class BertEncoder : public TextEncoder {
  private:
   // Appends the token at the start of `rest` and returns its length in bytes.
   std::size_t append_punctuation(std::string_view rest, std::vector<std::int32_t>& ids) const {
-    if (const AddedToken* const token = tokens_->special.at_start(rest)) {
+    if (const AddedToken* const token = special_.at_start(rest)) {
       ids.push_back(token->id);
       return token->content.size();
     }
-    ids.push_back(tokens_->punctuation_ids[static_cast<unsigned char>(rest[0])]);
+    ids.push_back(ascii_ids_[static_cast<unsigned char>(rest[0])]);
     return 1;
   }
 
-  void append_stretch(std::string_view stretch, std::vector<std::int32_t>& ids) {
-    if (std::all_of(stretch.begin(), stretch.end(), is_plain)) {
-      word_.assign(stretch);
-      if (tokens_->form.lower_case) {
-        std::transform(word_.begin(), word_.end(), word_.begin(), lower_plain);
-      }
-      tokens_->pieces.append(word_, ids);
-      return;
+  void append_stretch(std::string_view stretch, std::vector<std::int32_t>& ids) const {
+    if (std::ranges::all_of(stretch, is_plain)) {
+      std::string word(stretch);
+      if (form_.lower_case) std::ranges::transform(word, word.begin(), lower_plain);
+      return pieces_.append(word, ids);
     }
     const bool valid = find_invalid_utf8(stretch) == std::string_view::npos;
     const std::string repaired = valid ? std::string() : valid_utf8(stretch);
-    for (const std::string& word : splitter_.split(valid ? stretch : repaired)) {
-      tokens_->pieces.append(word, ids);
+    for (const std::string& word : split_words(valid ? stretch : repaired, form_)) {
+      pieces_.append(word, ids);
     }
   }
 
-  std::shared_ptr<const Tokens> tokens_;
-  WordSplitter splitter_;
-  WordCache cache_;
-  std::string word_;
+  std::vector<std::string> tokens_;
+  WordPieces pieces_{tokens_};
+  AddedTokens special_;
+  WordForm form_;
+  std::vector<std::int32_t> ascii_ids_;  // of each character of ASCII as a word
 };
 
 }  // namespace
@@ -132,11 +112,10 @@ SampleForm bert_form(const std::function<std::int32_t(const std::string& token)>
   return {.pad = ids[0], .unknown = ids[1], .cls = ids[2], .sep = ids[3], .mask = ids[4]};
 }
 
-std::unique_ptr<TextEncoder> make_bert_encoder(std::vector<std::string> tokens,
-                                               AddedTokens special,
-                                               const WordForm& form) {
-  return std::make_unique<BertEncoder>(
-      std::make_shared<const Tokens>(std::move(tokens), std::move(special), form));
+std::unique_ptr<const TextEncoder> make_bert_encoder(std::vector<std::string> tokens,
+                                                     AddedTokens special,
+                                                     const WordForm& form) {
+  return std::make_unique<const BertEncoder>(std::move(tokens), std::move(special), form);
 }
 
 }  // namespace bp::trainer

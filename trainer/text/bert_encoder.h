@@ -21,8 +21,8 @@ namespace bp::trainer {
 
 // `special`: tokens where a text contains them exactly as written. Each begins with a punctuation
 // character of ASCII.
-[[nodiscard]] std::unique_ptr<TextEncoder> make_bert_encoder(std::vector<std::string> tokens,
-                                                             AddedTokens special,
-                                                             const WordForm& form);
+[[nodiscard]] std::unique_ptr<const TextEncoder> make_bert_encoder(std::vector<std::string> tokens,
+                                                                   AddedTokens special,
+                                                                   const WordForm& form);
 
 }  // namespace bp::trainer

@@ -154,7 +154,7 @@ class BytePairs::Merging {
   std::priority_queue<Candidate> candidates_;
 };
 
-void BytePairs::append(std::string_view word, std::vector<std::int32_t>& ids) const {
+void BytePairs::operator()(std::string_view word, std::vector<std::int32_t>& ids) const {
   if (options_.ignore_merges) {
     if (const auto id = whole(word)) return ids.push_back(*id);
   }

@@ -11,15 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/text/piece_model.h"
-
 namespace bp::trainer {
 
 // The character, in UTF-8, that stands for a byte in the tokens of such a vocabulary: itself if it
 // is printable, else one from U+0100 on.
 [[nodiscard]] const std::string& character_of_byte(unsigned char byte);
 
-class BytePairs : public PieceModel {
+class BytePairs {
  public:
   using Ids = std::unordered_map<std::string, std::int32_t>;
   struct Options {
@@ -34,7 +32,8 @@ class BytePairs : public PieceModel {
             const std::vector<std::pair<std::string, std::string>>& merges,
             const Options& options);
 
-  void append(std::string_view word, std::vector<std::int32_t>& ids) const override;
+  // A PieceModel.
+  void operator()(std::string_view word, std::vector<std::int32_t>& ids) const;
 
  private:
   struct Merge {

@@ -16,13 +16,15 @@ std::int32_t find_token(const std::vector<std::string>& tokens, std::string_view
   return found == tokens.end() ? -1 : static_cast<std::int32_t>(found - tokens.begin());
 }
 
-AddedTokens bert_special(const std::vector<std::string>& tokens) {
+std::shared_ptr<const TextEncoder> encoder_of(const Vocabulary& vocabulary, bool lower_case) {
+  if (vocabulary.pipeline) return vocabulary.pipeline;
   std::vector<AddedToken> special;
   for (const std::string_view name : kBertTokens) {
-    const std::int32_t id = find_token(tokens, name);
+    const std::int32_t id = find_token(vocabulary.tokens, name);
     if (id >= 0) special.push_back({std::string(name), id});
   }
-  return AddedTokens(std::move(special));
+  return make_bert_encoder(vocabulary.tokens, AddedTokens(std::move(special)),
+                           {lower_case, lower_case});
 }
 
 }  // namespace
@@ -33,20 +35,10 @@ SampleForm form_of(const Vocabulary& vocabulary) {
 }
 
 Tokenizer::Tokenizer(const Vocabulary& vocabulary, bool lower_case)
-    : encoder_(vocabulary.pipeline ? make_pipeline_encoder(vocabulary.pipeline)
-                                   : make_bert_encoder(vocabulary.tokens,
-                                                       bert_special(vocabulary.tokens),
-                                                       {lower_case, lower_case})),
-      form_(form_of(vocabulary)) {}
-Tokenizer::Tokenizer(std::unique_ptr<TextEncoder> encoder, const SampleForm& form)
-    : encoder_(std::move(encoder)), form_(form) {}
-Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
-Tokenizer::~Tokenizer() = default;
-
-Tokenizer Tokenizer::another() const { return {encoder_->another(), form_}; }
+    : encoder_(encoder_of(vocabulary, lower_case)), form_(form_of(vocabulary)) {}
 
 void Tokenizer::encode(std::string_view text, std::vector<std::int32_t>& ids) {
-  encoder_->encode(text, ids);
+  encoder_->encode(text, cache_, ids);
 }
 
 }  // namespace bp::trainer

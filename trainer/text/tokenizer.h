@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "trainer/text/word_cache.h"
+
 namespace bp::trainer {
 
 class TextEncoder;
@@ -62,17 +64,11 @@ struct Vocabulary {
 // Returns the form of the samples of its tokenizer.
 [[nodiscard]] SampleForm form_of(const Vocabulary& vocabulary);
 
-// Encoding fills a cache of words, so each thread needs its own Tokenizer.
+// Encoding fills a cache of words, so each thread needs its own Tokenizer. Copies share the rest.
 class Tokenizer {
  public:
   // `lower_case`: of BERT's tokenizer; another one knows it by itself.
   explicit Tokenizer(const Vocabulary& vocabulary, bool lower_case = true);
-  Tokenizer(Tokenizer&&) noexcept;
-  ~Tokenizer();
-
-  // Returns another one of the same vocabulary, for another thread. The two share all but the
-  // cache.
-  [[nodiscard]] Tokenizer another() const;
 
   // Appends the ids of `text`, without cls and sep. Skips bytes that are not UTF-8, as BERT skips
   // U+FFFD.
@@ -81,8 +77,8 @@ class Tokenizer {
   [[nodiscard]] const SampleForm& form() const { return form_; }
 
  private:
-  Tokenizer(std::unique_ptr<TextEncoder> encoder, const SampleForm& form);
-  std::unique_ptr<TextEncoder> encoder_;
+  std::shared_ptr<const TextEncoder> encoder_;
+  WordCache cache_;
   SampleForm form_;
 };
 

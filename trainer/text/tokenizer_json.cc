@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -48,10 +49,9 @@ class TokenizerReader {
     } else {
       read_unigram();
     }
-    if (pipeline_->bert && is_bert()) {
-      return {.tokens = pipeline_->tokens, .lower_case = pipeline_->bert->lower_case};
-    }
-    return {.tokens = pipeline_->tokens, .lower_case = {}, .pipeline = pipeline_};
+    if (bert_ && is_bert()) return {.tokens = tokens_, .lower_case = bert_->lower_case};
+    if (bert_) pipeline_->bert = make_bert_encoder(tokens_, pipeline_->added, *bert_);
+    return {.tokens = tokens_, .lower_case = {}, .pipeline = pipeline_};
   }
 
  private:
@@ -74,8 +74,7 @@ class TokenizerReader {
   // A vocab.txt of the same tokens describes the same tokenizer.
   [[nodiscard]] bool is_bert() const {
     const SampleForm bert = bert_form([&](const std::string& token) { return id_of(token); });
-    return bert == pipeline_->form && !has_others_ &&
-           pipeline_->bert->strip_accents == pipeline_->bert->lower_case;
+    return bert == pipeline_->form && !has_others_ && bert_->strip_accents == bert_->lower_case;
   }
 
   void read_word_pieces() {
@@ -87,7 +86,7 @@ class TokenizerReader {
     normalizer.at("clean_text").require(true);
     normalizer.at("handle_chinese_chars").require(true);
     const bool lower_case = normalizer.at("lowercase").flag();
-    pipeline_->bert = {lower_case, normalizer.at("strip_accents").flag_or(lower_case)};
+    bert_ = {lower_case, normalizer.at("strip_accents").flag_or(lower_case)};
     file_.at("pre_tokenizer.type").require("BertPreTokenizer");
     read_ids(model_.at("vocab"));
     for (const auto& [token, id] : ids_) {
@@ -117,7 +116,7 @@ class TokenizerReader {
         .ignore_merges = model_.at("ignore_merges").flag_or(false)};
     const std::vector<std::pair<std::string, std::string>> pairs = merges();
     try {
-      pipeline_->model = std::make_unique<BytePairs>(ids_, pairs, options);
+      pipeline_->model = BytePairs(ids_, pairs, options);
     } catch (const Error& error) {
       no(concat("model.merges: ", error.what()));
     }
@@ -164,37 +163,35 @@ class TokenizerReader {
     if (std::cmp_greater_equal(unknown.id(), scores.size())) {
       unknown.refuse_value("no piece has it");
     }
-    pipeline_->model =
-        std::make_unique<Unigram>(pipeline_->tokens, std::move(scores), unknown.id());
-    const std::string name = pipeline_->tokens[static_cast<std::size_t>(unknown.id())];
+    pipeline_->model = Unigram(tokens_, std::move(scores), unknown.id());
+    const std::string name = tokens_[static_cast<std::size_t>(unknown.id())];
     read_added();
     read_form(name);
   }
 
   void read_ids(const JsonPlace& vocabulary) {
     if (!vocabulary.value().is_object()) no("model.vocab is not an object");
-    std::vector<std::string>& tokens = pipeline_->tokens;
-    tokens.resize(vocabulary.value().size());
+    tokens_.resize(vocabulary.value().size());
     for (const auto& [token, id] : vocabulary.value().items()) {
       if (token.empty()) no("model.vocab: a token is empty");
-      if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= tokens.size() ||
-          !tokens[id.get<std::size_t>()].empty()) {
+      if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= tokens_.size() ||
+          !tokens_[id.get<std::size_t>()].empty()) {
         no(concat("model.vocab: the id of ", in_quotes(token), " is ", printable(id.dump()),
-                  "; the ids must be the numbers from 0 to ", tokens.size() - 1));
+                  "; the ids must be the numbers from 0 to ", tokens_.size() - 1));
       }
-      tokens[id.get<std::size_t>()] = token;
+      tokens_[id.get<std::size_t>()] = token;
       ids_.emplace(token, id.get<std::int32_t>());
     }
   }
 
   // Adds a token with the next id.
   void add(const std::string& token) {
-    const auto id = static_cast<std::int32_t>(pipeline_->tokens.size());
+    const auto id = static_cast<std::int32_t>(tokens_.size());
     if (token.empty()) no(concat("the token ", id, " is empty"));
     if (!ids_.emplace(token, id).second) {
       no(concat("the token ", in_quotes(token), " is there twice"));
     }
-    pipeline_->tokens.push_back(token);
+    tokens_.push_back(token);
   }
 
   [[nodiscard]] std::int32_t id_of(const std::string& token) const {
@@ -225,7 +222,7 @@ class TokenizerReader {
       const bool of_normalized =
           place.at("normalized").flag_or(!place.at("special").flag_or(false));
       (of_normalized ? normalized : as_written).push_back(token);
-      if (!pipeline_->bert) continue;
+      if (!bert_) continue;
       place.at("normalized").require_if_given(false);
       if (std::ispunct(static_cast<unsigned char>(token.content.front())) == 0) {
         place.at("content").refuse_value("it must begin with punctuation");
@@ -248,7 +245,7 @@ class TokenizerReader {
                      .takes_right_blanks = place.at("rstrip").flag_or(false)};
     place.at("single_word").require_if_given(false);
     if (token.content.empty()) place.at("content").refuse_value("it must not be empty");
-    if (std::cmp_equal(token.id, pipeline_->tokens.size())) add(token.content);
+    if (std::cmp_equal(token.id, tokens_.size())) add(token.content);
     if (id_of(token.content) != token.id) {
       place.at("id").refuse_value(
           concat("the token ", in_quotes(token.content), " has another id, or ids are left out"));
@@ -260,6 +257,8 @@ class TokenizerReader {
   JsonPlace file_;
   JsonPlace model_;
   std::shared_ptr<Pipeline> pipeline_ = std::make_shared<Pipeline>();
+  std::optional<WordForm> bert_;  // of BERT's steps
+  std::vector<std::string> tokens_;
   Ids ids_;
   bool has_others_ = false;  // among the added tokens: others than BERT's
 };

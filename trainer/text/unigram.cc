@@ -48,7 +48,7 @@ std::vector<Unigram::Step> Unigram::best_steps(std::string_view word) const {
   return steps;
 }
 
-void Unigram::append(std::string_view word, std::vector<std::int32_t>& ids) const {
+void Unigram::operator()(std::string_view word, std::vector<std::int32_t>& ids) const {
   const std::vector<Step> steps = best_steps(word);
   const std::size_t before = ids.size();
   for (std::size_t end = word.size(); end > 0; end -= steps[end].length) {

@@ -6,18 +6,18 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/text/piece_model.h"
 #include "trainer/text/piece_trie.h"
 
 namespace bp::trainer {
 
-class Unigram : public PieceModel {
+class Unigram {
  public:
   // `scores`: the logarithm of each piece's probability; a piece's id is its index. `unknown`: the
   // id of characters that are no piece.
   Unigram(const std::vector<std::string>& pieces, std::vector<double> scores, std::int32_t unknown);
 
-  void append(std::string_view word, std::vector<std::int32_t>& ids) const override;
+  // A PieceModel.
+  void operator()(std::string_view word, std::vector<std::int32_t>& ids) const;
 
  private:
   // The best way to the end of a piece.

@@ -62,7 +62,7 @@ void VocabularyTrainer::add(std::string_view text) {
     return;
   }
   constexpr std::size_t kLongestWord = 400;  // bytes; longer words are unknown to the tokenizer
-  for (const std::string& word : splitter_.split(text)) {
+  for (const std::string& word : split_words(text, form_)) {
     if (word.size() <= kLongestWord) ++words_[word];
   }
 }

@@ -21,7 +21,7 @@ class VocabularyTrainer {
  public:
   // `lower_case`: of WordPiece; byte pairs keep the case.
   explicit VocabularyTrainer(bool lower_case, VocabularyKind kind = VocabularyKind::word_pieces)
-      : kind_(kind), splitter_({lower_case, lower_case}) {}
+      : kind_(kind), form_{lower_case, lower_case} {}
 
   void add(std::string_view text);
 
@@ -36,7 +36,7 @@ class VocabularyTrainer {
   static Vocabulary byte_pairs(const Counts& counts, std::size_t size);
 
   VocabularyKind kind_;
-  WordSplitter splitter_;
+  WordForm form_;
   std::unordered_map<std::string, std::int64_t> words_;
 };
 

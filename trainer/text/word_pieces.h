@@ -18,22 +18,18 @@ class WordPieces {
   // than 100 characters.
   void append(std::string_view word, std::vector<std::int32_t>& ids) const;
 
-  // Returns the id of a whole token, or -1.
-  [[nodiscard]] std::int32_t find(std::string_view token) const;
-
  private:
   using Ids = std::unordered_map<std::string_view, std::int32_t>;
 
-  // Finds the longest piece at the start of `rest` and sets `id`. Returns the piece's length, or 0.
-  static std::size_t longest(const Ids& ids,
-                             std::size_t longest_token,
+  // Appends the longest of `pieces` with which `rest` begins. Returns its length, or 0 for none.
+  std::size_t append_longest(const Ids& pieces,
                              std::string_view rest,
-                             std::int32_t& id);
+                             std::vector<std::int32_t>& ids) const;
 
   Ids whole_;                      // tokens as in the vocabulary
   Ids continuing_;                 // tokens without their "##"
   std::size_t longest_token_ = 0;  // in bytes
-  std::int32_t unknown_ = 0;
+  std::int32_t unknown_ = -1;
 };
 
 }  // namespace bp::trainer

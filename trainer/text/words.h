@@ -13,21 +13,7 @@ struct WordForm {
   bool strip_accents = true;
 };
 
-class WordSplitter {
- public:
-  explicit WordSplitter(const WordForm& form) : form_(form) {}
-
-  // Returns the words of `text`, which must be valid UTF-8. They are valid UTF-8 and not empty, and
-  // valid until the next call.
-  [[nodiscard]] const std::vector<std::string>& split(std::string_view text);
-
- private:
-  void clean(std::string_view text);
-  void append_words();
-
-  WordForm form_;
-  std::vector<char32_t> characters_;
-  std::vector<std::string> words_;
-};
+// Returns the words of `text`, which must be valid UTF-8. They are valid UTF-8 and not empty.
+[[nodiscard]] std::vector<std::string> split_words(std::string_view text, const WordForm& form);
 
 }  // namespace bp::trainer

@@ -84,7 +84,7 @@ void expect_same_ids_of_sentences(Tokenizer& tokenizer,
                                   std::size_t begin) {
   PrepareOptions options;
   options.long_text = LongText::fold_sentence;
-  TokenWindows windows(options, tokenizer.another());
+  TokenWindows windows(options, tokenizer);
   std::ifstream golden(kFolder + file);
   std::string before;
   for (std::string line; std::getline(golden, line);) {

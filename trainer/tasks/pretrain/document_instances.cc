@@ -136,7 +136,7 @@ void DocumentInstances::add_instance(
 InstanceMaker::InstanceMaker(const Tokenizer& tokenizer,
                              const Vocabulary& vocabulary,
                              const InstanceOptions& options)
-    : options_(options), tokenizer_(tokenizer.another()) {
+    : options_(options), tokenizer_(tokenizer) {
   check(options, tokenizer_.form().separators);
   if (options.masks) masker_.emplace(vocabulary, *options.masks);
 }
