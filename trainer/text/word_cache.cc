@@ -2,8 +2,6 @@
 
 #include <xxhash.h>
 
-#include <cstring>
-
 namespace bp::trainer {
 namespace {
 
@@ -18,33 +16,31 @@ std::uint64_t WordCache::hash_of(std::string_view word) {
   return XXH3_64bits(word.data(), word.size());
 }
 
-WordCache::Lookup WordCache::find(std::string_view word, std::uint64_t hash) const {
+std::string_view WordCache::word_of(const Slot& slot) const {
+  return {words_.data() + slot.word, slot.word_size};
+}
+
+std::size_t WordCache::place_of(std::string_view word, std::uint64_t hash) const {
   const std::size_t mask = slots_.size() - 1;
-  for (std::size_t at = hash & mask; slots_[at].word_size != 0; at = (at + 1) & mask) {
-    const Slot& slot = slots_[at];
-    if (slot.hash == hash && slot.word_size == word.size() &&
-        std::memcmp(words_.data() + slot.word, word.data(), word.size()) == 0) {
-      return {true, {ids_.data() + slot.ids, slot.ids_size}};
-    }
-  }
-  return {};
+  const auto is_of_another = [&](const Slot& slot) {
+    return slot.word_size > 0 && (slot.hash != hash || word_of(slot) != word);
+  };
+  std::size_t at = hash & mask;
+  while (is_of_another(slots_[at])) at = (at + 1) & mask;
+  return at;
 }
 
 void WordCache::store(std::string_view word,
                       std::uint64_t hash,
                       std::span<const std::int32_t> ids) {
-  if (2 * (taken_ + 1) > slots_.size()) {
-    grow();
-  }
-  Slot slot;
-  slot.hash = hash;
-  slot.word = static_cast<std::uint32_t>(words_.size());
-  slot.ids = static_cast<std::uint32_t>(ids_.size());
-  slot.word_size = static_cast<std::uint32_t>(word.size());
-  slot.ids_size = static_cast<std::uint32_t>(ids.size());
-  words_.insert(words_.end(), word.begin(), word.end());
+  if (2 * (taken_ + 1) > slots_.size()) grow();
+  slots_[place_of(word, hash)] = {.hash = hash,
+                                  .word = static_cast<std::uint32_t>(words_.size()),
+                                  .ids = static_cast<std::uint32_t>(ids_.size()),
+                                  .word_size = static_cast<std::uint32_t>(word.size()),
+                                  .ids_size = static_cast<std::uint32_t>(ids.size())};
+  words_ += word;
   ids_.insert(ids_.end(), ids.begin(), ids.end());
-  place(slot);
   ++taken_;
 }
 
@@ -56,19 +52,8 @@ void WordCache::grow() {
   std::vector<Slot> old(slots_.size() * 2);
   old.swap(slots_);
   for (const Slot& slot : old) {
-    if (slot.word_size != 0) {
-      place(slot);
-    }
+    if (slot.word_size > 0) slots_[place_of(word_of(slot), slot.hash)] = slot;
   }
-}
-
-void WordCache::place(const Slot& slot) {
-  const std::size_t mask = slots_.size() - 1;
-  std::size_t at = slot.hash & mask;
-  while (slots_[at].word_size != 0) {
-    at = (at + 1) & mask;
-  }
-  slots_[at] = slot;
 }
 
 }  // namespace bp::trainer

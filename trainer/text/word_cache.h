@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,24 +14,16 @@ class WordCache {
  public:
   WordCache();
 
-  struct Lookup {
-    bool found = false;
-    std::span<const std::int32_t> ids;  // valid until the next store()
-  };
-  [[nodiscard]] Lookup find(std::string_view word, std::uint64_t hash) const;
-  // Adds a word, which must not be in the cache. A full cache is emptied first.
-  void store(std::string_view word, std::uint64_t hash, std::span<const std::int32_t> ids);
-
-  [[nodiscard]] static std::uint64_t hash_of(std::string_view word);
-
-  // Appends the ids of a word, which `make(word, ids)` appends if the cache does not have them.
+  // Appends the ids of a word, which is not empty. `make(word, ids)` appends them if the cache does
+  // not have them.
   template <class Make>
   void append(std::string_view word, std::vector<std::int32_t>& ids, const Make& make) {
     constexpr std::size_t kLongest = 48;  // longer words (Chinese, links) rarely occur twice
     if (word.size() > kLongest) return make(word, ids);
     const std::uint64_t hash = hash_of(word);
-    if (const Lookup lookup = find(word, hash); lookup.found) {
-      ids.insert(ids.end(), lookup.ids.begin(), lookup.ids.end());
+    if (const Slot& slot = slots_[place_of(word, hash)]; slot.word_size > 0) {
+      const auto known = std::span(ids_).subspan(slot.ids, slot.ids_size);
+      ids.insert(ids.end(), known.begin(), known.end());
       return;
     }
     const std::size_t before = ids.size();
@@ -47,12 +40,17 @@ class WordCache {
     std::uint32_t ids_size = 0;
   };
 
+  static std::uint64_t hash_of(std::string_view word);
+  [[nodiscard]] std::string_view word_of(const Slot& slot) const;
+  // Returns the index of the slot of a word, or of a free one for it.
+  [[nodiscard]] std::size_t place_of(std::string_view word, std::uint64_t hash) const;
+  // Adds a word, which must not be in the cache. A full cache is emptied first.
+  void store(std::string_view word, std::uint64_t hash, std::span<const std::int32_t> ids);
   void grow();
-  void place(const Slot& slot);
 
   std::vector<Slot> slots_;  // the size is a power of two; at most half of the slots are used
   std::size_t taken_ = 0;
-  std::vector<char> words_;
+  std::string words_;
   std::vector<std::int32_t> ids_;
 };
 
