@@ -39,15 +39,11 @@ void read_pieces(std::string_view input, Pieces& pieces, std::vector<double>& sc
 
 // The trie finds the pieces with which a text begins, and no others, the shortest first.
 void check_trie(const Pieces& pieces, std::string_view text) {
-  std::vector<std::pair<std::string_view, std::int32_t>> numbered;
-  for (const std::string& piece : pieces) {
-    numbered.emplace_back(piece, static_cast<std::int32_t>(numbered.size()));
-  }
-  const bp::trainer::PieceTrie trie(numbered);
+  const bp::trainer::PieceTrie trie(pieces);
   Found found;
   trie.find(text, [&](std::size_t length, std::int32_t id) { found.emplace_back(length, id); });
   std::size_t expected = 0;
-  for (const auto& [piece, id] : numbered) expected += text.starts_with(piece) ? 1 : 0;
+  for (const std::string& piece : pieces) expected += text.starts_with(piece) ? 1 : 0;
   bp::test::require(found.size() == expected);
   std::size_t last = 0;
   for (const auto& [length, id] : found) {

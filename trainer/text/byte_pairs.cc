@@ -37,54 +37,43 @@ std::size_t hash_of(std::uint64_t pair) {
 
 }  // namespace
 
-const std::string& character_of_byte(unsigned char byte) {
+const std::string& character_of_byte(char byte) {
   static const std::array<std::string, 256> kCharacters = make_characters();
-  return kCharacters[byte];
+  return kCharacters[static_cast<unsigned char>(byte)];
 }
 
 BytePairs::BytePairs(Ids ids,
                      const std::vector<std::pair<std::string, std::string>>& merges,
                      const Options& options)
     : ids_(std::move(ids)), options_(options), merges_(std::bit_ceil(2 * merges.size() + 1)) {
-  const auto id_of = [&](const std::string& token) {
-    const auto found = ids_.find(token);
-    if (found == ids_.end()) {
+  const auto needed = [&](const std::string& token) {
+    const std::int32_t id = id_of(token);
+    if (id < 0) {
       refuse(concat("a merge needs the token '", quoted_line(token), "', which is missing"));
     }
-    return found->second;
+    return id;
   };
   for (std::size_t byte = 0; byte < byte_ids_.size(); ++byte) {
-    const auto found = ids_.find(character_of_byte(static_cast<unsigned char>(byte)));
-    byte_ids_[byte] = found == ids_.end() ? -1 : found->second;
+    byte_ids_[byte] = id_of(character_of_byte(static_cast<char>(byte)));
   }
   std::int32_t rank = 0;
   for (const auto& [left, right] : merges) {
-    const std::uint64_t pair = pair_of(id_of(left), id_of(right));
-    place_of(pair) = {pair, rank++, id_of(left + right)};  // of two equal ones the last counts
+    const std::uint64_t pair = pair_of(needed(left), needed(right));
+    // Of two equal ones the last counts.
+    merges_[place_of(pair)] = {.pair = pair, .rank = rank++, .id = needed(left + right)};
   }
 }
 
-BytePairs::Merge& BytePairs::place_of(std::uint64_t pair) {
+std::int32_t BytePairs::id_of(const std::string& token) const {
+  const auto found = ids_.find(token);
+  return found == ids_.end() ? -1 : found->second;
+}
+
+std::size_t BytePairs::place_of(std::uint64_t pair) const {
   const std::size_t mask = merges_.size() - 1;
   std::size_t at = hash_of(pair) & mask;
   while (merges_[at].rank >= 0 && merges_[at].pair != pair) at = (at + 1) & mask;
-  return merges_[at];
-}
-
-const BytePairs::Merge* BytePairs::find(std::int32_t left, std::int32_t right) const {
-  const std::uint64_t pair = pair_of(left, right);
-  const std::size_t mask = merges_.size() - 1;
-  for (std::size_t at = hash_of(pair) & mask; merges_[at].rank >= 0; at = (at + 1) & mask) {
-    if (merges_[at].pair == pair) return &merges_[at];
-  }
-  return nullptr;
-}
-
-std::optional<std::int32_t> BytePairs::whole(std::string_view word) const {
-  std::string token;
-  for (const char byte : word) token += character_of_byte(static_cast<unsigned char>(byte));
-  const auto found = ids_.find(token);
-  return found == ids_.end() ? std::nullopt : std::optional(found->second);
+  return at;
 }
 
 std::vector<BytePairs::Piece> BytePairs::pieces_of(std::string_view word) const {
@@ -117,10 +106,9 @@ class BytePairs::Merging {
       candidates_.pop();
       Piece& left = pieces_[static_cast<std::size_t>(best.left)];
       if (left.id < 0 || left.after < 0) continue;
+      if (merge_of(left).id != best.id) continue;  // one of both was merged since
       Piece& right = pieces_[static_cast<std::size_t>(left.after)];
-      const Merge* const merge = model_.find(left.id, right.id);
-      if (merge == nullptr || merge->id != best.id) continue;  // one of both was merged since
-      left.id = merge->id;
+      left.id = best.id;
       left.after = right.after;
       right.id = -1;
       if (left.after >= 0) pieces_[static_cast<std::size_t>(left.after)].before = best.left;
@@ -140,13 +128,18 @@ class BytePairs::Merging {
     }
   };
 
+  // Returns the merge of a piece with the one after it.
+  [[nodiscard]] const Merge& merge_of(const Piece& left) const {
+    const Piece& right = pieces_[static_cast<std::size_t>(left.after)];
+    return model_.merges_[model_.place_of(pair_of(left.id, right.id))];
+  }
+
   // Adds the pair that begins with a piece, if it can be merged.
   void add(std::int32_t left) {
     const Piece& piece = pieces_[static_cast<std::size_t>(left)];
     if (piece.after < 0) return;
-    const Merge* const merge =
-        model_.find(piece.id, pieces_[static_cast<std::size_t>(piece.after)].id);
-    if (merge != nullptr) candidates_.push({merge->rank, left, merge->id});
+    const Merge& merge = merge_of(piece);
+    if (merge.rank >= 0) candidates_.push({.rank = merge.rank, .left = left, .id = merge.id});
   }
 
   const BytePairs& model_;
@@ -156,7 +149,9 @@ class BytePairs::Merging {
 
 void BytePairs::operator()(std::string_view word, std::vector<std::int32_t>& ids) const {
   if (options_.ignore_merges) {
-    if (const auto id = whole(word)) return ids.push_back(*id);
+    std::string token;
+    for (const char byte : word) token += character_of_byte(byte);
+    if (const std::int32_t id = id_of(token); id >= 0) return ids.push_back(id);
   }
   Merging merging(*this, pieces_of(word));
   for (const Piece& piece : merging.run()) {

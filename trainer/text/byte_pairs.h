@@ -3,8 +3,8 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,7 +15,7 @@ namespace bp::trainer {
 
 // The character, in UTF-8, that stands for a byte in the tokens of such a vocabulary: itself if it
 // is printable, else one from U+0100 on.
-[[nodiscard]] const std::string& character_of_byte(unsigned char byte);
+[[nodiscard]] const std::string& character_of_byte(char byte);
 
 class BytePairs {
  public:
@@ -39,7 +39,7 @@ class BytePairs {
   struct Merge {
     std::uint64_t pair = 0;  // the ids of both
     std::int32_t rank = -1;  // -1: the place is free
-    std::int32_t id = 0;     // of the result
+    std::int32_t id = -1;    // of the result
   };
   // A piece of the word, in a list of neighbours.
   struct Piece {
@@ -49,10 +49,10 @@ class BytePairs {
   };
   class Merging;
 
-  [[nodiscard]] const Merge* find(std::int32_t left, std::int32_t right) const;
-  [[nodiscard]] Merge& place_of(std::uint64_t pair);
+  [[nodiscard]] std::int32_t id_of(const std::string& token) const;  // -1: there is none
+  // Returns the index of the merge of a pair in merges_, or of a free place for it.
+  [[nodiscard]] std::size_t place_of(std::uint64_t pair) const;
   [[nodiscard]] std::vector<Piece> pieces_of(std::string_view word) const;
-  [[nodiscard]] std::optional<std::int32_t> whole(std::string_view word) const;
 
   Ids ids_;
   Options options_;

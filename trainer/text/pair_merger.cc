@@ -1,5 +1,6 @@
 #include "trainer/text/pair_merger.h"
 
+#include <algorithm>
 #include <set>
 #include <tuple>
 
@@ -9,10 +10,8 @@ namespace {
 using Ids = std::vector<std::int32_t>;
 
 bool holds(const Ids& pieces, const std::pair<std::int32_t, std::int32_t>& pair) {
-  for (std::size_t i = 1; i < pieces.size(); ++i) {
-    if (pieces[i - 1] == pair.first && pieces[i] == pair.second) return true;
-  }
-  return false;
+  const auto is_pair = [&](auto left, auto right) { return std::pair(left, right) == pair; };
+  return std::ranges::adjacent_find(pieces, is_pair) != pieces.end();
 }
 
 // Replaces pairs from left to right: in "aaa" the first two are merged.

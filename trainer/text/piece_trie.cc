@@ -1,10 +1,15 @@
 #include "trainer/text/piece_trie.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace bp::trainer {
 
-PieceTrie::PieceTrie(std::vector<std::pair<std::string_view, std::int32_t>> pieces) {
+PieceTrie::PieceTrie(const std::vector<std::string>& pieces_by_id) {
+  std::vector<std::pair<std::string_view, std::int32_t>> pieces;
+  for (const std::string& piece : pieces_by_id) {
+    pieces.emplace_back(piece, static_cast<std::int32_t>(pieces.size()));
+  }
   std::ranges::sort(pieces);
   struct Range {  // the pieces below a node, which begin with the same bytes
     std::size_t begin = 0;

@@ -4,16 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace bp::trainer {
 
 class PieceTrie {
  public:
-  // Pieces, none of them empty and no two equal, with their ids.
-  explicit PieceTrie(std::vector<std::pair<std::string_view, std::int32_t>> pieces);
+  // The id of a piece is its index. None is empty, and no two are equal.
+  explicit PieceTrie(const std::vector<std::string>& pieces_by_id);
 
   // Calls `take(length, id)` for each piece with which `text` begins, the shortest first.
   template <class Take>

@@ -30,7 +30,7 @@ using Bytes = std::unordered_map<std::string_view, char>;
 Bytes byte_of_character() {
   Bytes bytes;
   for (int byte = 0; byte < 256; ++byte) {
-    bytes.emplace(character_of_byte(static_cast<unsigned char>(byte)), static_cast<char>(byte));
+    bytes.emplace(character_of_byte(static_cast<char>(byte)), static_cast<char>(byte));
   }
   return bytes;
 }

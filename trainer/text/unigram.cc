@@ -7,22 +7,11 @@
 #include "base/utf8.h"
 
 namespace bp::trainer {
-namespace {
-
-std::vector<std::pair<std::string_view, std::int32_t>> numbered(
-    const std::vector<std::string>& pieces) {
-  std::vector<std::pair<std::string_view, std::int32_t>> result;
-  std::int32_t id = 0;
-  for (const std::string& piece : pieces) result.emplace_back(piece, id++);
-  return result;
-}
-
-}  // namespace
 
 Unigram::Unigram(const std::vector<std::string>& pieces,
                  std::vector<double> scores,
                  std::int32_t unknown)
-    : trie_(numbered(pieces)), scores_(std::move(scores)), unknown_(unknown) {
+    : trie_(pieces), scores_(std::move(scores)), unknown_(unknown) {
   constexpr double kPenalty = 10;
   unknown_score_ = std::ranges::min(scores_) - kPenalty;
 }

@@ -50,7 +50,7 @@ std::vector<std::string> characters_of(std::string_view word, const Characters& 
 
 std::vector<std::string> bytes_of(std::string_view word) {
   std::vector<std::string> pieces;
-  for (const char c : word) pieces.push_back(character_of_byte(static_cast<unsigned char>(c)));
+  for (const char c : word) pieces.push_back(character_of_byte(c));
   return pieces;
 }
 
@@ -88,7 +88,7 @@ Vocabulary VocabularyTrainer::byte_pairs(const Counts& counts, std::size_t size)
   for (const std::string_view token : kRobertaTokens) merger.add_token(std::string(token));
   std::set<std::string> characters;  // in UTF-8, which has the order of the code points
   for (int byte = 0; byte < 256; ++byte) {
-    characters.insert(character_of_byte(static_cast<unsigned char>(byte)));
+    characters.insert(character_of_byte(static_cast<char>(byte)));
   }
   for (const std::string& character : characters) merger.add_token(character);
   for (const auto& [word, count] : counts) merger.add_word(bytes_of(word), count);
