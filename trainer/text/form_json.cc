@@ -1,13 +1,10 @@
 #include "trainer/text/form_json.h"
 
-#include <cstddef>
-
-#include "base/text.h"
+#include <vector>
 
 namespace bp::trainer {
 namespace {
 
-using Json = JsonPlace::Json;
 using IdOf = std::function<std::int32_t(const std::string& token)>;
 
 class FormReader {
@@ -15,13 +12,19 @@ class FormReader {
   FormReader(const JsonPlace& file, const IdOf& id_of) : file_(file), id_of_(id_of) {}
 
   SampleForm read() {
-    read_processor(file_.at("post_processor"));
+    // ByteLevel changes no ids here.
+    const JsonPlace processor = file_.at("post_processor");
+    std::vector<JsonPlace> steps = processor.steps("processors");
+    std::erase_if(steps, [](const auto& step) { return step.at("type").value() == "ByteLevel"; });
+    if (steps.size() > 1) steps[1].refuse_value("a second one is too many");
+    read_processor(steps.empty() ? processor : steps.front());
     form_.pad = first_of("[PAD]", "<pad>");
     form_.mask = first_of("[MASK]", "<mask>");
     const JsonPlace pad = file_.at("padding.pad_id");
     if (!pad.value().is_null() && id_of_(file_.at("padding.pad_token").text()) == pad.id()) {
       form_.pad = pad.id();
     }
+    form_.unknown = first_of("<unk>", "[UNK]");
     if (form_.pad < 0) file_.at("added_tokens").refuse_value("it has neither [PAD] nor <pad>");
     return form_;
   }
@@ -40,7 +43,6 @@ class FormReader {
 
   void read_processor(const JsonPlace& place) {
     const JsonPlace type = place.at("type");
-    if (type.value() == "Sequence") return read_sequence(place);
     if (type.value() == "TemplateProcessing") return read_template(place);
     const bool as_roberta = type.value() == "RobertaProcessing";
     if (!as_roberta && type.value() != "BertProcessing") {
@@ -53,27 +55,14 @@ class FormReader {
     form_.second_type = as_roberta ? 0 : 1;
   }
 
-  // ByteLevel changes no ids here.
-  void read_sequence(const JsonPlace& place) {
-    const JsonPlace list = place.at("processors");
-    JsonPlace found = place.at("none");
-    for (std::size_t i = 0; i < list.list().size(); ++i) {
-      const JsonPlace one = list.at(concat(i));
-      if (one.at("type").value() == "ByteLevel") continue;
-      if (!found.value().is_null()) one.refuse_value("a second one is too many");
-      found = one;
-    }
-    read_processor(found);
-  }
-
   static Json part(const char* kind, const Json& id, int type) {
     return {{kind, {{"id", id}, {"type_id", type}}}};
   }
-  static Json pair_of(const Json& cls, const Json& sep, const SampleForm& form) {
+  [[nodiscard]] Json pair_of(const Json& cls, const Json& sep) const {
     Json parts = {part("SpecialToken", cls, 0), part("Sequence", "A", 0)};
-    for (int i = 0; i < form.separators; ++i) parts.push_back(part("SpecialToken", sep, 0));
-    parts.push_back(part("Sequence", "B", form.second_type));
-    parts.push_back(part("SpecialToken", sep, form.second_type));
+    for (int i = 0; i < form_.separators; ++i) parts.push_back(part("SpecialToken", sep, 0));
+    parts.push_back(part("Sequence", "B", form_.second_type));
+    parts.push_back(part("SpecialToken", sep, form_.second_type));
     return parts;
   }
   std::int32_t special(const JsonPlace& name) const {
@@ -93,13 +82,10 @@ class FormReader {
     form_.cls = special(cls);
     form_.sep = special(sep);
     const JsonPlace pair = place.at("pair");
-    for (const int separators : {1, 2}) {
-      for (const int type : {1, 0}) {
-        form_.separators = separators;
-        form_.second_type = type;
-        if (pair.value() == pair_of(cls.value(), sep.value(), form_)) return;
-      }
-    }
+    const auto fits = [&] { return pair.value() == pair_of(cls.value(), sep.value()); };
+    form_.separators = pair.value().size() > 5 ? 2 : 1;
+    if (!fits()) form_.second_type = 0;
+    if (fits()) return;
     pair.refuse_value("bp's samples of two texts are cls A sep B sep or cls A sep sep B sep");
   }
 

@@ -10,8 +10,8 @@
 
 namespace bp::trainer {
 
-// `file`: the whole file. `id_of`: the id of a token, or -1. Sets all but `unknown`. A sample in
-// another form than SampleForm's is refused.
+// `file`: the whole file. `id_of`: the id of a token, or -1. `unknown` is that of a model
+// that names none. A sample in another form than SampleForm's is refused.
 [[nodiscard]] SampleForm read_sample_form(
     const JsonPlace& file, const std::function<std::int32_t(const std::string& token)>& id_of);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <limits>
 #include <system_error>
 
@@ -11,8 +12,6 @@
 
 namespace bp::trainer {
 namespace {
-
-using Json = nlohmann::json;
 
 const Json& child(const Json& value, const std::string& key) {
   static const Json kNull;
@@ -90,6 +89,23 @@ std::int32_t JsonPlace::id() const {
 const Json& JsonPlace::list() const {
   if (!value_->is_array()) refuse_value("it must be a list");
   return *value_;
+}
+
+std::vector<JsonPlace> JsonPlace::items() const {
+  std::vector<JsonPlace> items;
+  for (std::size_t i = 0; i < list().size(); ++i) items.push_back(at(concat(i)));
+  return items;
+}
+
+std::vector<JsonPlace> JsonPlace::steps(const char* key) const {
+  if (value_->is_null()) return {};
+  if (at("type").value() != "Sequence") return {*this};
+  std::vector<JsonPlace> steps;
+  for (const JsonPlace& item : at(key).items()) {
+    const std::vector<JsonPlace> more = item.steps(key);
+    steps.insert(steps.end(), more.begin(), more.end());
+  }
+  return steps;
 }
 
 }  // namespace bp::trainer

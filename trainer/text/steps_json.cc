@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
@@ -16,35 +17,29 @@
 namespace bp::trainer {
 namespace {
 
-using Json = JsonPlace::Json;
-
 template <class Step>
 struct Reader {
   const char* type;
   Step (*read)(const JsonPlace& place);
 };
 
-// Appends the steps of a place, of which `readers` know the types. `list`: the key of a Sequence.
+// Returns the steps of these places. `readers` know their types.
 template <class Step, std::size_t size>
-void append_steps(const JsonPlace& place,
-                  const Reader<Step> (&readers)[size],
-                  const char* list,
-                  std::vector<Step>& steps) {
-  if (place.value().is_null()) return;
-  const JsonPlace type = place.at("type");
-  if (type.value() == "Sequence") {
-    const std::size_t count = place.at(list).list().size();
-    for (std::size_t i = 0; i < count; ++i) {
-      append_steps(place.at(concat(list, ".", i)), readers, list, steps);
+std::vector<Step> read_steps(const std::vector<JsonPlace>& places,
+                             const Reader<Step> (&readers)[size]) {
+  std::vector<Step> steps;
+  for (const JsonPlace& place : places) {
+    const JsonPlace type = place.at("type");
+    const auto reader = std::ranges::find_if(
+        readers, [&](const Reader<Step>& one) { return type.value() == one.type; });
+    if (reader == std::end(readers)) {
+      std::string known = "Sequence";
+      for (const Reader<Step>& one : readers) known += concat(", ", one.type);
+      type.refuse_value(concat("bp's tokenizer has only ", known));
     }
-    return;
+    steps.push_back(reader->read(place));
   }
-  for (const Reader<Step>& reader : readers) {
-    if (type.value() == reader.type) return steps.push_back(reader.read(place));
-  }
-  std::string known = "Sequence";
-  for (const Reader<Step>& reader : readers) known += concat(", ", reader.type);
-  type.refuse_value(concat("bp's tokenizer has only ", known));
+  return steps;
 }
 
 std::string decode_base64(const JsonPlace& place) {
@@ -138,23 +133,16 @@ constexpr Reader<Splitter> kSplitters[] = {
 }  // namespace
 
 std::vector<Normalizer> read_normalizers(const JsonPlace& place) {
-  std::vector<Normalizer> steps;
-  append_steps(place, kNormalizers, "normalizers", steps);
-  return steps;
+  return read_steps(place.steps("normalizers"), kNormalizers);
 }
 
 std::vector<Splitter> read_splitters(const JsonPlace& place) {
-  std::vector<Splitter> steps;
-  append_steps(place, kSplitters, "pretokenizers", steps);
-  return steps;
+  return read_steps(place.steps("pretokenizers"), kSplitters);
 }
 
 std::string read_blank(const JsonPlace& place) {
-  if (place.at("type").value() == "Metaspace") return place.at("replacement").text();
-  const Json& steps = place.at("pretokenizers").value();
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    std::string blank = read_blank(place.at(concat("pretokenizers.", i)));
-    if (!blank.empty()) return blank;
+  for (const JsonPlace& step : place.steps("pretokenizers")) {
+    if (step.at("type").value() == "Metaspace") return step.at("replacement").text();
   }
   return "";
 }

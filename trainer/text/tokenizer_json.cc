@@ -28,7 +28,6 @@
 namespace bp::trainer {
 namespace {
 
-using Json = JsonPlace::Json;
 using Ids = std::unordered_map<std::string, std::int32_t>;
 
 std::string in_quotes(const std::string& token) { return concat("'", quoted_line(token), "'"); }
@@ -40,33 +39,28 @@ class TokenizerReader {
       : path_(path), file_(path, json), model_(file_.at("model")) {}
 
   Vocabulary read(const std::string& text) {
-    pipeline_->json = text;
-    const std::string kind = kind_of_model();
-    if (kind == "WordPiece") {
-      read_word_pieces();
-    } else if (kind == "BPE") {
-      read_byte_pairs();
-    } else {
-      read_unigram();
-    }
+    const std::int32_t unknown = read_model();
+    read_added();
+    pipeline_->form =
+        read_sample_form(file_, [&](const std::string& token) { return id_of(token); });
+    if (unknown >= 0) pipeline_->form.unknown = unknown;
     if (bert_ && is_bert()) return {.tokens = tokens_, .lower_case = bert_->lower_case};
     if (bert_) pipeline_->bert = make_bert_encoder(tokens_, pipeline_->added, *bert_);
+    pipeline_->json = text;
     return {.tokens = tokens_, .lower_case = {}, .pipeline = pipeline_};
   }
 
  private:
-  [[noreturn]] void no(const std::string& why) const { refuse(concat(path_, ": ", why)); }
-
-  // Old files do not say it.
-  std::string kind_of_model() const {
+  // Returns the id of the unknown token, or -1 if the model has none.
+  std::int32_t read_model() {
     const JsonPlace type = model_.at("type");
-    if (type.value().is_null()) {
-      if (model_.at("merges").value().is_array()) return "BPE";
-      if (model_.at("vocab").value().is_array()) return "Unigram";
-      if (model_.at("max_input_chars_per_word").value().is_number()) return "WordPiece";
-    }
-    for (const char* known : {"WordPiece", "BPE", "Unigram"}) {
-      if (type.value() == known) return known;
+    const auto is = [&](const char* kind, bool as_in_old_files) {
+      return type.value() == kind || (type.value().is_null() && as_in_old_files);
+    };
+    if (is("BPE", model_.at("merges").value().is_array())) return read_byte_pairs();
+    if (is("Unigram", model_.at("vocab").value().is_array())) return read_unigram();
+    if (is("WordPiece", model_.at("max_input_chars_per_word").value().is_number())) {
+      return read_word_pieces();
     }
     type.refuse_value("bp's tokenizer has only \"WordPiece\", \"BPE\" and \"Unigram\"");
   }
@@ -77,7 +71,7 @@ class TokenizerReader {
     return bert == pipeline_->form && !has_others_ && bert_->strip_accents == bert_->lower_case;
   }
 
-  void read_word_pieces() {
+  std::int32_t read_word_pieces() {
     model_.at("unk_token").require("[UNK]");
     model_.at("continuing_subword_prefix").require("##");
     model_.at("max_input_chars_per_word").require(100);
@@ -91,15 +85,14 @@ class TokenizerReader {
     read_ids(model_.at("vocab"));
     for (const auto& [token, id] : ids_) {
       if (token.find_first_of("\r\n") != std::string::npos) {
-        no(concat("model.vocab: ", in_quotes(token), " cannot be a line of a vocab.txt"));
+        refuse(path_,
+               concat("model.vocab: ", in_quotes(token), " cannot be a line of a vocab.txt"));
       }
     }
-    needed("[UNK]");
-    read_added();
-    read_form("[UNK]");
+    return needed("[UNK]");
   }
 
-  void read_byte_pairs() {
+  std::int32_t read_byte_pairs() {
     for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
       model_.at(key).require_if_given("");
     }
@@ -118,11 +111,9 @@ class TokenizerReader {
     try {
       pipeline_->model = BytePairs(ids_, pairs, options);
     } catch (const Error& error) {
-      no(concat("model.merges: ", error.what()));
+      refuse(path_, concat("model.merges: ", error.what()));
     }
-    read_added();
-    const char* const unused = id_of("<unk>") < 0 ? "[UNK]" : "<unk>";
-    read_form(options.unknown < 0 ? unused : unknown.text());
+    return options.unknown;
   }
 
   std::vector<std::pair<std::string, std::string>> merges() const {
@@ -136,14 +127,14 @@ class TokenizerReader {
       const std::string text = merge.is_string() ? merge.get<std::string>() : "";
       const std::size_t blank = text.find(' ');
       if (blank == std::string::npos || text.find(' ', blank + 1) != std::string::npos) {
-        no(concat("model.merges: number ", merges.size(), " is not a pair of tokens"));
+        refuse(path_, concat("model.merges: number ", merges.size(), " is not a pair of tokens"));
       }
       merges.emplace_back(text.substr(0, blank), text.substr(blank + 1));
     }
     return merges;
   }
 
-  void read_unigram() {
+  std::int32_t read_unigram() {
     model_.at("byte_fallback").require_if_given(false);
     pipeline_->normalizers = read_normalizers(file_.at("normalizer"));
     pipeline_->splitters = read_splitters(file_.at("pre_tokenizer"));
@@ -154,7 +145,8 @@ class TokenizerReader {
       const bool valid = piece.is_array() && piece.size() == 2 && piece[0].is_string() &&
                          piece[1].is_number() && std::isfinite(piece[1].get<double>());
       if (!valid) {
-        no(concat("model.vocab: number ", scores.size(), " is not a piece and its score"));
+        refuse(path_,
+               concat("model.vocab: number ", scores.size(), " is not a piece and its score"));
       }
       add(piece[0].get<std::string>());
       scores.push_back(piece[1].get<double>());
@@ -164,20 +156,19 @@ class TokenizerReader {
       unknown.refuse_value("no piece has it");
     }
     pipeline_->model = Unigram(tokens_, std::move(scores), unknown.id());
-    const std::string name = tokens_[static_cast<std::size_t>(unknown.id())];
-    read_added();
-    read_form(name);
+    return unknown.id();
   }
 
   void read_ids(const JsonPlace& vocabulary) {
-    if (!vocabulary.value().is_object()) no("model.vocab is not an object");
+    if (!vocabulary.value().is_object()) refuse(path_, "model.vocab is not an object");
     tokens_.resize(vocabulary.value().size());
     for (const auto& [token, id] : vocabulary.value().items()) {
-      if (token.empty()) no("model.vocab: a token is empty");
+      if (token.empty()) refuse(path_, "model.vocab: a token is empty");
       if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= tokens_.size() ||
           !tokens_[id.get<std::size_t>()].empty()) {
-        no(concat("model.vocab: the id of ", in_quotes(token), " is ", printable(id.dump()),
-                  "; the ids must be the numbers from 0 to ", tokens_.size() - 1));
+        refuse(path_,
+               concat("model.vocab: the id of ", in_quotes(token), " is ", printable(id.dump()),
+                      "; the ids must be the numbers from 0 to ", tokens_.size() - 1));
       }
       tokens_[id.get<std::size_t>()] = token;
       ids_.emplace(token, id.get<std::int32_t>());
@@ -187,9 +178,9 @@ class TokenizerReader {
   // Adds a token with the next id.
   void add(const std::string& token) {
     const auto id = static_cast<std::int32_t>(tokens_.size());
-    if (token.empty()) no(concat("the token ", id, " is empty"));
+    if (token.empty()) refuse(path_, concat("the token ", id, " is empty"));
     if (!ids_.emplace(token, id).second) {
-      no(concat("the token ", in_quotes(token), " is there twice"));
+      refuse(path_, concat("the token ", in_quotes(token), " is there twice"));
     }
     tokens_.push_back(token);
   }
@@ -204,20 +195,14 @@ class TokenizerReader {
     return id;
   }
 
-  void read_form(const std::string& unknown) {
-    pipeline_->form =
-        read_sample_form(file_, [&](const std::string& token) { return id_of(token); });
-    pipeline_->form.unknown = id_of(unknown);
-  }
-
   // The tokens that are cut out of the text.
   void read_added() {
     const JsonPlace list = file_.at("added_tokens");
     std::vector<AddedToken> as_written;
     std::vector<AddedToken> normalized;
-    const std::size_t count = list.value().is_null() ? 0 : list.list().size();
-    for (std::size_t i = 0; i < count; ++i) {
-      const JsonPlace place = list.at(concat(i));
+    std::vector<JsonPlace> places;
+    if (!list.value().is_null()) places = list.items();
+    for (const JsonPlace& place : places) {
       const AddedToken token = read_token(place);
       const bool of_normalized =
           place.at("normalized").flag_or(!place.at("special").flag_or(false));
