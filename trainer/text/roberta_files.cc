@@ -3,8 +3,6 @@
 #include <cstddef>
 #include <sstream>
 
-#include <nlohmann/json.hpp>
-
 #include "base/refuse.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -13,55 +11,46 @@
 namespace bp::trainer {
 namespace {
 
-using Json = nlohmann::json;
+// The tokenizer.json without tokens and merges.
+constexpr const char* kSteps = R"({
+  "version": "1.0",
+  "truncation": null,
+  "padding": null,
+  "normalizer": null,
+  "pre_tokenizer": {
+    "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true
+  },
+  "post_processor": {
+    "type": "RobertaProcessing", "trim_offsets": true, "add_prefix_space": false
+  },
+  "decoder": {
+    "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true
+  },
+  "model": {
+    "type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": "",
+    "end_of_word_suffix": "", "fuse_unk": false, "byte_fallback": false, "ignore_merges": false,
+    "merges": []
+  }
+})";
 
-Json added_tokens(const Json& ids, const std::string& path) {
-  Json added = Json::array();
+// Returns the tokenizer.json without merges. `path` is for messages.
+Json json_of(Json ids, const std::string& path) {
+  Json file = Json::parse(kSteps);
   for (const std::string_view name : kRobertaTokens) {
     const std::string token(name);
     if (!ids.is_object() || !ids.contains(token)) refuse(concat(path, " has no ", token));
-    added.push_back({{"id", ids[token]},
-                     {"content", token},
-                     {"single_word", false},
-                     {"lstrip", token == "<mask>"},
-                     {"rstrip", false},
-                     {"normalized", false},
-                     {"special", true}});
+    file["added_tokens"].push_back({{"id", ids[token]},
+                                    {"content", token},
+                                    {"single_word", false},
+                                    {"lstrip", token == "<mask>"},
+                                    {"rstrip", false},
+                                    {"normalized", false},
+                                    {"special", true}});
   }
-  return added;
-}
-
-// `merges`: texts, or lists of two.
-std::string json_of(const Json& ids, const Json& added, const Json& merges) {
-  const Json byte_level = {{"type", "ByteLevel"},
-                           {"add_prefix_space", false},
-                           {"trim_offsets", true},
-                           {"use_regex", true}};
-  return Json{{"version", "1.0"},
-              {"truncation", nullptr},
-              {"padding", nullptr},
-              {"added_tokens", added},
-              {"normalizer", nullptr},
-              {"pre_tokenizer", byte_level},
-              {"post_processor",
-               {{"type", "RobertaProcessing"},
-                {"sep", {"</s>", ids["</s>"]}},
-                {"cls", {"<s>", ids["<s>"]}},
-                {"trim_offsets", true},
-                {"add_prefix_space", false}}},
-              {"decoder", byte_level},
-              {"model",
-               {{"type", "BPE"},
-                {"dropout", nullptr},
-                {"unk_token", nullptr},
-                {"continuing_subword_prefix", ""},
-                {"end_of_word_suffix", ""},
-                {"fuse_unk", false},
-                {"byte_fallback", false},
-                {"ignore_merges", false},
-                {"vocab", ids},
-                {"merges", merges}}}}
-      .dump();
+  file["post_processor"]["cls"] = {"<s>", ids["<s>"]};
+  file["post_processor"]["sep"] = {"</s>", ids["</s>"]};
+  file["model"]["vocab"] = std::move(ids);
+  return file;
 }
 
 std::string line_of(const Json& merge) {
@@ -74,27 +63,26 @@ std::string line_of(const Json& merge) {
 std::string roberta_json(const std::string& vocabulary,
                          const std::string& merges,
                          const std::string& path) {
-  const Json ids = parse_json(vocabulary, path);
-  const Json added = added_tokens(ids, path);
+  Json file = json_of(parse_json(vocabulary, path), path);
   if (find_invalid_utf8(merges) != std::string_view::npos) {
     refuse(concat("the merges of ", path, " are not UTF-8"));
   }
-  Json pairs = Json::array();
+  Json& pairs = file["model"]["merges"];
   std::istringstream lines(merges);
   for (std::string line; std::getline(lines, line);) {
     if (line.ends_with('\r')) line.pop_back();
     if (!line.empty() && !line.starts_with("#version")) pairs.push_back(line);
   }
-  return json_of(ids, added, pairs);
+  return file.dump();
 }
 
 std::string roberta_json(const std::vector<std::string>& tokens,
                          const std::vector<std::pair<std::string, std::string>>& merges) {
   Json ids = Json::object();
   for (std::size_t id = 0; id < tokens.size(); ++id) ids[tokens[id]] = id;
-  Json pairs = Json::array();
-  for (const auto& [first, second] : merges) pairs.push_back(Json::array({first, second}));
-  return json_of(ids, added_tokens(ids, "the vocabulary"), pairs);
+  Json file = json_of(std::move(ids), "the vocabulary");
+  file["model"]["merges"] = merges;
+  return file.dump();
 }
 
 std::vector<std::pair<std::string, std::string>> roberta_files(const std::string& json) {
