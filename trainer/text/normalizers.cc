@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 #include "base/utf8.h"
@@ -25,6 +24,19 @@ std::vector<char32_t> characters_in(std::string_view text) {
 void assign_utf8(const std::vector<char32_t>& characters, std::string& text) {
   text.clear();
   for (const char32_t c : characters) append_utf8(c, text);
+}
+
+// Replaces each part of the text that `find(rest)` returns as the first one in the rest of the
+// text, until it returns an empty one.
+template <class Find>
+void replace_found(std::string_view content, std::string& text, const Find& find) {
+  std::string result;
+  std::string_view rest = text;
+  for (std::string_view found = find(rest); !found.empty(); found = find(rest)) {
+    result.append(rest.begin(), found.begin()).append(content);
+    rest = {found.end(), rest.end()};
+  }
+  if (rest.size() < text.size()) text = result.append(rest);
 }
 
 }  // namespace
@@ -57,41 +69,30 @@ void strip(bool left, bool right, std::string& text) {
 }
 
 void replace_all(std::string_view pattern, std::string_view content, std::string& text) {
-  std::string result;
-  std::string_view rest = text;
-  for (std::size_t at = rest.find(pattern); at != std::string_view::npos; at = rest.find(pattern)) {
-    result.append(rest.substr(0, at)).append(content);
-    rest.remove_prefix(at + pattern.size());
-  }
-  if (rest.size() == text.size()) return;
-  text = result.append(rest);
+  replace_found(content, text, [&](std::string_view rest) {
+    const std::size_t at = rest.find(pattern);
+    return at == std::string_view::npos ? std::string_view() : rest.substr(at, pattern.size());
+  });
 }
 
 void replace_runs_of_blanks(std::string_view content, std::string& text) {
-  std::string result;
-  std::string_view rest = text;
-  for (std::size_t at = rest.find("  "); at != std::string_view::npos; at = rest.find("  ")) {
-    result.append(rest.substr(0, at)).append(content);
-    rest.remove_prefix(std::min(rest.find_first_not_of(' ', at), rest.size()));
-  }
-  if (rest.size() == text.size()) return;
-  text = result.append(rest);
+  replace_found(content, text, [](std::string_view rest) {
+    const std::size_t at = rest.find("  ");
+    if (at == std::string_view::npos) return std::string_view();
+    return rest.substr(at, rest.find_first_not_of(' ', at) - at);
+  });
 }
 
 void replace_white_space(std::string_view content, std::string& text) {
   constexpr std::string_view kAlone = "\n\r\t";
-  std::string result;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::size_t length = white_space_at_start(rest);
-    if (length > character_length(rest) || kAlone.find(rest.front()) != std::string_view::npos) {
-      result.append(content);
-      rest.remove_prefix(length);
-      continue;
+  replace_found(content, text, [&](std::string_view rest) {
+    for (; !rest.empty(); rest.remove_prefix(character_length(rest))) {
+      const std::string_view space = rest.substr(0, white_space_at_start(rest));
+      const bool alone = kAlone.find(rest.front()) != std::string_view::npos;
+      if (alone || space.size() > character_length(rest)) return space;
     }
-    result.append(rest.substr(0, character_length(rest)));
-    rest.remove_prefix(character_length(rest));
-  }
-  text = std::move(result);
+    return rest;
+  });
 }
 
 }  // namespace bp::trainer

@@ -25,37 +25,28 @@ struct LowerRange {
   int difference;
 };
 
-// Reads the numbers that digits() of make_unicode_tables.py writes.
-class PackedNumbers {
- public:
-  constexpr explicit PackedNumbers(std::string_view digits) : digits_(digits) {}
-
-  constexpr std::uint32_t next() {
-    std::uint32_t number = 0;
-    for (unsigned shift = 0;; shift += 5) {
-      const auto digit = static_cast<std::uint32_t>(digits_[at_++] - '0');
-      number |= (digit & 31U) << shift;
-      if (digit < 32) return number;
-    }
+// Reads and removes a number, as digits() of make_unicode_tables.py writes it.
+constexpr std::uint32_t next_number(std::string_view& digits) {
+  std::uint32_t number = 0;
+  for (unsigned shift = 0;; shift += 5) {
+    const auto digit = static_cast<std::uint32_t>(digits.front() - '0');
+    digits.remove_prefix(1);
+    number |= (digit & 31U) << shift;
+    if (digit < 32) return number;
   }
-
- private:
-  std::string_view digits_;
-  std::size_t at_ = 0;
-};
+}
 
 template <class Row, std::size_t size>
 consteval std::array<Row, size> unpack(std::string_view digits) {
   std::array<Row, size> rows{};
-  PackedNumbers numbers(digits);
   char32_t end = 0;
   for (Row& row : rows) {
-    row.first = end + numbers.next();
-    row.last = row.first + numbers.next();
+    row.first = end + next_number(digits);
+    row.last = row.first + next_number(digits);
     end = row.last + 1;
     if constexpr (std::is_same_v<Row, LowerRange>) {
-      row.step = 1 + numbers.next();
-      const auto twice = static_cast<int>(numbers.next());  // odd: below 0
+      row.step = 1 + next_number(digits);
+      const auto twice = static_cast<int>(next_number(digits));  // odd: below 0
       row.difference = twice % 2 == 0 ? twice / 2 : -(twice + 1) / 2;
     }
   }
