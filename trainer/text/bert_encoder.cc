@@ -105,13 +105,6 @@ class BertEncoder : public TextEncoder {
 
 }  // namespace
 
-SampleForm bert_form(const std::function<std::int32_t(const std::string& token)>& id_of) {
-  std::array<std::int32_t, kBertTokens.size()> ids{};
-  std::ranges::transform(kBertTokens, ids.begin(),
-                         [&](std::string_view token) { return id_of(std::string(token)); });
-  return {.pad = ids[0], .unknown = ids[1], .cls = ids[2], .sep = ids[3], .mask = ids[4]};
-}
-
 std::unique_ptr<const TextEncoder> make_bert_encoder(std::vector<std::string> tokens,
                                                      AddedTokens special,
                                                      const WordForm& form) {

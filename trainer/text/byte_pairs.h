@@ -32,7 +32,7 @@ class BytePairs {
             const std::vector<std::pair<std::string, std::string>>& merges,
             const Options& options);
 
-  // A PieceModel.
+  // Appends the ids of one word, as a PieceModel does.
   void operator()(std::string_view word, std::vector<std::int32_t>& ids) const;
 
  private:

@@ -44,8 +44,13 @@ class TokenizerReader {
     pipeline_->form =
         read_sample_form(file_, [&](const std::string& token) { return id_of(token); });
     if (unknown >= 0) pipeline_->form.unknown = unknown;
-    if (bert_ && is_bert()) return {.tokens = tokens_, .lower_case = bert_->lower_case};
-    if (bert_) pipeline_->bert = make_bert_encoder(tokens_, pipeline_->added, *bert_);
+    if (bert_) {
+      // A vocab.txt of the same tokens may describe the same tokenizer.
+      Vocabulary bert{.tokens = tokens_, .lower_case = bert_->lower_case};
+      const bool usual = bert_->strip_accents == bert_->lower_case && !has_others_;
+      if (usual && pipeline_->form == form_of(bert)) return bert;
+      pipeline_->bert = make_bert_encoder(tokens_, pipeline_->added, *bert_);
+    }
     pipeline_->json = text;
     return {.tokens = tokens_, .lower_case = {}, .pipeline = pipeline_};
   }
@@ -63,12 +68,6 @@ class TokenizerReader {
       return read_word_pieces();
     }
     type.refuse_value("bp's tokenizer has only \"WordPiece\", \"BPE\" and \"Unigram\"");
-  }
-
-  // A vocab.txt of the same tokens describes the same tokenizer.
-  [[nodiscard]] bool is_bert() const {
-    const SampleForm bert = bert_form([&](const std::string& token) { return id_of(token); });
-    return bert == pipeline_->form && !has_others_ && bert_->strip_accents == bert_->lower_case;
   }
 
   std::int32_t read_word_pieces() {

@@ -16,7 +16,7 @@ class Unigram {
   // id of characters that are no piece.
   Unigram(const std::vector<std::string>& pieces, std::vector<double> scores, std::int32_t unknown);
 
-  // A PieceModel.
+  // Appends the ids of one word, as a PieceModel does.
   void operator()(std::string_view word, std::vector<std::int32_t>& ids) const;
 
  private:
