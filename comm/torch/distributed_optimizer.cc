@@ -135,12 +135,15 @@ class DistributedOptimizer::Impl {
     latch_.run([&] {
       broadcast_tensors(comm_, parameters_.trained, shards_, root);
       broadcast_tensors(comm_, parameters_.frozen, shards_, root);
+      const auto broadcast_all_state = [&] {
+        broadcast_state(comm_, *optimizer_, parameters_.device(), root);
+      };
       if (shards_) {
-        shards_->gather_state();
         shards_->broadcast_parameters(root);
+        shards_->broadcast_state(root, broadcast_all_state);
+      } else {
+        broadcast_all_state();
       }
-      broadcast_state(comm_, *optimizer_, parameters_.device(), root);
-      if (shards_) shards_->share_state();
       share_buffers(root);
       window_.broadcast_scales(root);
       closure_step_.state_was_broadcast();

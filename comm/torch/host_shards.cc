@@ -73,8 +73,8 @@ bool is_in_place(const at::Tensor& tensor, const at::Tensor& place) {
          (place.numel() == 0 || tensor.data_ptr() == place.data_ptr());
 }
 
-void give_back_elements(const at::Tensor& elements) {
-  give_back({static_cast<std::byte*>(elements.data_ptr()), elements.nbytes()});
+std::span<std::byte> bytes_of(const at::Tensor& dense) {
+  return {static_cast<std::byte*>(dense.data_ptr()), dense.nbytes()};
 }
 
 // The private tensors that shared ones have replaced are as large as the model, and malloc may keep
@@ -274,9 +274,31 @@ bool HostShards::settle_state(bool in_step, bool writes) {
   return moved;
 }
 
-void HostShards::broadcast_parameters(int root) { owners_.broadcast(memory_, root); }
+void HostShards::broadcast_parameters(int root) { owners_.broadcast(std::span(&memory_, 1), root); }
 
-void HostShards::share_state() { (void)settle_state(false, owners_.local_rank() == 0); }
+void HostShards::broadcast_state(int root, const std::function<void()>& broadcast_rest) {
+  gather_state();
+  std::vector<at::Tensor> taken;
+  for_each_state(with_state_, false,
+                 [&](const Divided& /*one*/, at::Tensor& tensor, const at::Tensor& /*home*/) {
+                   taken.push_back(std::exchange(tensor, at::empty({0}, tensor.options())));
+                 });
+  broadcast_rest();
+  const bool is_root = owners_.world_rank() == root;
+  auto next = taken.begin();
+  for_each_state(with_state_, false,
+                 [&](const Divided& /*one*/, at::Tensor& tensor, const at::Tensor& /*home*/) {
+                   if (is_root) tensor = std::move(*next++);
+                 });
+  taken.clear();
+  settle_state(false, is_root);
+  std::vector<std::span<std::byte>> homes;
+  for_each_state(with_state_, false,
+                 [&](const Divided& /*one*/, const at::Tensor& /*tensor*/, const at::Tensor& home) {
+                   homes.push_back(bytes_of(home));
+                 });
+  owners_.broadcast(homes, root);
+}
 
 void HostShards::divide() {
   const at::NoGradGuard no_grad;
@@ -352,7 +374,7 @@ void HostShards::free_state_of_other_hosts() {
     for (int owner = 0; owner < owners_.size(); ++owner) {
       if (owners_.host_of(owner) == owners_.host()) continue;
       for (const at::Tensor& home : one.state) {
-        if (home.defined()) give_back_elements(part_of(home, part_of_(one.number, owner)));
+        if (home.defined()) give_back(bytes_of(part_of(home, part_of_(one.number, owner))));
       }
     }
   }

@@ -57,9 +57,9 @@ class HostShards {
 
   // Collective. All hosts get the parameters that the host of rank `root` of the world has.
   void broadcast_parameters(int root);
-  // Collective. Moves state that the program has given the optimizer into shared memory, with the
-  // values of the first rank of each host. The others see them after the next collective.
-  void share_state();
+  // Collective. All hosts get the state that rank `root` of the world has. `broadcast_rest` does so
+  // for what the optimizer saves, without tensors that are as long as parameters.
+  void broadcast_state(int root, const std::function<void()>& broadcast_rest);
   // Collective. Makes the state whole on each host. Before part_of() changes, and before the
   // program reads the state.
   void gather_state();

@@ -21,12 +21,12 @@ void Owners::connect() {
   leaders_.emplace(world_.split(local_rank() == 0 ? 0 : -1));
 }
 
-void Owners::broadcast(std::span<std::byte> bytes, int root) {
+void Owners::broadcast(std::span<const std::span<std::byte>> memory, int root) {
   barrier(local(), {.name = "shared memory is written"});
   if (hosts() == 1) return;
-  if (Communicator* const comm = leaders()) {
-    bp::broadcast(*comm, {bytes.data(), bytes.size(), DataType::u8},
-                  {.root = host_of(root), .name = "shared memory"});
+  for (const std::span<std::byte> bytes : leaders() == nullptr ? decltype(memory)() : memory) {
+    bp::broadcast(*leaders(), {bytes.data(), bytes.size(), DataType::u8},
+                  {.root = world_.topology().place_of(root).host, .name = "shared memory"});
   }
   barrier(local(), {.name = "shared memory has arrived"});
 }

@@ -18,6 +18,7 @@ class Owners {
   // this object.
   Owners(Communicator& world, bool across_hosts, const std::vector<double>& shares);
 
+  [[nodiscard]] int world_rank() const { return world_.rank(); }
   [[nodiscard]] bool are_all() const { return are_all_; }
   [[nodiscard]] int rank() const { return are_all_ ? world_.rank() : local_rank(); }
   [[nodiscard]] int size() const {
@@ -38,9 +39,10 @@ class Owners {
   [[nodiscard]] Communicator* leaders() {
     return local_rank() == 0 && leaders_ ? &*leaders_ : nullptr;
   }
-  // Collective of all ranks. `bytes` is memory that the ranks of each host share. All hosts get
-  // what rank `root` of the world sees there.
-  void broadcast(std::span<std::byte> bytes, int root);
+  // Collective of all ranks. `memory` is what the ranks of each host share, the same on all ranks
+  // of a host and of the same sizes on all hosts. All ranks get what rank `root` of the world has
+  // there.
+  void broadcast(std::span<const std::span<std::byte>> memory, int root);
 
  private:
   Communicator& world_;

@@ -140,7 +140,14 @@ NamedTensors named(const Bert& model, const std::vector<Tensor>& averages) {
 
 class Snapshot::Impl {
  public:
-  Impl(const Bert& model, std::optional<std::vector<std::string>> names, bool averaged) {
+  Impl(const Bert& model,
+       std::optional<std::vector<std::string>> names,
+       bool averaged,
+       bool with_copies)
+      : copies(with_copies) {
+    const auto room_for = [this](const Tensor& tensor) {
+      return copies ? trainer::room_for(tensor) : Tensor();
+    };
     file = weights_file(model);
     for (const auto& [name, values] : saved_tensors(model, model.parameters())) {
       weights.emplace_back(name, room_for(values));
@@ -158,6 +165,16 @@ class Snapshot::Impl {
     }
   }
 
+  // Copies `values` to where `kept` has memory.
+  void keep(Tensor& kept, const Tensor& values) const {
+    if (copies) {
+      kept.copy_(values);
+    } else {
+      kept = values.detach().contiguous();
+    }
+  }
+
+  const bool copies;
   std::string file;  // of the weights
   bool with_state = false;
   std::vector<std::string> moments;
@@ -168,11 +185,13 @@ class Snapshot::Impl {
 
 Snapshot::Snapshot(const Bert& model,
                    std::optional<std::vector<std::string>> moments,
-                   bool averaged)
-    : impl_(std::make_unique<Impl>(model, std::move(moments), averaged)) {}
+                   bool averaged,
+                   bool copies)
+    : impl_(std::make_unique<Impl>(model, std::move(moments), averaged, copies)) {}
 Snapshot::~Snapshot() = default;
 
 void Snapshot::prepare() {
+  if (!impl_->copies) return;
   // zero_() would give this thread a team of OpenMP threads, which would stay.
   const auto touch = [](const Tensor& t) { std::memset(t.mutable_data_ptr(), 0, t.nbytes()); };
   for (const auto& [name, values] : impl_->weights) touch(values);
@@ -190,10 +209,10 @@ void Snapshot::take(const Bert& model,
       saved_tensors(model, averages == nullptr ? model.parameters() : named(model, *averages));
   const NamedTensors parameters = saved_parameters(model);
   for (std::size_t i = 0; i < impl_->trained.size(); ++i) {
-    impl_->trained[i].second.copy_(parameters[i].second);
+    impl_->keep(impl_->trained[i].second, parameters[i].second);
   }
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    impl_->weights[i].second.copy_(weights[i].second);
+    impl_->keep(impl_->weights[i].second, weights[i].second);
   }
   if (!impl_->with_state) return;
   const OptimizerState& optimizer_state = state_of(optimizer);
@@ -204,7 +223,9 @@ void Snapshot::take(const Bert& model,
     ParameterState& kept = impl_->states[i].state;
     kept.step = now.step;
     if (now.step == 0) continue;
-    for (std::size_t m = 0; m < kept.moments.size(); ++m) kept.moments[m].copy_(now.moments[m]);
+    for (std::size_t m = 0; m < kept.moments.size(); ++m) {
+      impl_->keep(kept.moments[m], now.moments[m]);
+    }
   }
 }
 
@@ -244,7 +265,7 @@ void restore(const std::string& folder,
 
 Checkpoints::Checkpoints(const CheckpointsOptions& options, const Bert& model)
     : options_(options),
-      snapshot_(model, options.moments, options.averaged),
+      snapshot_(model, options.moments, options.averaged, options.copies),
       writer_(options.folder,
               {.last = options.keep, .every = options.keep_every},
               options.last,
@@ -266,6 +287,7 @@ void Checkpoints::save(const CheckpointState& state,
     for (const auto& [name, text] : options_.texts) write_whole_file(folder + "/" + name, text);
     options_.before_publishing();
   });
+  if (!options_.copies) writer_.wait();
   const auto end = Clock::now();
   log(LogLevel::debug,
       concat("checkpoint of step ", state.step, ": training stopped for ",

@@ -1,7 +1,8 @@
 // The files of a checkpoint that hold tensors. A Snapshot is a copy of the weights and of the
 // optimizer's state between two steps, in the host's memory, so that training continues while the
-// copy is written. A model on any device may be saved, and restored on any other. Checkpoints saves
-// those of a running training, on rank 0 alone.
+// copy is written. Where memory is scarce it is the tensors themselves, and training waits. A model
+// on any device may be saved, and restored on any other. Checkpoints saves those of a running
+// training, on rank 0 alone.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,12 @@ class Snapshot {
   // `moments`: the names of the tensors that the optimizer keeps for each parameter; see
   // moment_names() (trainer/optim/optimizer.h). Nothing: the optimizer's state is left out.
   // Reserves memory for the weights and the moments, which the first prepare() or take() touches.
-  // `averaged`: take() gets averaged weights.
+  // `averaged`: take() gets averaged weights. Without `copies` it reserves nothing, and what take()
+  // gets, on the CPU, must not change before write() has returned.
   Snapshot(const Bert& model,
            std::optional<std::vector<std::string>> moments,
-           bool averaged = false);
+           bool averaged = false,
+           bool copies = true);
   ~Snapshot();
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
@@ -37,7 +40,7 @@ class Snapshot {
   // Touches the memory, so that the first take() is as fast as the others. Any thread may call it,
   // but not during take() or write().
   void prepare();
-  // Copies weights and state. make_optimizer() returned `optimizer`, for the model's parameters.
+  // Takes weights and state. make_optimizer() returned `optimizer`, for the model's parameters.
   // `averages`: in the order of the parameters; null if there are none.
   void take(const Bert& model,
             torch::optim::Optimizer& optimizer,
@@ -78,6 +81,7 @@ struct CheckpointsOptions {
   // Of the optimizer; see moment_names() (trainer/optim). Nothing: checkpoints lack its state.
   std::optional<std::vector<std::string>> moments = std::vector<std::string>();
   bool averaged = false;  // save() gets averaged weights
+  bool copies = true;     // save() writes a copy while training continues
   // config.json and the other files of a model's folder, except the weights, as (name, content): a
   // checkpoint can be used as a model's folder.
   std::vector<std::pair<std::string, std::string>> texts = {};
@@ -92,9 +96,9 @@ class Checkpoints {
  public:
   Checkpoints(const CheckpointsOptions& options, const Bert& model);
 
-  // Copies weights and state, then starts to write the copy. Blocks while the previous checkpoint
-  // is being written, and throws io if that failed. Does nothing for the step that was saved last.
-  // `averages`: see Snapshot::take().
+  // Copies weights and state, then starts to write the copy, or writes them itself. Blocks while
+  // the previous checkpoint is being written, and throws io if that failed. Does nothing for the
+  // step that was saved last. `averages`: see Snapshot::take().
   void save(const CheckpointState& state,
             const Bert& model,
             torch::optim::Optimizer& optimizer,

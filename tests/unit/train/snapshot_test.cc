@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bp/error.h"
+#include "tests/support/scratch.h"
 #include "tests/unit/model/refusal.h"
 #include "tests/unit/train/adamw_steps.h"
 #include "train_fixture.h"
@@ -59,6 +60,22 @@ TEST_F(SnapshotTest, TheNextStepsAfterRestoringAreTheSame) {
   test::make_step(again, *again_optimizer);
   test::make_step(model, *optimizer);
   expect_equal(model, again);
+}
+
+// docs/acceptance.md, Runs: A checkpoint without a copy in memory is the same.
+TEST_F(SnapshotTest, WithoutACopyTheFilesAreTheSame) {
+  const Bert model = make(1);
+  const auto optimizer = test::adamw_of(model);
+  test::make_step(model, *optimizer);
+  for (const bool copies : {true, false}) {
+    std::filesystem::create_directories(path(copies ? "copied" : "direct"));
+    Snapshot snapshot(model, adamw_moments(), false, copies);
+    snapshot.take(model, *optimizer);
+    snapshot.write(path(copies ? "copied" : "direct"));
+  }
+  for (const std::string file : {"/model.safetensors", "/optimizer.safetensors"}) {
+    EXPECT_EQ(bp::read_file(path("copied") + file), test::read_file(path("direct") + file));
+  }
 }
 
 TEST_F(SnapshotTest, BeforeTheFirstStepThereAreNoMoments) {
