@@ -74,7 +74,7 @@ TEST_F(SnapshotTest, WithoutACopyTheFilesAreTheSame) {
     snapshot.write(path(copies ? "copied" : "direct"));
   }
   for (const std::string file : {"/model.safetensors", "/optimizer.safetensors"}) {
-    EXPECT_EQ(bp::read_file(path("copied") + file), test::read_file(path("direct") + file));
+    EXPECT_EQ(bp::read_file(path("copied") + file), bp::read_file(path("direct") + file));
   }
 }
 
