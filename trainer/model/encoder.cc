@@ -311,7 +311,7 @@ Tensor Encoder::layers(const Pass& pass, LayerSpan span, const Tensor& x, States
   for (std::size_t i = span.first; i < span.end; ++i) {
     const bool is_last = static_cast<int>(i) + 1 == spec_.layers;
     const bool first_only = is_last && states == States::first_tokens;
-    y = spec_.pre_norm ? pre_norm_layer(pass, i, y, first_only) : layer(pass, i, y, first_only);
+    y = layer(pass, i, y, first_only);
   }
   return y;
 }

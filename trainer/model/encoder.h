@@ -99,15 +99,13 @@ class Encoder {
              std::uint32_t& site,
              Parameters& parameters) const;
   [[nodiscard]] std::vector<Linear*> products();
-  // Returns the products of a layer, const or not.
+  // Returns the products of a layer, const or not, in the order of WeightNames::products().
   template <class L>
   [[nodiscard]] static auto products_of(L& layer) {
-    std::vector all = {&layer.qkv, &layer.attention_output};
-    if (layer.cross) {
-      for (auto& linear : layer.cross->qkv) all.push_back(&linear);
-      all.push_back(&layer.cross->output);
-    }
-    all.insert(all.end(), {&layer.intermediate, &layer.output});
+    std::vector all = {&layer.qkv, &layer.attention_output, &layer.intermediate, &layer.output};
+    if (!layer.cross) return all;
+    for (auto& linear : layer.cross->qkv) all.push_back(&linear);
+    all.push_back(&layer.cross->output);
     return all;
   }
   // Returns the states of all tokens before the first layer of a stack.
@@ -140,10 +138,6 @@ class Encoder {
                                  std::size_t index,
                                  const at::Tensor& x,
                                  bool first_only) const;
-  [[nodiscard]] at::Tensor pre_norm_layer(const Pass& pass,
-                                          std::size_t index,
-                                          const at::Tensor& x,
-                                          bool first_only) const;
   // Returns what the tokens of `x` take from those that they see.
   [[nodiscard]] at::Tensor attend(const Pass& pass,
                                   std::size_t index,
@@ -173,8 +167,9 @@ class Encoder {
   [[nodiscard]] std::uint32_t shared_by(std::size_t index) const {
     return static_cast<std::uint32_t>(index / layers_.size()) * kAdaptersOfLayer;
   }
-  // Returns the first dropout site of a layer, and that of its adapters. With a decoder, each layer
-  // has those of two.
+  // Returns for how many attentions a layer has dropout sites. Without a decoder no layer has two.
+  [[nodiscard]] std::uint32_t attentions() const { return spec_.has_decoder() ? 2 : 1; }
+  // Returns the first dropout site of a layer, and that of its adapters.
   [[nodiscard]] std::uint32_t site_of(std::size_t layer) const;
   [[nodiscard]] std::uint32_t adapter_site(int layer) const;
 

@@ -21,13 +21,11 @@ namespace {
 
 using at::Tensor;
 
-// The dropout sites of a layer.
+// The dropout sites of a layer. The last one belongs to what its last product reads.
 constexpr std::uint32_t kProbabilitySite = 0;
 constexpr std::uint32_t kAttentionSite = 1;
 constexpr std::uint32_t kOutputSite = 2;
 constexpr std::uint32_t kLayerSites = 3;
-// In a model with a decoder, kLayerSites further on.
-constexpr std::uint32_t kIntermediateSite = 2;
 
 // Reports the activations of a layer.
 struct Observer {
@@ -39,6 +37,7 @@ struct Observer {
   }
 };
 
+// Returns `x` for a norm that there is not.
 Tensor norm(const LayoutPtr& layout, const Tensor& x, const Norm& by) {
   return by.gamma.defined() ? add_norm(layout, x, {}, {}, by, {}) : x;
 }
@@ -46,13 +45,11 @@ Tensor norm(const LayoutPtr& layout, const Tensor& x, const Norm& by) {
 }  // namespace
 
 std::uint32_t Encoder::site_of(std::size_t layer) const {
-  const std::uint32_t own = spec_.has_decoder() ? 2 * kLayerSites : kLayerSites;
-  return kFirstLayerSite + static_cast<std::uint32_t>(layer) * own;
+  return kFirstLayerSite + static_cast<std::uint32_t>(layer) * attentions() * kLayerSites;
 }
 
 std::uint32_t Encoder::adapter_site(int layer) const {
-  const std::uint32_t own = spec_.has_decoder() ? 2 * kAdaptersOfLayer : kAdaptersOfLayer;
-  return kFirstAdapterSite + static_cast<std::uint32_t>(layer) * own;
+  return kFirstAdapterSite + static_cast<std::uint32_t>(layer) * attentions() * kAdaptersOfLayer;
 }
 
 Encoder::Layer Encoder::make_layer(int number, Parameters& parameters) const {
@@ -85,18 +82,13 @@ Encoder::Layer Encoder::make_layer(int number, Parameters& parameters) const {
   l.output = linear(names.output, hidden, spec_.intermediate, smaller);
   l.norm = norm(names.output_norm);
   std::uint32_t site = adapter_site(number);
-  const auto adapt_to = [&](Linear& own, std::span<const std::string> modules) {
-    adapt(own, name, modules, site, parameters);
-  };
-  adapt_to(l.qkv, names.qkv);
-  adapt_to(l.attention_output, {&names.attention_output, 1});
-  adapt_to(l.intermediate, {&names.intermediate, 1});
-  adapt_to(l.output, {&names.output, 1});
-  if (!l.cross) return l;
-  for (std::size_t i = 0; i < l.cross->qkv.size(); ++i) {
-    adapt_to(l.cross->qkv[i], {&names.cross_qkv[i], 1});
+  const std::vector<std::string> modules = names.products(l.cross.has_value());
+  std::span<const std::string> left = modules;
+  for (Linear* const product : products_of(l)) {
+    const std::size_t parts = product == &l.qkv ? names.qkv.size() : 1;
+    adapt(*product, name, left.first(parts), site, parameters);
+    left = left.subspan(parts);
   }
-  adapt_to(l.cross->output, {&names.cross_output, 1});
   return l;
 }
 
@@ -183,57 +175,41 @@ Tensor Encoder::widen(const Pass& pass,
                      : bias_gelu(y, linear.bias, spec_.activation == Activation::gelu_tanh);
 }
 
+// A layer norms what its products read, or the sums of what it reads and what it computes. In the
+// first case dropout of what attention adds has the share of its probabilities, as in transformers.
 Tensor Encoder::layer(const Pass& pass, std::size_t index, const Tensor& x, bool first_only) const {
   const Layer& l = layer_at(index);
-  const std::uint32_t shared = shared_by(index);
-  const std::uint32_t site = site_of(index);
-  const double hidden = spec_.hidden_dropout;
+  const bool pre_norm = spec_.pre_norm;
   const Observer seen{.pass = pass, .layer = index};
-
-  Tensor y = seen("attention.self", attend(pass, index, x, first_only));
-  Tensor residual = x;
-  if (first_only) {
-    residual = firsts_of(x, *pass.layout);
-  }
   const LayoutPtr& layout = first_only ? pass.first_layout : pass.layout;
-  Tensor attended =
-      seen("attention.output", add_norm(layout, pass.product(layout, y, l.attention_output, shared),
-                                        l.attention_output.bias, residual, l.attention_norm,
-                                        pass.dropout(hidden, site + kAttentionSite)));
+  const auto read = [&](const LayoutPtr& of_states, const Tensor& states, const Norm& by) {
+    return pre_norm ? norm(of_states, states, by) : states;
+  };
+  const auto sum = [&](const Tensor& states, const Tensor& y, const Linear& linear, const Norm& by,
+                       const Dropout& dropout) {
+    const Tensor added = pass.product(layout, y, linear, shared_by(index));
+    return pre_norm ? states + drop(layout, added, dropout)
+                    : add_norm(layout, added, linear.bias, states, by, dropout);
+  };
+  const auto dropout = [&](double share, std::uint32_t site) {
+    return pass.dropout(share, site_of(index) + site);
+  };
+
+  Tensor y = attend(pass, index, read(pass.layout, x, l.attention_norm), first_only);
+  y = seen("attention.self", y);
+  const Tensor residual = first_only ? firsts_of(x, *pass.layout) : x;
+  const double of_attention = pre_norm ? spec_.attention_dropout : spec_.hidden_dropout;
+  Tensor attended = seen("attention.output", sum(residual, y, l.attention_output, l.attention_norm,
+                                                 dropout(of_attention, kAttentionSite)));
   if (l.cross) {
     attended = seen("crossattention.output", attend_to_encoder(pass, index, attended, first_only));
   }
-  y = drop(layout, widen(pass, layout, attended, index),
-           pass.dropout(spec_.intermediate_dropout, site + kLayerSites + kIntermediateSite));
+  y = widen(pass, layout, read(layout, attended, l.norm), index);
+  y = drop(layout, y, dropout(spec_.intermediate_dropout, attentions() * kLayerSites - 1));
   y = seen("intermediate", y);
-  return seen("output", add_norm(layout, pass.product(layout, y, l.output, shared), l.output.bias,
-                                 attended, l.norm, pass.dropout(hidden, site + kOutputSite)));
-}
-
-Tensor Encoder::pre_norm_layer(const Pass& pass,
-                               std::size_t index,
-                               const Tensor& x,
-                               bool first_only) const {
-  const Layer& l = layer_at(index);
-  const std::uint32_t shared = shared_by(index);
-  const std::uint32_t site = site_of(index);
-  const auto dropped = [&](const LayoutPtr& layout, const Tensor& y, double share,
-                           std::uint32_t place) {
-    return drop(layout, y, pass.dropout(share, site + place));
-  };
-  const Observer seen{.pass = pass, .layer = index};
-  const LayoutPtr& layout = first_only ? pass.first_layout : pass.layout;
-  const Tensor residual = first_only ? firsts_of(x, *pass.layout) : x;
-
-  Tensor y = attend(pass, index, norm(pass.layout, x, l.attention_norm), first_only);
-  y = pass.product(layout, seen("attention.self", y), l.attention_output, shared);
-  const Tensor attended = seen(
-      "attention.output", residual + dropped(layout, y, spec_.attention_dropout, kAttentionSite));
-  y = widen(pass, layout, norm(layout, attended, l.norm), index);
-  y = seen("intermediate", dropped(layout, y, spec_.intermediate_dropout, kOutputSite));
-  y = attended + pass.product(layout, y, l.output, shared);
-  return seen("output",
-              static_cast<int>(index) + 1 == spec_.layers ? norm(layout, y, final_norm_) : y);
+  y = sum(attended, y, l.output, l.norm, dropout(pre_norm ? 0 : spec_.hidden_dropout, kOutputSite));
+  const bool is_last = static_cast<int>(index) + 1 == spec_.layers;
+  return seen("output", is_last ? norm(layout, y, final_norm_) : y);
 }
 
 }  // namespace bp::trainer
