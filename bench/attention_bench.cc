@@ -107,7 +107,7 @@ void compare(at::ScalarType type, int head_size, int length, int tokens) {
   const Tensor index = at::tensor(places);
   const auto ours = [&](AttentionWay way) {
     return measure(qkv, dy, [&](const Tensor& x) {
-      return attention(layout, x, bias, heads, false, {}, way);
+      return attention(layout, x, bias, {.count = heads, .size = head_size}, {}, {}, way);
     });
   };
   const Result peer = measure(

@@ -1,6 +1,6 @@
-// Attention, in one of two ways: in the cache, head by head, or as batched
-// products of small matrices, one per sample and head, with one fused pass for scale, softmax and
-// dropout between them. Only these matrices pad samples, with zero rows.
+// Attention, in one of two ways: in the cache, head by head, or as batched products of small
+// matrices, one per sample and head, with one fused pass for scale, softmax and dropout between
+// them. Only these matrices pad samples, with zero rows.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -16,19 +16,17 @@
 #include <iterator>
 #include <limits>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include <c10/core/ScalarType.h>
 
-#include "trainer/model/disentangled.h"
 #include "trainer/model/passes/functions.h"
 #include "trainer/model/passes/kept_layout.h"
 #include "trainer/model/passes/layout.h"
 #include "trainer/model/passes/passes.h"
 #include "trainer/model/passes/products.h"
 #include "trainer/model/passes/rows.h"
-#include "trainer/model/relative_bias.h"
+#include "trainer/model/relative_positions.h"
 
 namespace bp::trainer {
 namespace {
@@ -38,19 +36,6 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-// The result, and what the backward pass needs of it.
-struct Attended {
-  at::Tensor y;        // [tokens, hidden], or [rows, hidden] for first tokens
-  at::Tensor p;        // probabilities: [queries, keys] of each head, sample by sample
-  at::Tensor dropped;  // the same after dropout, or `p`
-};
-
-struct AttentionGradients {
-  at::Tensor qkv;
-  at::Tensor bias;
-  at::Tensor relative;
-};
-
 // Where the probabilities of each sample begin, in numbers of one head; the last is their sum.
 std::vector<std::int64_t> score_offsets(const Layout& layout, bool first_only) {
   std::vector<std::int64_t> offsets = {0};
@@ -59,26 +44,6 @@ std::vector<std::int64_t> score_offsets(const Layout& layout, bool first_only) {
     offsets.push_back(offsets.back() + (first_only ? length : length * length));
   }
   return offsets;
-}
-
-// Runs body(row, head) in parallel. Threads get about the same number of scores, because samples
-// differ in length.
-template <class Body>
-void for_heads(const std::vector<std::int64_t>& scores, int heads, int size, const Body& body) {
-  constexpr std::int64_t kGrain = 32768;  // multiplications of a product
-  at::parallel_for(
-      0, scores.back() * heads, kGrain / size + 1, [&](std::int64_t begin, std::int64_t end) {
-        // The head with a score in `begin` belongs to the thread that has its first one.
-        auto row = std::ranges::upper_bound(scores, begin / heads) - scores.begin() - 1;
-        for (; row + 1 < std::ssize(scores); ++row) {
-          const std::int64_t own = scores[row + 1] - scores[row];
-          for (int head = 0; head < heads; ++head) {
-            const std::int64_t first = scores[row] * heads + head * own;
-            if (first >= end) return;
-            if (first >= begin) body(static_cast<int>(row), head);
-          }
-        }
-      });
 }
 
 template <class Head>
@@ -105,55 +70,79 @@ struct PlaceOfHead {
   std::int64_t scores = 0;  // the first probability
 };
 
-template <class Number>
-PlaceOfHead<Number> place_of(const Layout& layout,
-                             const Heads& heads,
-                             const Tensor& qkv,
-                             const Tensor& bias,
-                             const std::vector<std::int64_t>& scores,
-                             bool first_only,
-                             int row,
-                             int head) {
-  const auto r = static_cast<std::size_t>(row);
-  const std::int64_t hidden = qkv.size(1) / 3;
-  const std::int64_t column = std::int64_t{head} * heads.size;
-  PlaceOfHead<Number> place;
-  auto& h = place.head;
-  h.stride = 3 * hidden;
-  place.x = layout.offsets[r] * h.stride + column;
-  place.y = (first_only ? row : layout.offsets[r]) * hidden + column;
-  place.scores = scores[r] * heads.count + head * (scores[r + 1] - scores[r]);
-  h.tokens = layout.length(row);
-  h.queries = first_only ? 1 : h.tokens;
-  h.size = heads.size;
-  h.scale = score_scale(heads);
-  h.window = heads.window;
-  h.q = data<Number>(qkv) + place.x;
-  h.k = h.q + hidden;
-  h.v = h.k + hidden;
-  h.q_bias = data<float>(bias) + column;
-  h.k_bias = h.q_bias + hidden;
-  h.v_bias = h.k_bias + hidden;
-  return place;
-}
+// What fused attention reads.
+struct FusedInput {
+  const Layout& layout;
+  const Heads& heads;
+  const Tensor& qkv;
+  const Tensor& bias;
+  std::vector<std::int64_t> scores = score_offsets(layout, heads.first_only);
+  std::int64_t hidden = qkv.size(1) / 3;
 
-// Returns where the numbers of a head are, of the first token's distance 0. `relative`: as that of
-// attention(), or a gradient [rows, heads, 2 * longest - 1].
-template <class Number>
-kernels::Distances<Number> distances_of(
-    const Layout& layout, const Heads& heads, const Tensor& relative, int row, int head) {
-  if (!relative.defined()) return {};
-  const std::int64_t width = relative.size(-1);
-  float* const begin = data<float>(relative) + width / 2;
-  if (relative.dim() < 4) {
-    const std::int64_t own = relative.dim() == 3 ? std::int64_t{row} * heads.count + head : head;
-    return {.of_query = begin + own * width};
+  // Runs body(row, head) in parallel. Threads get about the same number of scores, because samples
+  // differ in length.
+  template <class Body>
+  void for_heads(const Body& body) const {
+    const int count = heads.count;
+    const auto of_thread = [&](std::int64_t begin, std::int64_t end) {
+      // The head with a score in `begin` belongs to the thread that has its first one.
+      auto row = std::ranges::upper_bound(scores, begin / count) - scores.begin() - 1;
+      for (; row + 1 < std::ssize(scores); ++row) {
+        const std::int64_t own = scores[row + 1] - scores[row];
+        for (int head = 0; head < count; ++head) {
+          const std::int64_t first = scores[row] * count + head * own;
+          if (first >= end) return;
+          if (first >= begin) body(static_cast<int>(row), head);
+        }
+      }
+    };
+    constexpr std::int64_t kGrain = 32768;  // multiplications of a product
+    at::parallel_for(0, scores.back() * count, kGrain / heads.size + 1, of_thread);
   }
-  const std::int64_t tokens = relative.size(2);
-  const std::int64_t first = head * tokens + layout.offsets[static_cast<std::size_t>(row)];
-  float* const of_query = begin + first * width;
-  return {.of_query = of_query, .of_key = of_query + heads.count * tokens * width, .row = width};
-}
+
+  template <class Number>
+  [[nodiscard]] PlaceOfHead<Number> place(int row, int head) const {
+    const auto r = static_cast<std::size_t>(row);
+    const std::int64_t column = std::int64_t{head} * heads.size;
+    PlaceOfHead<Number> place;
+    auto& h = place.head;
+    h.stride = 3 * hidden;
+    place.x = layout.offsets[r] * h.stride + column;
+    place.y = (heads.first_only ? row : layout.offsets[r]) * hidden + column;
+    place.scores = scores[r] * heads.count + head * (scores[r + 1] - scores[r]);
+    h.tokens = layout.length(row);
+    h.queries = heads.first_only ? 1 : h.tokens;
+    h.size = heads.size;
+    h.scale = score_scale(heads);
+    h.window = heads.window;
+    h.q = data<Number>(qkv) + place.x;
+    h.k = h.q + hidden;
+    h.v = h.k + hidden;
+    h.q_bias = data<float>(bias) + column;
+    h.k_bias = h.q_bias + hidden;
+    h.v_bias = h.k_bias + hidden;
+    return place;
+  }
+
+  // Returns where the numbers of a head are, of the first token's distance 0. `relative`: as that
+  // of attention(), or a gradient [rows, heads, 2 * longest - 1].
+  template <class Number>
+  [[nodiscard]] kernels::Distances<Number> distances(const Tensor& relative,
+                                                     int row,
+                                                     int head) const {
+    if (!relative.defined()) return {};
+    const std::int64_t width = relative.size(-1);
+    float* const begin = data<float>(relative) + width / 2;
+    if (!heads.disentangled) {
+      const std::int64_t own = relative.dim() == 3 ? std::int64_t{row} * heads.count + head : head;
+      return {.of_query = begin + own * width};
+    }
+    const std::int64_t tokens = layout.tokens;
+    const std::int64_t first = head * tokens + layout.offsets[static_cast<std::size_t>(row)];
+    float* const of_query = begin + first * width;
+    return {.of_query = of_query, .of_key = of_query + heads.count * tokens * width, .row = width};
+  }
+};
 
 // Returns whether this is faster than products of padded matrices in memory, which are fast where
 // samples are long and of similar lengths. `number`: the type of activations.
@@ -168,88 +157,6 @@ bool is_fused_faster(const Layout& layout, at::ScalarType number) {
   return advantage * static_cast<double>(own) <= static_cast<double>(padded);
 }
 
-// See attention() in functions.h. Rows that belong to no sample are 0.
-Attended attend(const Layout& layout,
-                const Heads& heads,
-                const Tensor& qkv,
-                const Tensor& bias,
-                bool first_only,
-                const Dropout& dropout,
-                const Tensor& relative) {
-  const std::vector<std::int64_t> scores = score_offsets(layout, first_only);
-  const DropoutRows drops(dropout, layout);
-  const std::int64_t hidden = qkv.size(1) / 3;
-  Attended result;
-  result.y = at::empty({first_only ? layout.rows : layout.tokens, hidden}, qkv.options());
-  result.p = at::empty({scores.back() * heads.count}, qkv.options());
-  result.dropped = drops.active() ? at::empty_like(result.p) : result.p;
-  by_type(qkv, [&](auto tag) {
-    using Number = decltype(tag);
-    const auto& kernels = kernels::kernels<Number>();
-    for_heads(scores, heads.count, heads.size, [&](int row, int head) {
-      auto at = place_of<Number>(layout, heads, qkv, bias, scores, first_only, row, head);
-      at.head.relative = distances_of<const float>(layout, heads, relative, row, head);
-      const kernels::DropoutRow drop = drops.of(row, head, 0);
-      typename kernels::Kernels<Number>::Attended to;
-      to.y = data<Number>(result.y) + at.y;
-      to.y_stride = hidden;
-      to.p = data<Number>(result.p) + at.scores;
-      to.dropped = drops.active() ? data<Number>(result.dropped) + at.scores : nullptr;
-      to.dropout = drops.active() ? &drop : nullptr;
-      kernels.attend(at.head, to, scratch_of_thread(at.head));
-    });
-  });
-  if (!first_only) clear_rest(result.y, layout.offsets.back());
-  return result;
-}
-
-AttentionGradients attend_backward(const Layout& layout,
-                                   const Heads& heads,
-                                   const Tensor& qkv,
-                                   const Tensor& bias,
-                                   bool first_only,
-                                   const Attended& attended,
-                                   const Tensor& dy,
-                                   const std::vector<std::int64_t>& relative_sizes) {
-  const std::vector<std::int64_t> scores = score_offsets(layout, first_only);
-  const std::int64_t hidden = qkv.size(1) / 3;
-  const std::int64_t width = 3 * hidden;
-  AttentionGradients result;
-  result.qkv = at::empty_like(qkv);
-  Tensor relative;
-  const bool of_heads = relative_sizes.size() == 2;
-  if (of_heads) {
-    relative = at::zeros({layout.rows, heads.count, relative_sizes[1]}, bias.options());
-  } else if (!relative_sizes.empty()) {
-    relative = at::zeros(relative_sizes, bias.options());
-  }
-  by_type(qkv, [&](auto tag) {
-    using Number = decltype(tag);
-    const auto& kernels = kernels::kernels<Number>();
-    for_heads(scores, heads.count, heads.size, [&](int row, int head) {
-      const auto at = place_of<Number>(layout, heads, qkv, bias, scores, first_only, row, head);
-      typename kernels::Kernels<Number>::AttendedGradients d;
-      d.dy = data<Number>(dy) + at.y;
-      d.y_stride = hidden;
-      d.p = data<Number>(attended.p) + at.scores;
-      d.dropped = data<Number>(attended.dropped) + at.scores;
-      d.dq = data<Number>(result.qkv) + at.x;
-      d.dk = d.dq + hidden;
-      d.dv = d.dk + hidden;
-      d.relative_sum = distances_of<float>(layout, heads, relative, row, head);
-      kernels.attend_backward(at.head, d, scratch_of_thread(at.head));
-    });
-    clear_rest(result.qkv, layout.offsets.back());
-    result.bias = sum_rows(layout.offsets.back(), width,
-                           [&](std::int64_t begin, std::int64_t end, float* sum) {
-                             kernels.add_rows(sum, data<Number>(result.qkv) + begin * width,
-                                              static_cast<int>(width), end - begin);
-                           });
-  });
-  result.relative = of_heads ? at::sum(relative, {0}) : relative;
-  return result;
-}
-
 // Keeps queries from keys outside their window, in the scores of padded matrices.
 void hide_far_keys(const Tensor& scores, const kernels::Window& window) {
   if (!window.hides(static_cast<int>(scores.size(2)))) return;
@@ -261,37 +168,89 @@ void hide_far_keys(const Tensor& scores, const kernels::Window& window) {
   scores.masked_fill_(far, -std::numeric_limits<double>::infinity());
 }
 
-// Returns no numbers for a tensor that there is not.
-std::vector<std::int64_t> sizes_of(const std::optional<Tensor>& tensor) {
-  return tensor ? tensor->sizes().vec() : std::vector<std::int64_t>();
-}
-
+// Rows that belong to no sample are 0.
 struct FusedAttention : Function<FusedAttention> {
   static Tensor forward(AutogradContext* ctx,
                         const LayoutPtr& layout,
                         const Tensor& qkv,
                         const Tensor& bias,
                         const Heads& heads,
-                        bool first_only,
                         const Dropout& dropout,
                         const std::optional<Tensor>& relative) {
+    const FusedInput in{.layout = *layout, .heads = heads, .qkv = qkv, .bias = bias};
+    const DropoutRows drops(dropout, *layout);
+    const Tensor numbers = relative.value_or(Tensor());
+    Tensor y =
+        at::empty({heads.first_only ? layout->rows : layout->tokens, in.hidden}, qkv.options());
+    // Probabilities [queries, keys] of each head, sample by sample, and the same after dropout.
+    const Tensor p = at::empty({in.scores.back() * heads.count}, qkv.options());
+    const Tensor dropped = drops.active() ? at::empty_like(p) : p;
+    by_type(qkv, [&](auto tag) {
+      using Number = decltype(tag);
+      const auto& kernels = kernels::kernels<Number>();
+      in.for_heads([&](int row, int head) {
+        auto at = in.place<Number>(row, head);
+        at.head.relative = in.distances<const float>(numbers, row, head);
+        const kernels::DropoutRow drop = drops.of(row, head, 0);
+        typename kernels::Kernels<Number>::Attended to;
+        to.y = data<Number>(y) + at.y;
+        to.y_stride = in.hidden;
+        to.p = data<Number>(p) + at.scores;
+        to.dropped = drops.active() ? data<Number>(dropped) + at.scores : nullptr;
+        to.dropout = drops.active() ? &drop : nullptr;
+        kernels.attend(at.head, to, scratch_of_thread(at.head));
+      });
+    });
+    if (!heads.first_only) clear_rest(y, layout->offsets.back());
     keep(ctx, layout, {}, heads);
-    const Attended found =
-        attend(*layout, heads, qkv, bias, first_only, dropout, relative.value_or(Tensor()));
-    ctx->save_for_backward({qkv, bias, found.p, found.dropped});
-    ctx->saved_data["first_only"] = first_only;
-    ctx->saved_data["relative"] = sizes_of(relative);
-    return found.y;
+    ctx->save_for_backward({qkv, bias, p, dropped});
+    ctx->saved_data["relative"] = relative.has_value();
+    return y;
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const variable_list saved = ctx->get_saved_variables();
     const auto kept = kept_by(ctx);
-    const AttentionGradients d = attend_backward(
-        *kept->layout, kept->heads, saved[0], saved[1], ctx->saved_data["first_only"].toBool(),
-        {.y = {}, .p = saved[2], .dropped = saved[3]}, gradients[0].contiguous(),
-        ctx->saved_data["relative"].toIntVector());
-    return {Tensor(), d.qkv, d.bias, Tensor(), Tensor(), Tensor(), d.relative};
+    const Layout& layout = *kept->layout;
+    const Heads& heads = kept->heads;
+    const FusedInput in{.layout = layout, .heads = heads, .qkv = saved[0], .bias = saved[1]};
+    const Tensor dy = gradients[0].contiguous();
+    const Tensor dqkv = at::empty_like(in.qkv);
+    const std::int64_t width = 3 * in.hidden;
+    const std::int64_t distances = 2 * layout.longest - 1;
+    const bool has_relative = ctx->saved_data["relative"].toBool();
+    Tensor relative;
+    if (has_relative && heads.disentangled) {
+      relative = at::zeros({2, heads.count, layout.tokens, distances}, in.bias.options());
+    } else if (has_relative) {
+      relative = at::zeros({layout.rows, heads.count, distances}, in.bias.options());
+    }
+    Tensor d_bias;
+    by_type(in.qkv, [&](auto tag) {
+      using Number = decltype(tag);
+      const auto& kernels = kernels::kernels<Number>();
+      in.for_heads([&](int row, int head) {
+        const auto at = in.place<Number>(row, head);
+        typename kernels::Kernels<Number>::AttendedGradients d;
+        d.dy = data<Number>(dy) + at.y;
+        d.y_stride = in.hidden;
+        d.p = data<Number>(saved[2]) + at.scores;
+        d.dropped = data<Number>(saved[3]) + at.scores;
+        d.dq = data<Number>(dqkv) + at.x;
+        d.dk = d.dq + in.hidden;
+        d.dv = d.dk + in.hidden;
+        d.relative_sum = in.distances<float>(relative, row, head);
+        kernels.attend_backward(at.head, d, scratch_of_thread(at.head));
+      });
+      clear_rest(dqkv, layout.offsets.back());
+      d_bias = sum_rows(layout.offsets.back(), width,
+                        [&](std::int64_t begin, std::int64_t end, float* sum) {
+                          kernels.add_rows(sum, data<Number>(dqkv) + begin * width,
+                                           static_cast<int>(width), end - begin);
+                        });
+    });
+    if (has_relative && !heads.disentangled) relative = at::sum(relative, {0});
+    return {Tensor(), dqkv, d_bias, Tensor(), Tensor(), relative};
   }
 };
 
@@ -300,21 +259,19 @@ Tensor by_sample(const Tensor& scores, const Heads& heads) {
   return scores.view({-1, heads.count, scores.size(1), scores.size(2)});
 }
 
-// Its `relative` is by query and key: [heads, queries, longest], or [rows, heads, queries,
-// longest].
+// Its `relative` is that of by_pair().
 struct PaddedAttention : Function<PaddedAttention> {
   static Tensor forward(AutogradContext* ctx,
                         const LayoutPtr& layout,
                         const Tensor& qkv,
                         const Tensor& bias,
                         const Heads& heads,
-                        bool first_only,
                         const Dropout& dropout,
                         const std::optional<Tensor>& relative) {
     keep(ctx, layout, {}, heads);
     const int longest = layout->longest;
-    const Parts parts =
-        passes::split(*layout, heads, qkv, bias, {first_only ? 1 : longest, longest, longest});
+    const Parts parts = passes::split(*layout, heads, qkv, bias,
+                                      {heads.first_only ? 1 : longest, longest, longest});
     const Tensor& q = parts.matrices[0];
     const Tensor& k = parts.matrices[1];
     const Tensor& v = parts.matrices[2];
@@ -327,7 +284,7 @@ struct PaddedAttention : Function<PaddedAttention> {
     const Tensor heads_y = matrix_products(for_products(dropped), for_products(v), number);
     Tensor y = passes::merge(*layout, heads, {{heads_y}, {parts.lengths[0]}}, nullptr);
     ctx->save_for_backward({q, k, v, p, dropped});
-    ctx->saved_data["relative"] = sizes_of(relative);
+    ctx->saved_data["relative"] = relative.has_value();
     return y;
   }
 
@@ -350,9 +307,9 @@ struct PaddedAttention : Function<PaddedAttention> {
     const float scale = score_scale(heads);
     passes::softmax_backward(layout, heads, p, dropped, d_scores, scale);
     Tensor d_relative;
-    if (const auto dimensions = ctx->saved_data["relative"].toIntVector().size(); dimensions > 0) {
+    if (ctx->saved_data["relative"].toBool()) {
       const Tensor all = by_sample(d_scores, heads).to(at::kFloat).div(scale);
-      d_relative = dimensions == 3 ? at::sum(all, {0}) : all;
+      d_relative = heads.disentangled ? all : at::sum(all, {0});
     }
     const Tensor d = for_products(d_scores);
     const Tensor dq = matrix_products(d, for_products(k), number);
@@ -360,7 +317,7 @@ struct PaddedAttention : Function<PaddedAttention> {
     Tensor d_bias;
     const Tensor dqkv = passes::merge(
         layout, heads, {{dq, dk, dv}, {queries, layout.longest, layout.longest}}, &d_bias);
-    return {Tensor(), dqkv, d_bias, Tensor(), Tensor(), Tensor(), d_relative};
+    return {Tensor(), dqkv, d_bias, Tensor(), Tensor(), d_relative};
   }
 };
 
@@ -369,28 +326,19 @@ struct PaddedAttention : Function<PaddedAttention> {
 Tensor attention(const LayoutPtr& layout,
                  const Tensor& qkv,
                  const Tensor& bias,
-                 int heads,
-                 bool first_only,
+                 const Heads& heads,
                  const Dropout& dropout,
-                 AttentionWay way,
-                 const kernels::Window& window,
-                 const Tensor& relative) {
-  const bool of_tokens = relative.defined() && relative.dim() == 4;
-  const Heads own{.count = heads,
-                  .size = static_cast<int>(qkv.size(1) / 3 / heads),
-                  .window = window,
-                  .terms = of_tokens ? kDisentangledTerms : 1};
+                 const Tensor& relative,
+                 AttentionWay way) {
   // Padded matrices have the scores outside the window, too.
-  const bool is_faster = qkv.is_cpu() && (window.hides(layout->longest) ||
+  const bool is_faster = qkv.is_cpu() && (heads.window.hides(layout->longest) ||
                                           is_fused_faster(*layout, qkv.scalar_type()));
   const bool fused = way == AttentionWay::fused || (way == AttentionWay::faster && is_faster);
   // An undefined tensor can only be passed as an empty optional.
   std::optional<Tensor> added;
-  if (fused && relative.defined()) added = relative;
-  if (!fused && of_tokens) added = by_pair(relative, *layout, first_only);
-  if (!fused && relative.defined() && !of_tokens) added = by_query(relative, first_only);
-  return fused ? FusedAttention::apply(layout, qkv, bias, own, first_only, dropout, added)
-               : PaddedAttention::apply(layout, qkv, bias, own, first_only, dropout, added);
+  if (relative.defined()) added = fused ? relative : by_pair(relative, *layout, heads);
+  return fused ? FusedAttention::apply(layout, qkv, bias, heads, dropout, added)
+               : PaddedAttention::apply(layout, qkv, bias, heads, dropout, added);
 }
 
 }  // namespace bp::trainer

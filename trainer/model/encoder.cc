@@ -24,13 +24,12 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/model/batch_tokens.h"
-#include "trainer/model/disentangled.h"
 #include "trainer/model/families/family.h"
 #include "trainer/model/passes/device_layout.h"
 #include "trainer/model/passes/device_of.h"
 #include "trainer/model/passes/products.h"
 #include "trainer/model/passes/recompute.h"
-#include "trainer/model/relative_bias.h"
+#include "trainer/model/relative_positions.h"
 
 namespace bp::trainer {
 namespace {
@@ -206,17 +205,15 @@ Pass Encoder::begin(const Batch& batch, const TrainingStep* step) const {
 }
 
 void Encoder::begin_relative(Pass& pass) const {
-  const int longest = pass.layout->longest;
-  if (spec_.relative_bias) {
-    pass.relative = by_distance(relative_, longest);
-    return;
-  }
-  Layout layout = distances_layout(spec_, longest);
+  Layout layout = distances_layout(spec_, pass.layout->longest);
   const c10::Device device = relative_.device();
   if (!device.is_cpu()) layout.on_device = make_device_layout(layout, device);
   pass.relative_layout = std::make_shared<Layout>(std::move(layout));
   const Tensor rows = rows_by_distance(relative_, *pass.relative_layout);
-  pass.relative = add_norm(pass.relative_layout, rows, {}, {}, relative_norm_, {}).to(pass.number);
+  pass.relative =
+      spec_.relative_bias
+          ? rows.t().contiguous()
+          : add_norm(pass.relative_layout, rows, {}, {}, relative_norm_, {}).to(pass.number);
 }
 
 Tensor Encoder::token_types(const Pass& pass, const Batch& batch) const {

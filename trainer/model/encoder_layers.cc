@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/text.h"
-#include "trainer/model/disentangled.h"
 #include "trainer/model/encoder.h"
 #include "trainer/model/families/family.h"
+#include "trainer/model/relative_positions.h"
 
 namespace bp::trainer {
 namespace {
@@ -36,6 +36,13 @@ struct Observer {
     return pass.seen(concat("encoder.layer.", layer, ".", name), std::move(x));
   }
 };
+
+Heads heads_for(const EncoderSpec& spec, bool first_only = false) {
+  return {.count = spec.heads,
+          .size = spec.hidden / spec.heads,
+          .disentangled = spec.position_buckets > 0,
+          .first_only = first_only};
+}
 
 // Returns `x` for a norm that there is not.
 Tensor norm(const LayoutPtr& layout, const Tensor& x, const Norm& by) {
@@ -126,12 +133,12 @@ Tensor Encoder::attend(const Pass& pass,
   const Dropout dropout = pass.dropout(spec_.attention_dropout, site + kProbabilitySite);
   Tensor y = pass.product(pass.layout, x, qkv, shared_by(index));
   if (spec_.rope_theta > 0) y = rotate(pass.layout, y, local ? local_rotation_ : rotation_);
-  kernels::Window window;
-  if (local) window = {.before = spec_.local_attention / 2, .after = spec_.local_attention / 2};
+  Heads heads = heads_for(spec_, first_only);
+  const int reach = spec_.local_attention / 2;
+  if (local) heads.window = {.before = reach, .after = reach};
   // In reverse order, these are the tokens before it.
-  if (spec_.is_of_decoder(index)) window.before = 0;
-  return attention(pass.layout, y, qkv.bias, spec_.heads, first_only, dropout, AttentionWay::faster,
-                   window, relative_scores(pass, index, y));
+  if (spec_.is_of_decoder(index)) heads.window.before = 0;
+  return attention(pass.layout, y, qkv.bias, heads, dropout, relative_scores(pass, index, y));
 }
 
 // The rows of distances are a text of their own. Dropout draws for the place of each in the table.
@@ -141,7 +148,7 @@ Tensor Encoder::relative_scores(const Pass& pass, std::size_t index, const Tenso
   const Dropout dropout = pass.dropout(spec_.hidden_dropout, site_of(index) + kOutputSite);
   const Tensor rows = drop(pass.relative_layout, pass.relative, dropout);
   const Tensor projected = pass.product(pass.relative_layout, rows, linear, shared_by(index));
-  return scores_by_distance(qkv, projected, linear.bias, spec_.heads);
+  return scores_by_distance(qkv, projected, linear.bias, heads_for(spec_));
 }
 
 Tensor Encoder::attend_to_encoder(const Pass& pass,
@@ -159,7 +166,7 @@ Tensor Encoder::attend_to_encoder(const Pass& pass,
        pass.product(pass.layout, encoded, c.qkv[1]), pass.product(pass.layout, encoded, c.qkv[2])},
       1);
   const Tensor bias = at::cat({c.qkv[0].bias, c.qkv[1].bias, c.qkv[2].bias});
-  const Tensor y = attention(pass.layout, qkv, bias, spec_.heads, first_only,
+  const Tensor y = attention(pass.layout, qkv, bias, heads_for(spec_, first_only),
                              pass.dropout(spec_.attention_dropout, site + kProbabilitySite));
   return add_norm(layout, pass.product(layout, y, c.output), c.output.bias, x, c.norm,
                   pass.dropout(spec_.hidden_dropout, site + kAttentionSite));

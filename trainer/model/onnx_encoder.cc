@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "base/text.h"
-#include "trainer/model/disentangled.h"
 #include "trainer/model/families/family.h"
 #include "trainer/model/passes/rotary.h"
-#include "trainer/model/relative_bias.h"
+#include "trainer/model/relative_positions.h"
 
 namespace bp::trainer {
 namespace {
@@ -48,21 +47,21 @@ Value distances_of(OnnxGraph& graph, const Value& places) {
 }
 
 // Returns the rows of the table for the distances of each query and key, i64 [sequence, sequence].
-// Those beyond `farthest` are as that. `bucket`: of a key so many tokens behind the query.
-template <class Bucket>
-Value rows_of_pairs(OnnxGraph& graph, const Value& distances, int farthest, const Bucket& bucket) {
-  List buckets;
-  for (int d = -farthest; d <= farthest; ++d) buckets.push_back(bucket(d));
+// Those beyond the longest text are as its longest.
+Value rows_of_pairs(OnnxGraph& graph, const EncoderSpec& spec, const Value& distances) {
+  const int farthest = spec.max_tokens() - 1;
+  List rows;
+  for (int d = -farthest; d <= farthest; ++d) rows.push_back(distance_row(spec, d));
   const Value near =
       graph.add("Clip", {distances, scalar(graph, -farthest), scalar(graph, farthest)});
   return graph.add("Gather",
-                   {graph.constant(buckets), graph.add("Add", {near, scalar(graph, farthest)})});
+                   {graph.constant(rows), graph.add("Add", {near, scalar(graph, farthest)})});
 }
 
 // Returns what to add to the scores of each query and key for their distance: [1, heads, sequence,
 // sequence].
 Value relative_scores(OnnxGraph& graph, const EncoderSpec& spec, const Value& distances) {
-  const Value numbers = rows_of_pairs(graph, distances, kFarthest, relative_bucket);
+  const Value numbers = rows_of_pairs(graph, spec, distances);
   const WeightNames& names = names_of(spec);
   const Value by_head =
       graph.add("Transpose", {graph.embedding(names.prefix + names.relative + ".weight", numbers)},
@@ -174,9 +173,8 @@ DistanceValues rows_in(OnnxGraph& graph, const EncoderSpec& spec, const Value& d
   const WeightNames& names = names_of(spec);
   const Value table = graph.layer_norm(graph.parameter(names.prefix + names.relative + ".weight"),
                                        names.prefix + names.relative_norm, spec.norm_epsilon);
-  const auto row = [&](int behind) { return position_bucket(spec, -behind); };
   return {.table = graph.add("Unsqueeze", {table, graph.constant(List{0})}),
-          .of_pairs = rows_of_pairs(graph, distances, spec.max_tokens() - 1, row)};
+          .of_pairs = rows_of_pairs(graph, spec, distances)};
 }
 
 // Returns the products of `x` with the rows for the distances of pairs, [batch, heads, sequence,
@@ -219,7 +217,6 @@ Value attention(OnnxGraph& graph,
   const List heads_first = {0, 2, 1, 3};
   const List transposed = {0, 2, 3, 1};
   Value products = graph.add("MatMul", {by_head(0, heads_first), by_head(1, transposed)});
-  std::int64_t terms = 1;
   if (seen.distances) {
     const auto with = [&](std::size_t part, const Value& pairs) {
       const Value row = graph.add("Transpose", {cut_heads(rows[1 - part])}, {{"perm", transposed}});
@@ -230,9 +227,9 @@ Value attention(OnnxGraph& graph,
     products = graph.add("Add", {products, with(0, pairs)});
     products = graph.add(
         "Add", {products, graph.add("Transpose", {of_keys}, {{"perm", List{0, 1, 3, 2}}})});
-    terms = kDisentangledTerms;
   }
-  const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(size * terms)));
+  const float scale =
+      score_scale({.size = static_cast<int>(size), .disentangled = seen.distances.has_value()});
   const Value scores =
       graph.add("Add", {graph.add("Mul", {products, graph.constant(scale)}), seen.scores});
   const Value shares = graph.add("Softmax", {scores}, {{"axis", std::int64_t{-1}}});

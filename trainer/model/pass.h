@@ -65,8 +65,8 @@ struct Pass {
   const LoraConfig* lora = nullptr;    // null: no matrix has adapters
   // Unless null, gets the states of all tokens: after the embeddings, and after each layer.
   std::vector<at::Tensor>* states = nullptr;
-  // What the model has for the distances of tokens: by_distance(), or rows_by_distance(), whose
-  // layout is relative_layout. Undefined: it has nothing.
+  // What the model has for the distances of tokens: rows_by_distance(), whose layout is
+  // relative_layout, or their transpose as attention() takes it. Undefined: it has nothing.
   at::Tensor relative = {};
   LayoutPtr relative_layout = {};
   at::Tensor encoded = {};  // for the layers of a decoder: the states of the encoder

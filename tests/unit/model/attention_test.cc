@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "base/text.h"
-#include "trainer/model/disentangled.h"
 #include "trainer/model/passes/functions.h"
 #include "trainer/model/passes/layout.h"
-#include "trainer/model/relative_bias.h"
+#include "trainer/model/relative_positions.h"
 
 namespace bp::trainer {
 namespace {
@@ -49,8 +48,8 @@ class AttentionWays : public ::testing::Test {
     const Tensor bias = bias_.clone().requires_grad_(true);
     Found found;
     const Tensor added = relative ? relative_.clone().requires_grad_(true) : Tensor();
-    found.y =
-        attention(layout_, qkv, bias, kHeads, first_only, {dropout, 3, 4, 5}, way, window, added);
+    const Heads heads{.count = kHeads, .size = kSize, .window = window, .first_only = first_only};
+    found.y = attention(layout_, qkv, bias, heads, {dropout, 3, 4, 5}, added, way);
     // Rows that belong to no sample have no gradient.
     const Tensor dy = dy_.slice(0, 0, found.y.size(0)).to(type);
     std::vector<Tensor> inputs = {qkv, bias};
@@ -125,8 +124,8 @@ TEST_F(AttentionWays, SeeTheKeysInTheirWindowAndNoOthers) {
       // A query of the longest sample has no gradient of keys that it does not see.
       if (first_only) continue;
       const Tensor qkv = qkv_.clone().requires_grad_(true);
-      const Tensor y =
-          attention(layout_, qkv, bias_, kHeads, false, {}, AttentionWay::faster, window);
+      const Heads heads{.count = kHeads, .size = kSize, .window = window};
+      const Tensor y = attention(layout_, qkv, bias_, heads, {});
       const Tensor d = torch::autograd::grad({y[layout_->offsets[2] + 20].sum()}, {qkv})[0];
       const Tensor values = d.slice(1, 2 * kHeads * kSize).abs().sum(1);
       for (std::int64_t key = 0; key < 40; ++key) {
@@ -172,7 +171,7 @@ Tensor disentangled_scores(const EncoderSpec& spec, const Tensor& own, const Ten
   const std::int64_t count = own.size(0);
   Tensor buckets = at::empty({count, count}, at::kLong);
   for (int i = 0; i < count; ++i) {
-    for (int j = 0; j < count; ++j) buckets[i][j] = position_bucket(spec, i - j);
+    for (int j = 0; j < count; ++j) buckets[i][j] = distance_row(spec, j - i);
   }
   const Tensor keys = rows[1].index_select(1, buckets.view(-1)).view({kHeads, count, count, kSize});
   const Tensor queries =
@@ -211,9 +210,11 @@ TEST_F(AttentionWays, AddTheProductsWithDistances) {
     for (const AttentionWay way : {AttentionWay::fused, AttentionWay::padded}) {
       const Tensor qkv = qkv_.clone().requires_grad_(true);
       const Tensor own_table = table.clone().requires_grad_(true);
+      const Heads heads{
+          .count = kHeads, .size = kSize, .disentangled = true, .first_only = first_only};
       const Tensor scores =
-          scores_by_distance(qkv, rows_by_distance(own_table, distances), bias, kHeads);
-      const Tensor y = attention(layout_, qkv, bias, kHeads, first_only, {}, way, {}, scores)
+          scores_by_distance(qkv, rows_by_distance(own_table, distances), bias, heads);
+      const Tensor y = attention(layout_, qkv, bias, heads, {}, scores, way)
                            .slice(0, 0, first_only ? layout_->rows : samples);
       EXPECT_TRUE(at::allclose(y, right, 1e-5, 1e-5));
       const auto found = torch::autograd::grad({y}, {qkv, own_table}, {dy});
@@ -225,7 +226,7 @@ TEST_F(AttentionWays, AddTheProductsWithDistances) {
 
 // The numbers are those of transformers 5.24.0's make_log_bucket_position(), plus the rows of a
 // direction.
-TEST(PositionBucket, IsThatOfTransformers) {
+TEST(DistanceRow, IsThatOfTransformers) {
   EncoderSpec spec;
   spec.position_buckets = 256;
   spec.positions = 512;
@@ -240,18 +241,20 @@ TEST(PositionBucket, IsThatOfTransformers) {
                                          {500, 254},
                                          {511, 255},
                                          {2000, 255}}) {
-    EXPECT_EQ(position_bucket(spec, distance), 256 + bucket) << distance;
-    EXPECT_EQ(position_bucket(spec, -distance), 256 - (distance == 2000 ? 256 : bucket));
+    EXPECT_EQ(distance_row(spec, -distance), 256 + bucket) << distance;
+    EXPECT_EQ(distance_row(spec, distance), 256 - (distance == 2000 ? 256 : bucket));
   }
 }
 
 // The numbers are those of transformers 5.24.0's MPNetEncoder.relative_position_bucket().
-TEST(RelativeBias, HasTheBucketsOfTransformers) {
+TEST(DistanceRow, IsTheBucketOfARelativeBias) {
+  EncoderSpec spec;
+  spec.relative_bias = true;
   const std::vector<std::pair<int, int>> buckets = {
       {0, 0},   {1, 17},   {7, 23},   {8, 24},   {9, 24}, {12, 25}, {16, 26}, {32, 28},
       {64, 30}, {127, 31}, {128, 31}, {400, 31}, {-1, 1}, {-8, 8},  {-9, 8},  {-128, 15}};
   for (const auto& [distance, bucket] : buckets) {
-    EXPECT_EQ(relative_bucket(distance), bucket) << distance;
+    EXPECT_EQ(distance_row(spec, distance), bucket) << distance;
   }
 }
 

@@ -57,10 +57,10 @@ struct EncoderSpec {
   // {"problem_type", "\"regression\""}. No value holds lists or objects in others.
   std::map<std::string, std::string> head = {};
   // A number for each head and each bucket of distances between two tokens is added to their
-  // scores, the same in all layers (relative_bias.h).
+  // scores, the same in all layers (relative_positions.h).
   bool relative_bias = false;
   // Attention is disentangled: queries and keys are multiplied by rows of a table for their
-  // distances, too, which has this many rows for each direction (disentangled.h). 0: it is not.
+  // distances, too, which has this many rows for each direction (relative_positions.h). 0: it is not.
   int position_buckets = 0;
   Activation activation = Activation::gelu;
   bool shares_layers = false;        // one layer's weights are those of all

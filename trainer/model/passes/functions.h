@@ -8,6 +8,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -87,15 +88,29 @@ at::Tensor means_of(const at::Tensor& states, const Layout& layout);
 // The reverse of firsts_of(): returns [layout.tokens, width], with 0 for the other tokens.
 at::Tensor at_firsts(const at::Tensor& firsts, const Layout& layout);
 
-// Returns multi-head attention inside each sample. qkv: [tokens, 3 * hidden] (queries, keys,
-// values, each head by head); bias: [3 * hidden]. With `first_only`, only the first token of each
-// sample is a query and the result is [rows, hidden]; else it is [tokens, hidden]. A query sees the
-// tokens in `window`.
+// The heads of attention, and what they compute scores of.
+struct Heads {
+  int count = 1;
+  int size = 0;
+  kernels::Window window = {};  // of the tokens that a query sees
+  bool disentangled = false;    // a score is the sum of three products (relative_positions.h)
+  bool first_only = false;      // only the first token of each sample is a query
+};
+
+// Returns what queries times keys are multiplied by.
+[[nodiscard]] inline float score_scale(const Heads& heads) {
+  constexpr int kTerms = 3;
+  return 1.0F / std::sqrt(static_cast<float>(heads.size * (heads.disentangled ? kTerms : 1)));
+}
+
+// Returns multi-head attention inside each sample: [tokens, hidden], or of first tokens [rows,
+// hidden]. qkv: [tokens, 3 * hidden] (queries, keys, values, each head by head); bias: [3 *
+// hidden].
 //
 // `relative`: fp32 [heads, 2 * layout.longest - 1]. Its number layout.longest - 1 + j - i is added
-// to the scaled score of the query i and the key j. Or of scores_by_distance(): fp32 [2, heads,
-// tokens, 2 * layout.longest - 1], scaled, of which the query's number longest - 1 + j - i and the
-// key's number longest - 1 + i - j are added. Undefined: nothing is.
+// to the scaled score of the query i and the key j. For disentangled heads scores_by_distance():
+// fp32 [2, heads, tokens, 2 * layout.longest - 1], scaled, of which the query's number longest - 1
+// + j - i and the key's number longest - 1 + i - j are added. Undefined: nothing is.
 //
 // The faster way is taken, unless `way` says otherwise: fused, head by head in the cache and
 // without padding (on the host only), or by products of padded matrices in memory.
@@ -103,11 +118,9 @@ enum class AttentionWay : std::uint8_t { faster, fused, padded };
 at::Tensor attention(const LayoutPtr& layout,
                      const at::Tensor& qkv,
                      const at::Tensor& bias,
-                     int heads,
-                     bool first_only,
+                     const Heads& heads,
                      const Dropout& dropout,
-                     AttentionWay way = AttentionWay::faster,
-                     const kernels::Window& window = {},
-                     const at::Tensor& relative = {});
+                     const at::Tensor& relative = {},
+                     AttentionWay way = AttentionWay::faster);
 
 }  // namespace bp::trainer

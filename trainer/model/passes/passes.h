@@ -11,13 +11,11 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "trainer/model/device/model_kernels.h"
-#include "trainer/model/kernels/kernels.h"
 #include "trainer/model/passes/functions.h"
 #include "trainer/model/passes/layout.h"
 
@@ -56,18 +54,6 @@ struct NormGradients {
   at::Tensor beta;
   at::Tensor bias;  // undefined without one
 };
-
-struct Heads {
-  int count = 1;
-  int size = 0;
-  kernels::Window window = {};
-  int terms = 1;  // products of rows of `size` numbers that add up to a score
-};
-
-// Returns what queries times keys are multiplied by.
-[[nodiscard]] inline float score_scale(const Heads& heads) {
-  return 1.0F / std::sqrt(static_cast<float>(heads.size * heads.terms));
-}
 
 // Tokens' rows [tokens, parts * heads * size] as one matrix [rows * heads, length, size] per part.
 // A part of length 1 holds only the first token of each sample.
