@@ -77,7 +77,7 @@ Batch batch_of(const Tensors& in, std::int64_t begin, std::int64_t end) {
 
 std::unique_ptr<Bert> model_of(const ModelSource& source, std::int64_t labels) {
   EncoderSpec config = source.config;
-  config.hidden_dropout = config.attention_dropout = config.pooled_dropout = 0;
+  config.pooled_dropout = config.hidden_dropout = config.attention_dropout = 0;
   ClassConfig own{class_config_of(config).labels};
   own.labels.resize(static_cast<std::size_t>(labels));
   for (std::size_t i = 0; i < own.labels.size(); ++i) own.labels[i] = concat("label ", i);

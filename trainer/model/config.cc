@@ -36,17 +36,6 @@ double parameters_of(const EncoderSpec& c) {
 
 static_assert(kMostTokens == kernels::kMaxRow);
 
-void check_rotary(const EncoderSpec& c) {
-  if (c.rope_theta == 0) return;
-  if (c.local_attention < 1) {
-    refuse(concat(key_of(c, &EncoderSpec::local_attention), " is ", c.local_attention,
-                  "; it must be at least 1"));
-  }
-  if (const int size = c.hidden / c.heads; size % 2 != 0) {
-    refuse(concat("a head has ", size, " numbers; rotary positions need an even number"));
-  }
-}
-
 }  // namespace
 
 EncoderSpec new_encoder(int layers, int hidden, std::string_view family) {
@@ -96,20 +85,21 @@ double initial_deviation(int hidden) {
 }
 
 void check(const EncoderSpec& c) {
+  const auto has_key = [&](const ConfigKey::Member& member) { return !key_of(c, member).empty(); };
   const auto refuse_key = [&](auto member, auto what) {
     refuse(concat(key_of(c, member), " is ", c.*member, what));
   };
   for (int EncoderSpec::*size :
        {&EncoderSpec::vocabulary, &EncoderSpec::hidden, &EncoderSpec::layers, &EncoderSpec::heads,
-        &EncoderSpec::intermediate, &EncoderSpec::positions, &EncoderSpec::token_types}) {
-    if (c.*size < 1) refuse_key(size, "; it must be at least 1");
+        &EncoderSpec::intermediate, &EncoderSpec::positions, &EncoderSpec::token_types,
+        &EncoderSpec::embedding, &EncoderSpec::decoder_layers, &EncoderSpec::local_attention,
+        &EncoderSpec::position_buckets}) {
+    const int least = size == &EncoderSpec::position_buckets ? 2 : 1;
+    if (has_key(size) && c.*size < least) refuse_key(size, concat("; it must be at least ", least));
   }
   // A decoder's layer has as many numbers as two others.
   if (const int most = c.has_decoder() ? kMostLayers / 2 : kMostLayers; c.layers > most) {
     refuse_key(&EncoderSpec::layers, concat("; the largest that bp supports is ", most));
-  }
-  for (int EncoderSpec::*own : {&EncoderSpec::embedding, &EncoderSpec::decoder_layers}) {
-    if (!key_of(c, own).empty() && c.*own < 1) refuse_key(own, "; it must be at least 1");
   }
   for (int EncoderSpec::*width :
        {&EncoderSpec::hidden, &EncoderSpec::embedding, &EncoderSpec::positions}) {
@@ -125,10 +115,9 @@ void check(const EncoderSpec& c) {
     refuse(concat(key_of(c, &EncoderSpec::hidden), " ", c.hidden, " is not a multiple of ",
                   key_of(c, &EncoderSpec::heads), " ", c.heads));
   }
-  if (!key_of(c, &EncoderSpec::position_buckets).empty() && c.position_buckets < 2) {
-    refuse_key(&EncoderSpec::position_buckets, "; it must be at least 2");
+  if (const int size = c.hidden / c.heads; c.rope_theta > 0 && size % 2 != 0) {
+    refuse(concat("a head has ", size, " numbers; rotary positions need an even number"));
   }
-  check_rotary(c);
   if (c.pad_id < 0 || c.pad_id >= c.vocabulary) {
     refuse(concat("pad_token_id ", c.pad_id, " is outside the vocabulary of ", c.vocabulary));
   }
@@ -137,13 +126,14 @@ void check(const EncoderSpec& c) {
       refuse_key(id, concat(", outside the vocabulary of ", c.vocabulary));
     }
   }
-  for (double EncoderSpec::*share :
-       {&EncoderSpec::hidden_dropout, &EncoderSpec::attention_dropout, &EncoderSpec::pooled_dropout,
-        &EncoderSpec::intermediate_dropout}) {
-    if (!key_of(c, share).empty() && !(c.*share >= 0 && c.*share < 1)) {
-      refuse_key(share, "; it must be at least 0 and below 1");
-    }
-  }
+  const auto check_share = [&](const ConfigKey::Member& member, double share) {
+    if (!has_key(member) || (share >= 0 && share < 1)) return;
+    refuse(concat(key_of(c, member), " is ", share, "; it must be at least 0 and below 1"));
+  };
+  check_share(&EncoderSpec::hidden_dropout, c.hidden_dropout);
+  check_share(&EncoderSpec::attention_dropout, c.attention_dropout);
+  check_share(&EncoderSpec::intermediate_dropout, c.intermediate_dropout);
+  check_share(&EncoderSpec::pooled_dropout, c.head_dropout());
   if (c.intermediate_dropout > 0 && c.intermediate > kernels::kMaxRow) {
     refuse_key(&EncoderSpec::intermediate,
                concat("; with ", key_of(c, &EncoderSpec::intermediate_dropout),

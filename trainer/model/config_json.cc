@@ -2,6 +2,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -21,10 +22,6 @@ constexpr int kMaxInt = std::numeric_limits<int>::max();
   refuse(concat("'", key, "' is ", shown(value), "; it must be ", wanted));
 }
 
-const char* kind_of(int /*value*/) { return "a whole number below 2^31"; }
-const char* kind_of(double /*value*/) { return "a number"; }
-const char* kind_of(Activation /*value*/) { return "'gelu' or 'gelu_new'"; }
-
 struct ActivationName {
   const char* name;
   Activation value;
@@ -34,50 +31,43 @@ constexpr ActivationName kActivations[] = {
     {.name = "gelu_new", .value = Activation::gelu_tanh},
 };
 
-// Both functions set `value` if `key` exists and is not null.
-void take(const Json& json, const char* key, int& value) {
-  const Json& found = find(json, key);
-  if (found.is_null()) return;
+// These functions set `value` as the key says.
+void take(const Json& found, const char* key, int& value) {
   // Narrowing would change the value.
   const bool fits =
       found.is_number_unsigned()
           ? found.get<std::uint64_t>() <= kMaxInt
           : found.is_number_integer() && found.get<std::int64_t>() >= -std::int64_t{kMaxInt};
-  if (!fits) refuse_value(key, found, kind_of(value));
+  if (!fits) refuse_value(key, found, "a whole number below 2^31");
   value = found.get<int>();
 }
-void take(const Json& json, const char* key, double& value) {
-  const Json& found = find(json, key);
-  if (found.is_null()) return;
-  if (!found.is_number()) refuse_value(key, found, kind_of(value));
+void take(const Json& found, const char* key, double& value) {
+  if (!found.is_number()) refuse_value(key, found, "a number");
   value = found.get<double>();
 }
-void take(const Json& json, const char* key, Activation& value) {
-  const Json& found = find(json, key);
-  if (found.is_null()) return;
+void take(const Json& found, const char* key, std::optional<double>& value) {
+  take(found, key, value.emplace());
+}
+void take(const Json& found, const char* key, bool& value) {
+  if (!found.is_boolean()) refuse(concat(key, " is ", shown(found), "; it must be true or false"));
+  value = found.get<bool>();
+}
+void take(const Json& found, const char* key, Activation& value) {
   const auto* const kind = std::ranges::find_if(
       kActivations, [&](const ActivationName& one) { return found == one.name; });
-  if (kind == std::end(kActivations)) refuse_value(key, found, kind_of(value));
+  if (kind == std::end(kActivations)) refuse_value(key, found, "'gelu' or 'gelu_new'");
   value = kind->value;
 }
-template <class Number>
-void require(const Json& json, const char* key, Number& value) {
-  if (!json.contains(key)) refuse(concat("'", key, "' is missing"));
-  if (find(json, key).is_null()) refuse_value(key, find(json, key), kind_of(value));
-  take(json, key, value);
-}
 
-// Refuses a key that is set at all.
 void never(const Json& json, const char* key) {
-  const Json& found = find(json, key);
-  const bool is_off = found.is_null() || found == Json(false) || found.empty();
-  if (!is_off) refuse(concat(key, " is set, but bp does not support such models"));
+  if (is_set(json, key)) refuse(concat(key, " is set, but bp does not support such models"));
 }
 
 template <class Number>
 Json json_of(Number value) {
   return value;
 }
+Json json_of(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 Json json_of(Activation value) {
   return std::ranges::find(kActivations, value, &ActivationName::value)->name;
 }
@@ -124,7 +114,9 @@ EncoderSpec parse_config(const std::string& text) {
   Json json = parse_object(text);
   const Family& family = family_in(json);
   for (const ConstantKey& key : family.constants) {
-    if (!std::holds_alternative<bool>(key.value)) only(json, key.name, json_of(key));
+    using Check = ConstantKey::Check;
+    if (key.check == Check::if_there) only(json, key.name, json_of(key));
+    if (key.check == Check::always) always(json, key.name, json_of(key));
   }
   for (const char* key :
        {"is_decoder", "add_cross_attention", "pruned_heads", "quantization_config"}) {
@@ -133,7 +125,11 @@ EncoderSpec parse_config(const std::string& text) {
   for (const char* key : family.unsupported) never(json, key);
   EncoderSpec spec = family.usual;
   for_keys(family, spec, [&](const ConfigKey& key, auto& value) {
-    key.required ? require(json, key.name, value) : take(json, key.name, value);
+    if (key.required && !json.contains(key.name)) {
+      refuse(concat("'", key.name, "' is missing"));
+    }
+    const Json& found = find(json, key.name);
+    if (key.required || !found.is_null()) take(found, key.name, value);
   });
   check(spec);
   if (family.take_others != nullptr) family.take_others(json, spec);

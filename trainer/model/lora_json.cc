@@ -159,11 +159,8 @@ std::string adapter_config_json(const LoraConfig& config) {
   if (!config.ranks.empty()) json["rank_pattern"] = object_of(config.ranks);
   if (!config.alphas.empty()) json["alpha_pattern"] = object_of(config.alphas);
   if (config.rank_stabilized) json["use_rslora"] = true;
-  if (config.task_type.empty()) {
-    json["task_type"] = nullptr;
-  } else {
-    json["task_type"] = config.task_type;
-  }
+  json["task_type"] = nullptr;
+  if (!config.task_type.empty()) json["task_type"] = config.task_type;
   return json.dump(2) + "\n";
 }
 
@@ -185,9 +182,7 @@ LoraConfig parse_adapter_config(const std::string& content) {
     refuse(concat(key, " is ", shown(find(json, key)), "; bp does not support such adapters"));
   };
   for (const char* key : kOtherKinds) {
-    const Json& found = find(json, key);
-    const bool empty = found.is_structured() && found.empty();
-    if (!found.is_null() && found != Json(false) && !empty) refuse_kind(key);
+    if (is_set(json, key)) refuse_kind(key);
   }
   const Json& bias = find(json, "bias");
   if (!bias.is_null() && bias != Json("none")) refuse_kind("bias");

@@ -316,6 +316,7 @@ TEST(Deberta, RefusesOtherAttentionByName) {
   EXPECT_EQ(refusal("share_att_key", nullptr), "share_att_key is null; bp supports only true");
   EXPECT_EQ(refusal("norm_rel_ebd", "none"),
             "norm_rel_ebd is 'none'; bp supports only 'layer_norm'");
+  EXPECT_EQ(refusal("legacy", false), "legacy is false; bp supports only true");
   EXPECT_EQ(refusal("pos_att_type", Json::array({"p2c"})),
             "pos_att_type is a list; bp supports only 'p2c' and 'c2p' together");
   EXPECT_EQ(refusal("max_relative_positions", 39),

@@ -1,5 +1,3 @@
-#include "base/refuse.h"
-#include "base/text.h"
 #include "trainer/model/families/family.h"
 #include "trainer/model/files/json_reading.h"
 
@@ -10,20 +8,13 @@ void take_others(Json& json, EncoderSpec& spec) {
   // The decoder has the sizes of the encoder but for the number of layers.
   always(json, "decoder_attention_heads", spec.heads);
   always(json, "decoder_ffn_dim", spec.intermediate);
-  for (const char* key : {"is_encoder_decoder", "tie_word_embeddings"}) only(json, key, true);
   for (const char* key : {"encoder_layerdrop", "decoder_layerdrop"}) only(json, key, 0);
-  const Json& scales = find(json, "scale_embedding");
-  if (!scales.is_null() && !scales.is_boolean()) {
-    refuse(concat("scale_embedding is ", shown(scales), "; it must be true or false"));
-  }
-  spec.scales_words = scales == true;
   spec.layers += spec.decoder_layers;
 }
 
 void put_others(const EncoderSpec& spec, Json& json) {
   json["decoder_attention_heads"] = spec.heads;
   json["decoder_ffn_dim"] = spec.intermediate;
-  json["scale_embedding"] = spec.scales_words;
   json["encoder_layers"] = spec.layers - spec.decoder_layers;
 }
 
@@ -60,6 +51,7 @@ const Family& bart() {
                {"attention_dropout", &EncoderSpec::attention_dropout},
                {"activation_dropout", &EncoderSpec::intermediate_dropout},
                {"classifier_dropout", &EncoderSpec::pooled_dropout},
+               {"scale_embedding", &EncoderSpec::scales_words},
                {"init_std", &EncoderSpec::initializer_range}},
       .constants = {{"is_encoder_decoder", true}, {"tie_word_embeddings", true}},
       .unsupported = {"add_final_layer_norm", "normalize_before", "static_position_embeddings"},

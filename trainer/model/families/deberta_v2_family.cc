@@ -7,16 +7,7 @@ namespace bp::trainer {
 namespace {
 
 constexpr const char* kTerms = "pos_att_type";
-constexpr const char* kDropout = "cls_dropout";
 constexpr const char* kFarthest = "max_relative_positions";
-
-// Without these keys transformers makes another model.
-Json required_keys() {
-  return {{"relative_attention", true},
-          {"position_biased_input", false},
-          {"share_att_key", true},
-          {"norm_rel_ebd", "layer_norm"}};
-}
 
 // Older files have a text.
 bool has_both_terms(const Json& terms) {
@@ -25,16 +16,8 @@ bool has_both_terms(const Json& terms) {
 }
 
 void take_attention(Json& json, EncoderSpec& spec) {
-  const Json required = required_keys();
-  for (const auto& [key, kind] : required.items()) always(json, key.c_str(), kind);
   if (const Json& terms = find(json, kTerms); !has_both_terms(terms)) {
     refuse(concat(kTerms, " is ", shown(terms), "; bp supports only 'p2c' and 'c2p' together"));
-  }
-  if (const Json& share = find(json, kDropout); !share.is_null()) {
-    if (!share.is_number() || !(share >= 0 && share < 1)) {
-      refuse(concat(kDropout, " is ", shown(share), "; it must be at least 0 and below 1"));
-    }
-    spec.pooled_dropout = share.get<double>();
   }
   // A number below 1 stands for max_position_embeddings.
   if (json.value(kFarthest, Json()) >= 1) only(json, kFarthest, spec.positions);
@@ -43,10 +26,8 @@ void take_attention(Json& json, EncoderSpec& spec) {
 }
 
 void put_attention(const EncoderSpec& spec, Json& json) {
-  json.update(required_keys());
   json[kTerms] = {"p2c", "c2p"};
   json[kFarthest] = -1;
-  if (spec.pooled_dropout >= 0) json[kDropout] = spec.pooled_dropout;
   json["pooler_hidden_size"] = spec.hidden;
 }
 
@@ -54,27 +35,33 @@ void put_attention(const EncoderSpec& spec, Json& json) {
 
 // Version 3 has the same model, and other weights and words.
 const Family& deberta_v2() {
+  using Check = ConstantKey::Check;
   static const Family kDeberta = [] {
-    Family family = {.classes = "DebertaV2",
-                     .usual = {.family = "deberta-v2",
-                               .token_types = 1,
-                               .pooling = Pooling::gelu,
-                               .norm_epsilon = 1e-7,
-                               .position_buckets = 256},
-                     .keys = bert().keys,
-                     .constants = {{"hidden_act", "gelu"},
-                                   {"pooler_hidden_act", "gelu"},
-                                   {"pooler_dropout", 0},
-                                   {"type_vocab_size", 0},
-                                   {"conv_kernel_size", 0},
-                                   {"legacy", true}},
-                     .take_others = take_attention,
-                     .put_others = put_attention,
-                     .names = bert().names};
-    std::erase_if(family.keys, [](const ConfigKey& key) {
-      return key.member == ConfigKey::Member(&EncoderSpec::token_types);
-    });
-    family.keys.push_back({"position_buckets", &EncoderSpec::position_buckets, true});
+    Family family = {
+        .classes = "DebertaV2",
+        .usual = {.family = "deberta-v2",
+                  .token_types = 1,
+                  .pooling = Pooling::gelu,
+                  .norm_epsilon = 1e-7,
+                  .position_buckets = 256},
+        .keys =
+            without(bert_keys(false, {{"position_buckets", &EncoderSpec::position_buckets, true},
+                                      {"cls_dropout", &EncoderSpec::pooled_dropout}}),
+                    &EncoderSpec::token_types),
+        .constants = {{"hidden_act", "gelu"},
+                      {"pooler_hidden_act", "gelu"},
+                      {"pooler_dropout", 0},
+                      {"type_vocab_size", 0},
+                      {"conv_kernel_size", 0},
+                      {"legacy", true},
+                      // Without these keys transformers makes another model.
+                      {"relative_attention", true, Check::always},
+                      {"position_biased_input", false, Check::always},
+                      {"share_att_key", true, Check::always},
+                      {"norm_rel_ebd", "layer_norm", Check::always}},
+        .take_others = take_attention,
+        .put_others = put_attention,
+        .names = bert().names};
     WeightNames& names = family.names;
     names.prefix = "deberta.";
     names.positions = "";

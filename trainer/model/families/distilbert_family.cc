@@ -20,9 +20,8 @@ const Family& distilbert() {
                {"attention_dropout", &EncoderSpec::attention_dropout},
                {"seq_classif_dropout", &EncoderSpec::pooled_dropout},
                {"initializer_range", &EncoderSpec::initializer_range}},
+      // transformers does not train sinusoidal positions.
       .constants = {{"activation", "gelu"}, {"sinusoidal_pos_embds", false}},
-      // transformers does not train such positions.
-      .unsupported = {"sinusoidal_pos_embds"},
       .names = {.prefix = "distilbert.",
                 .types = "",
                 .layers = "transformer.layer.",

@@ -47,7 +47,7 @@ struct EncoderSpec {
   double norm_epsilon = 1e-12;
   double hidden_dropout = 0.1;
   double attention_dropout = 0.1;
-  double pooled_dropout = -1;  // behind the pooler; below 0: hidden_dropout
+  std::optional<double> pooled_dropout = {};  // behind the pooler; none: hidden_dropout
   double initializer_range = 0.02;
   // Initial weights are drawn from a normal distribution that is cut at so many deviations, and the
   // last products of a layer have a smaller deviation: see branch_deviation(). 0: it is not cut,
@@ -60,7 +60,8 @@ struct EncoderSpec {
   // scores, the same in all layers (relative_positions.h).
   bool relative_bias = false;
   // Attention is disentangled: queries and keys are multiplied by rows of a table for their
-  // distances, too, which has this many rows for each direction (relative_positions.h). 0: it is not.
+  // distances, too, which has this many rows for each direction (relative_positions.h). 0: it is
+  // not.
   int position_buckets = 0;
   Activation activation = Activation::gelu;
   bool shares_layers = false;        // one layer's weights are those of all
@@ -108,9 +109,7 @@ struct EncoderSpec {
   // Returns whether layers share the gradient of numbers for the distances of tokens.
   [[nodiscard]] bool is_relative() const { return relative_bias || position_buckets > 0; }
   // Returns the share that a head over the pooler drops unless it has one of its own.
-  [[nodiscard]] double head_dropout() const {
-    return pooled_dropout < 0 ? hidden_dropout : pooled_dropout;
-  }
+  [[nodiscard]] double head_dropout() const { return pooled_dropout.value_or(hidden_dropout); }
   // Returns whether the model tells the parts of a sample apart by their types.
   [[nodiscard]] bool has_types() const { return token_types > 1; }
   [[nodiscard]] bool has_decoder() const { return decoder_layers > 0; }

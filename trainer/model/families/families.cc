@@ -46,6 +46,11 @@ std::string class_name(const EncoderSpec& spec, std::string_view purpose) {
   return concat(family_of(spec).classes, purpose);
 }
 
+std::vector<ConfigKey> without(std::vector<ConfigKey> keys, const ConfigKey::Member& member) {
+  std::erase_if(keys, [&](const ConfigKey& key) { return key.member == member; });
+  return keys;
+}
+
 std::string key_of(const EncoderSpec& spec, const ConfigKey::Member& member) {
   const std::vector<ConfigKey>& keys = family_of(spec).keys;
   const auto found = std::ranges::find(keys, member, &ConfigKey::member);

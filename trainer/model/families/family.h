@@ -2,6 +2,8 @@
 // it. A family is one file of this folder, which families.cc lists. Does not use LibTorch.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -15,16 +17,23 @@ namespace bp::trainer {
 
 // A key of config.json, and what it sets.
 struct ConfigKey {
-  using Member = std::variant<int EncoderSpec::*, double EncoderSpec::*, Activation EncoderSpec::*>;
+  using Member = std::variant<int EncoderSpec::*,
+                              double EncoderSpec::*,
+                              std::optional<double> EncoderSpec::*,
+                              bool EncoderSpec::*,
+                              Activation EncoderSpec::*>;
   const char* name = "";
   Member member = {};
   bool required = false;  // without it the number is that of Family::usual
 };
 
-// A key that every model of the family has with this value. Another text or number is refused.
+// A key that every model of the family has with this value.
 struct ConstantKey {
+  // When another value is refused: in a file that has one, or also in a file without the key.
+  enum class Check : std::uint8_t { never, if_there, always };
   const char* name = "";
   std::variant<bool, int, const char*> value = false;
+  Check check = Check::if_there;
 };
 
 // The names that Hugging Face's files give the modules. A module's parameters are "<name>.weight"
@@ -93,14 +102,12 @@ struct WeightNames {
   }
   // Return what the names of all parameters of the embeddings and of the pooler begin with.
   [[nodiscard]] std::vector<std::string> embedding_parts() const {
-    const std::size_t dot = words.find('.');
-    std::vector<std::string> parts = {prefix + words.substr(0, dot) + "."};
-    std::vector<std::string> others = {projection, relative, relative_norm};
-    if (dot == std::string::npos) {  // they are not in one module
-      others = {positions, embedding_norm, decoder_positions, decoder_norm};
-    }
-    for (const std::string& part : others) {
-      if (!part.empty()) parts.push_back(prefix + part + ".");
+    const std::string module = prefix + words.substr(0, words.find('.')) + ".";
+    std::vector<std::string> parts = {module};
+    for (const std::string& part : {positions, types, embedding_norm, projection, relative,
+                                    relative_norm, decoder_positions, decoder_norm}) {
+      const std::string whole = prefix + part + ".";
+      if (!part.empty() && !whole.starts_with(module)) parts.push_back(whole);
     }
     return parts;
   }
@@ -143,9 +150,13 @@ struct Family {
 // Returns the name of the key that sets `member`, or "" if none does.
 [[nodiscard]] std::string key_of(const EncoderSpec& spec, const ConfigKey::Member& member);
 
-// The keys of BERT, with which many families describe their sizes. `all_sizes`: whether those that
-// have usual values are required, too.
-[[nodiscard]] std::vector<ConfigKey> bert_keys(bool all_sizes = false);
+// The keys of BERT, with which many families describe their sizes, and `more`. `all_sizes`: whether
+// those that have usual values are required, too.
+[[nodiscard]] std::vector<ConfigKey> bert_keys(bool all_sizes = false,
+                                               const std::vector<ConfigKey>& more = {});
+// Returns `keys` without those of one member.
+[[nodiscard]] std::vector<ConfigKey> without(std::vector<ConfigKey> keys,
+                                             const ConfigKey::Member& member);
 
 // The families.
 [[nodiscard]] const Family& albert();

@@ -63,16 +63,15 @@ std::vector<bool> local_layers_in(const Json& json, int layers) {
 
 double theta_in(const Json& json, const char* layers, const char* old_key, double usual) {
   const Json& all = find(json, "rope_parameters");
-  if (all.is_null()) return positive(old_key, find(json, old_key), usual);
-  if (!all.is_object()) refuse_rope(all);
   const Json& own = find(all, layers);
-  if (!own.is_null() && !own.is_object()) refuse_rope(own);
+  for (const Json* const part : {&all, &own}) {
+    if (!part->is_null() && !part->is_object()) refuse_rope(*part);
+  }
   for (const auto& [key, value] : own.items()) {
     if (key != "rope_theta" && !(key == "rope_type" && value == "default")) refuse_rope(key);
   }
-  const Json& theta = find(own, "rope_theta");
-  return positive(theta.is_null() ? old_key : "rope_theta",
-                  theta.is_null() ? find(json, old_key) : theta, usual);
+  const char* const set = find(own, "rope_theta").is_null() ? old_key : "rope_theta";
+  return positive(set, find(set == old_key ? json : own, set), usual);
 }
 
 void take_others(Json& json, EncoderSpec& spec) {

@@ -12,10 +12,7 @@ const Family& mpnet() {
     family.usual.token_types = 1;
     family.usual.pad_id = 1;
     family.usual.relative_bias = true;
-    std::erase_if(family.keys, [](const ConfigKey& key) {
-      return key.member == ConfigKey::Member(&EncoderSpec::token_types) ||
-             key.member == ConfigKey::Member(&EncoderSpec::pad_id);
-    });
+    family.keys = without(without(family.keys, &EncoderSpec::token_types), &EncoderSpec::pad_id);
     family.constants.push_back({"pad_token_id", 1});
     family.constants.push_back({"relative_attention_num_buckets", kRelativeBuckets});
     WeightNames& names = family.names;

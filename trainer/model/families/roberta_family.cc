@@ -11,7 +11,6 @@ Family shaped_as_roberta(const char* model_type, const char* classes) {
           .usual = {.family = model_type, .positions_from_pad = true, .drops_pooler_input = true},
           .keys = bert_keys(true),
           .constants = bert().constants,
-          .unsupported = {},
           .names = {.prefix = "roberta.",
                     .pooler = "classifier.dense",
                     .classifier = "classifier.out_proj",

@@ -29,6 +29,11 @@ const Json& find(const Json& json, const char* key) {
   return it == json.end() ? kNull : *it;
 }
 
+bool is_set(const Json& json, const char* key) {
+  const Json& found = find(json, key);
+  return found != Json(false) && !found.empty();
+}
+
 void only(const Json& json, const char* key, const Json& kind) {
   if (!find(json, key).is_null()) always(json, key, kind);
 }

@@ -21,6 +21,9 @@ using Json = nlohmann::json;
 // Returns the value of `key`; null if it is absent.
 [[nodiscard]] const Json& find(const Json& json, const char* key);
 
+// Returns whether a key is neither absent nor null, false or an empty list or object.
+[[nodiscard]] bool is_set(const Json& json, const char* key);
+
 // Refuse a key that is set to anything but the one kind that bp has; always() also one that is
 // absent or null.
 void only(const Json& json, const char* key, const Json& kind);
