@@ -3,13 +3,13 @@
 #include <ATen/ops/scalar_tensor.h>
 
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <numbers>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/text.h"
 #include "trainer/model/families/family.h"
 #include "trainer/model/passes/rotary.h"
 #include "trainer/model/relative_positions.h"
@@ -20,370 +20,317 @@ namespace {
 using Value = OnnxGraph::Value;
 using List = std::vector<std::int64_t>;
 
+constexpr const char* kIds = "input_ids";
 constexpr const char* kMask = "attention_mask";
-
-// Returns what to add to the scores of a key: 0 for a token, the lowest number for padding,
-// [batch, 1, 1, sequence].
-Value padding_scores(OnnxGraph& graph) {
-  const Value wide = graph.add("Unsqueeze", {kMask, graph.constant(List{1, 2})});
-  const Value is_padding = graph.add("Sub", {graph.constant(1.0F), graph.to_float(wide)});
-  return graph.add("Mul", {is_padding, graph.constant(std::numeric_limits<float>::lowest())});
-}
-
-Value scalar(OnnxGraph& graph, std::int64_t value) {
-  return graph.constant(at::scalar_tensor(value, at::kLong));
-}
-
-// Returns the places of tokens in their texts, i64 [sequence].
-Value places(OnnxGraph& graph, const Value& ids) {
-  const Value length = graph.add("Gather", {graph.add("Shape", {ids}), scalar(graph, 1)});
-  return graph.add("Range", {scalar(graph, 0), length, scalar(graph, 1)});
-}
-
-// Returns how far each key is behind each query, i64 [sequence, sequence].
-Value distances_of(OnnxGraph& graph, const Value& places) {
-  return graph.add("Sub", {graph.add("Unsqueeze", {places, graph.constant(List{0})}),
-                           graph.add("Unsqueeze", {places, graph.constant(List{1})})});
-}
-
-// Returns the rows of the table for the distances of each query and key, i64 [sequence, sequence].
-// Those beyond the longest text are as its longest.
-Value rows_of_pairs(OnnxGraph& graph, const EncoderSpec& spec, const Value& distances) {
-  const int farthest = spec.max_tokens() - 1;
-  List rows;
-  for (int d = -farthest; d <= farthest; ++d) rows.push_back(distance_row(spec, d));
-  const Value near =
-      graph.add("Clip", {distances, scalar(graph, -farthest), scalar(graph, farthest)});
-  return graph.add("Gather",
-                   {graph.constant(rows), graph.add("Add", {near, scalar(graph, farthest)})});
-}
-
-// Returns what to add to the scores of each query and key for their distance: [1, heads, sequence,
-// sequence].
-Value relative_scores(OnnxGraph& graph, const EncoderSpec& spec, const Value& distances) {
-  const Value numbers = rows_of_pairs(graph, spec, distances);
-  const WeightNames& names = names_of(spec);
-  const Value by_head =
-      graph.add("Transpose", {graph.embedding(names.prefix + names.relative + ".weight", numbers)},
-                {{"perm", List{2, 0, 1}}});
-  return graph.add("Unsqueeze", {by_head, graph.constant(List{0})});
-}
-
-// As padding_scores(), and with the lowest number for keys whose distance is above `most`, [batch,
-// 1, sequence, sequence].
-Value near_scores(OnnxGraph& graph, const Value& padding, const Value& distances, int most) {
-  const Value far = graph.add("Greater", {distances, graph.constant(List{most})});
-  const Value lowest = graph.constant(std::numeric_limits<float>::lowest());
-  return graph.add("Min", {padding, graph.add("Mul", {graph.to_float(far), lowest})});
-}
 
 // The cosines and sines of the angles by which rotary positions turn pairs of numbers.
 struct RotationValues {
   Value cosines;  // [sequence, 1, size / 2]
   Value sines;
 };
-RotationValues rotation_by(OnnxGraph& graph, const Value& places, double base, std::int64_t size) {
-  const Value column = graph.add("Unsqueeze", {graph.to_float(places), graph.constant(List{1, 2})});
-  const Value angles = graph.add("Mul", {column, graph.constant(rotary_angles(base, size))});
-  return {.cosines = graph.add("Cos", {angles}), .sines = graph.add("Sin", {angles})};
-}
 
-// x: [batch, sequence, heads, size]
-Value rotated(OnnxGraph& graph, const Value& x, const RotationValues& by) {
-  const auto times = [&](const Value& a, const Value& b) { return graph.add("Mul", {a, b}); };
-  const std::vector<Value> halves = graph.add_many("Split", {x}, {{"axis", std::int64_t{3}}}, 2);
-  const Value a = graph.add("Sub", {times(halves[0], by.cosines), times(halves[1], by.sines)});
-  const Value b = graph.add("Add", {times(halves[1], by.cosines), times(halves[0], by.sines)});
-  return graph.add("Concat", {a, b}, {{"axis", std::int64_t{3}}});
-}
-
-// Returns the positions of a family that counts them from the padding token's id, i64 [batch,
-// sequence].
-Value positions_after(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids) {
-  const Value pad = graph.constant(List{spec.pad_id});
-  const Value is_pad = graph.add("Equal", {ids, pad});
-  const Value counts = graph.add("Cast", {graph.add("Not", {is_pad})},
-                                 {{"to", static_cast<std::int64_t>(OnnxGraph::Type::i64)}});
-  const Value numbers = graph.add("CumSum", {counts, graph.constant(List{1})});
-  return graph.add("Add", {graph.add("Mul", {numbers, counts}), pad});
-}
-
-// Returns what each token's position adds to its embedding. `table`: the parameter's name.
-Value position_rows(OnnxGraph& graph,
-                    const EncoderSpec& spec,
-                    const std::string& table,
-                    const Value& ids) {
-  if (spec.positions_from_pad) return graph.embedding(table, positions_after(graph, spec, ids));
-  const Value first = graph.constant(List{spec.unused_positions});
-  const Value length = graph.add("Gather", {graph.add("Shape", {ids}), graph.constant(List{1})});
-  const Value end = graph.add("Add", {first, length});
-  return graph.add("Slice", {graph.parameter(table), first, end, graph.constant(List{0})});
-}
-
-// The names of what the first layer of an encoder or a decoder reads.
-struct StackNames {
-  std::string positions;
-  std::string norm;
-};
-
-// `types`: the input of token types, if the model has several.
-Value embeddings(OnnxGraph& graph,
-                 const EncoderSpec& spec,
-                 const StackNames& stack,
-                 const Value& ids,
-                 const Value& types) {
-  const WeightNames& names = names_of(spec);
-  const auto table = [&](const std::string& name) { return names.prefix + name + ".weight"; };
-  Value words = graph.embedding(table(names.words), ids);
-  if (spec.scales_words) {
-    const auto root = static_cast<float>(std::sqrt(static_cast<double>(spec.hidden)));
-    words = graph.add("Mul", {words, graph.constant(root)});
-  }
-  Value sum = words;
-  if (!names.types.empty()) {
-    const Value kinds = spec.has_types() ? graph.embedding(table(names.types), types)
-                                         : graph.parameter(table(names.types));
-    sum = graph.add("Add", {words, kinds});
-  }
-  if (!stack.positions.empty()) {
-    sum = graph.add("Add", {sum, position_rows(graph, spec, table(stack.positions), ids)});
-  }
-  Value x = graph.layer_norm(sum, names.prefix + stack.norm, spec.norm_epsilon);
-  if (!spec.has_projection()) return x;
-  return graph.linear(x, names.prefix + names.projection);
-}
-
-// Returns the token that a decoder reads first, and all but the last of the others.
-Value decoder_ids(OnnxGraph& graph, const EncoderSpec& spec, const Value& ids) {
-  const auto columns = [&](std::int64_t end) {
-    const Value from = graph.constant(List{0});
-    return graph.add("Slice", {ids, from, graph.constant(List{end}), graph.constant(List{1})});
-  };
-  const Value zeros = graph.add("Mul", {columns(1), graph.constant(List{0})});
-  const Value start = graph.add("Add", {zeros, graph.constant(List{spec.start_id})});
-  return graph.add("Concat", {start, columns(-1)}, {{"axis", std::int64_t{1}}});
-}
-
-// The rows for the distances of tokens in disentangled attention.
-struct DistanceValues {
-  Value table;     // normed, [1, rows, hidden]
-  Value of_pairs;  // i64 [sequence, sequence]
-};
-DistanceValues rows_in(OnnxGraph& graph, const EncoderSpec& spec, const Value& distances) {
-  const WeightNames& names = names_of(spec);
-  const Value table = graph.layer_norm(graph.parameter(names.prefix + names.relative + ".weight"),
-                                       names.prefix + names.relative_norm, spec.norm_epsilon);
-  return {.table = graph.add("Unsqueeze", {table, graph.constant(List{0})}),
-          .of_pairs = rows_of_pairs(graph, spec, distances)};
-}
-
-// Returns the products of `x` with the rows for the distances of pairs, [batch, heads, sequence,
-// sequence]. `rows`: transposed.
-Value products_of_pairs(OnnxGraph& graph, const Value& x, const Value& rows, const Value& pairs) {
-  const Value products = graph.add("MatMul", {x, rows});
-  const Value sizes = graph.add("Shape", {products}, {{"end", std::int64_t{2}}});
-  const Value all =
-      graph.add("Concat", {sizes, graph.add("Shape", {pairs})}, {{"axis", std::int64_t{0}}});
-  return graph.add("GatherElements", {products, graph.add("Expand", {pairs, all})},
-                   {{"axis", std::int64_t{3}}});
-}
-
-// The scores, the rotation and the distances by which the attention of a layer weighs tokens.
+// What the attention of a layer reads besides the states of tokens.
 struct Seen {
   Value scores;  // what to add to those of each key
   std::optional<RotationValues> rotation = {};
-  std::optional<DistanceValues> distances = {};
+  // In disentangled attention: the table, [1, rows, hidden], and the row of each query and key, i64
+  // [sequence, sequence].
+  Value distances = {};
+  Value of_pairs = {};
   // For a decoder's layer: the states of the encoder, and what to add to the scores of each.
   Value encoded = {};
   Value encoded_scores = {};
 };
 
-// `parts`: queries, keys and values. `rows`: those of seen.distances.
-Value attention(OnnxGraph& graph,
-                const EncoderSpec& spec,
-                const std::vector<Value>& parts,
-                const Seen& seen,
-                const std::vector<Value>& rows = {}) {
-  const std::int64_t heads = spec.heads;
-  const std::int64_t size = spec.hidden / heads;
-  const auto cut_heads = [&](const Value& part) {
-    return graph.add("Reshape", {part, graph.constant(List{0, 0, heads, size})});
-  };
-  const auto by_head = [&](std::size_t part, const List& order) {
-    Value cut = cut_heads(parts[part]);
-    if (seen.rotation && part < 2) cut = rotated(graph, cut, *seen.rotation);
-    return graph.add("Transpose", {cut}, {{"perm", order}});
-  };
-  const List heads_first = {0, 2, 1, 3};
-  const List transposed = {0, 2, 3, 1};
-  Value products = graph.add("MatMul", {by_head(0, heads_first), by_head(1, transposed)});
-  if (seen.distances) {
-    const auto with = [&](std::size_t part, const Value& pairs) {
-      const Value row = graph.add("Transpose", {cut_heads(rows[1 - part])}, {{"perm", transposed}});
-      return products_of_pairs(graph, by_head(part, heads_first), row, pairs);
+// Adds the parts of an encoder to a graph.
+class EncoderGraph {
+ public:
+  EncoderGraph(OnnxGraph& graph, const EncoderSpec& spec)
+      : graph_(graph), spec_(spec), names_(names_of(spec)) {}
+
+  Value encoder() {
+    const std::vector<OnnxGraph::Axis> axes = {"batch", "sequence"};
+    const Value ids = graph_.input(kIds, OnnxGraph::Type::i64, axes);
+    (void)graph_.input(kMask, OnnxGraph::Type::i64, axes);
+    if (spec_.has_types()) types_ = graph_.input("token_type_ids", OnnxGraph::Type::i64, axes);
+    Seen all = seen_by_all();
+    const Seen local = spec_.rope_theta > 0 ? seen_locally(all) : all;
+    Value x = embeddings(ids, names_.positions, names_.embedding_norm);
+    for (int i = 0; i < spec_.layers; ++i) {
+      if (spec_.has_decoder() && i == spec_.layers - spec_.decoder_layers) {
+        all = {.scores = near_scores(all.scores, distances(), 0),
+               .encoded = x,
+               .encoded_scores = all.scores};
+        x = embeddings(decoder_ids(ids), names_.decoder_positions, names_.decoder_norm);
+      }
+      const std::string name = names_.layer(spec_, spec_.shares_layers ? 0 : i);
+      x = layer(name, x, spec_.is_local(static_cast<std::size_t>(i)) ? local : all);
+    }
+    return spec_.pre_norm ? norm(x, names_.prefix + names_.final_norm) : x;
+  }
+
+  // Returns the state of each text that the pooler reads.
+  Value text_states(const Value& states) {
+    const Value axis = list({1});
+    if (spec_.has_decoder()) {
+      const Value lengths = add("ReduceSum", {kMask, axis}, {{"keepdims", std::int64_t{1}}});
+      return add("GatherND", {states, add("Sub", {lengths, axis})},
+                 {{"batch_dims", std::int64_t{1}}});
+    }
+    if (spec_.pools_mean) {
+      const Value mask = graph_.to_float(unsqueeze(kMask, {2}));
+      const auto sum = [&](const Value& x) {
+        return add("ReduceSum", {x, axis}, {{"keepdims", std::int64_t{0}}});
+      };
+      return add("Div", {sum(add("Mul", {states, mask})), sum(mask)});
+    }
+    return add("Gather", {states, scalar(0)}, {{"axis", std::int64_t{1}}});
+  }
+
+  Value pooling(const Value& states) {
+    const Value dense = graph_.linear(states, names_.pooler);
+    if (spec_.pooling == Pooling::tanh) return add("Tanh", {dense});
+    const Value y = spec_.pooling == Pooling::relu ? add("Relu", {dense}) : gelu(dense);
+    return names_.pooler_norm.empty() ? y : norm(y, names_.pooler_norm);
+  }
+
+ private:
+  Value add(const char* operation,
+            const std::vector<Value>& inputs,
+            const std::vector<OnnxGraph::Attribute>& attributes = {}) {
+    return graph_.add(operation, inputs, attributes);
+  }
+  Value list(const List& numbers) { return graph_.constant(numbers); }
+  Value number(double value) { return graph_.constant(static_cast<float>(value)); }
+  Value scalar(std::int64_t value) { return graph_.constant(at::scalar_tensor(value, at::kLong)); }
+  Value unsqueeze(const Value& x, const List& axes) { return add("Unsqueeze", {x, list(axes)}); }
+  Value transposed(const Value& x, const List& order) {
+    return add("Transpose", {x}, {{"perm", order}});
+  }
+  std::vector<Value> halves(const Value& x, std::int64_t axis) {
+    return graph_.add_many("Split", {x}, {{"axis", axis}}, 2);
+  }
+  Value norm(const Value& x, const std::string& name) {
+    return graph_.layer_norm(x, name, spec_.norm_epsilon);
+  }
+  [[nodiscard]] std::string table(const std::string& name) const {
+    return names_.prefix + name + ".weight";
+  }
+
+  // Returns the places of tokens in their texts, i64 [sequence].
+  Value places() {
+    const Value length = add("Gather", {add("Shape", {kIds}), scalar(1)});
+    return add("Range", {scalar(0), length, scalar(1)});
+  }
+  // Returns how far each key is behind each query, i64 [sequence, sequence].
+  Value distances() {
+    const Value all = places();
+    return add("Sub", {unsqueeze(all, {0}), unsqueeze(all, {1})});
+  }
+  // Returns the rows of the table for these distances, i64 [sequence, sequence]. Those beyond the
+  // longest text are as its longest.
+  Value rows_of_pairs() {
+    const int farthest = spec_.max_tokens() - 1;
+    List rows;
+    for (int d = -farthest; d <= farthest; ++d) rows.push_back(distance_row(spec_, d));
+    const Value near = add("Clip", {distances(), scalar(-farthest), scalar(farthest)});
+    return add("Gather", {list(rows), add("Add", {near, scalar(farthest)})});
+  }
+
+  Seen seen_by_all() {
+    // 0 for a token, the lowest number for padding, [batch, 1, 1, sequence].
+    const Value is_padding = add("Sub", {number(1), graph_.to_float(unsqueeze(kMask, {1, 2}))});
+    Seen seen{.scores = add("Mul", {is_padding, number(kLowest)})};
+    if (spec_.rope_theta > 0) seen.rotation = rotation_by(spec_.rope_theta);
+    if (!spec_.is_relative()) return seen;
+    seen.of_pairs = rows_of_pairs();
+    if (spec_.relative_bias) {
+      const Value numbers = graph_.embedding(table(names_.relative), seen.of_pairs);
+      const Value by_head = unsqueeze(transposed(numbers, {2, 0, 1}), {0});
+      seen.scores = add("Add", {seen.scores, by_head});
+    } else {
+      const Value rows = graph_.parameter(table(names_.relative));
+      seen.distances = unsqueeze(norm(rows, names_.prefix + names_.relative_norm), {0});
+    }
+    return seen;
+  }
+  Seen seen_locally(const Seen& all) {
+    const Value away = add("Abs", {distances()});
+    return {.scores = near_scores(all.scores, away, spec_.local_attention / 2),
+            .rotation = rotation_by(spec_.local_rope_theta)};
+  }
+  // Returns `scores`, and the lowest number for keys whose distance is above `most`, [batch, 1,
+  // sequence, sequence].
+  Value near_scores(const Value& scores, const Value& away, int most) {
+    const Value far = add("Greater", {away, list({most})});
+    return add("Min", {scores, add("Mul", {graph_.to_float(far), number(kLowest)})});
+  }
+
+  RotationValues rotation_by(double base) {
+    const Value column = unsqueeze(graph_.to_float(places()), {1, 2});
+    const Value angles =
+        add("Mul", {column, graph_.constant(rotary_angles(base, spec_.hidden / spec_.heads))});
+    return {.cosines = add("Cos", {angles}), .sines = add("Sin", {angles})};
+  }
+  // x: [batch, sequence, heads, size]
+  Value rotated(const Value& x, const RotationValues& by) {
+    const auto times = [&](const Value& a, const Value& b) { return add("Mul", {a, b}); };
+    const std::vector<Value> parts = halves(x, 3);
+    const Value a = add("Sub", {times(parts[0], by.cosines), times(parts[1], by.sines)});
+    const Value b = add("Add", {times(parts[1], by.cosines), times(parts[0], by.sines)});
+    return add("Concat", {a, b}, {{"axis", std::int64_t{3}}});
+  }
+
+  // Returns what each token's position adds to its embedding. `name`: of the table.
+  Value position_rows(const std::string& name, const Value& ids) {
+    if (!spec_.positions_from_pad) {
+      const Value rows = add("Add", {places(), list({spec_.unused_positions})});
+      return add("Gather", {graph_.parameter(name), rows});
+    }
+    const Value pad = list({spec_.pad_id});
+    const Value is_token = add("Not", {add("Equal", {ids, pad})});
+    const Value counts =
+        add("Cast", {is_token}, {{"to", static_cast<std::int64_t>(OnnxGraph::Type::i64)}});
+    const Value numbers = add("CumSum", {counts, list({1})});
+    return graph_.embedding(name, add("Add", {add("Mul", {numbers, counts}), pad}));
+  }
+  // Returns what the first layer of the encoder or of the decoder reads.
+  Value embeddings(const Value& ids, const std::string& of_positions, const std::string& of_norm) {
+    Value sum = graph_.embedding(table(names_.words), ids);
+    const double root = std::sqrt(static_cast<double>(spec_.hidden));
+    if (spec_.scales_words) sum = add("Mul", {sum, number(root)});
+    if (!names_.types.empty()) {
+      const std::string types = table(names_.types);
+      sum = add("Add", {sum, spec_.has_types() ? graph_.embedding(types, types_)
+                                               : graph_.parameter(types)});
+    }
+    if (!of_positions.empty()) sum = add("Add", {sum, position_rows(table(of_positions), ids)});
+    const Value x = norm(sum, names_.prefix + of_norm);
+    return spec_.has_projection() ? graph_.linear(x, names_.prefix + names_.projection) : x;
+  }
+  // Returns the token that a decoder reads first, and all but the last of the others.
+  Value decoder_ids(const Value& ids) {
+    const auto columns = [&](std::int64_t end) {
+      return add("Slice", {ids, list({0}), list({end}), list({1})});
     };
-    const Value& pairs = seen.distances->of_pairs;
-    const Value of_keys = with(1, graph.add("Transpose", {pairs}, {{"perm", List{1, 0}}}));
-    products = graph.add("Add", {products, with(0, pairs)});
-    products = graph.add(
-        "Add", {products, graph.add("Transpose", {of_keys}, {{"perm", List{0, 1, 3, 2}}})});
+    const Value zeros = add("Mul", {columns(1), list({0})});
+    const Value start = add("Add", {zeros, list({spec_.start_id})});
+    return add("Concat", {start, columns(-1)}, {{"axis", std::int64_t{1}}});
   }
-  const float scale =
-      score_scale({.size = static_cast<int>(size), .disentangled = seen.distances.has_value()});
-  const Value scores =
-      graph.add("Add", {graph.add("Mul", {products, graph.constant(scale)}), seen.scores});
-  const Value shares = graph.add("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
-  const Value mixed = graph.add("MatMul", {shares, by_head(2, heads_first)});
-  const Value tokens = graph.add("Transpose", {mixed}, {{"perm", heads_first}});
-  return graph.add("Reshape", {tokens, graph.constant(List{0, 0, spec.hidden})});
-}
 
-// sqrt(2 / pi) * (x + 0.044715 x^3)
-Value argument_of_tanh(OnnxGraph& graph, const Value& x) {
-  const Value square = graph.add("Mul", {graph.add("Mul", {x, x}), graph.constant(0.044715F)});
-  const Value factor = graph.add("Add", {square, graph.constant(1.0F)});
-  const Value root = graph.constant(0.797884561F);
-  return graph.add("Mul", {graph.add("Mul", {x, factor}), root});
-}
-
-// x * (1 + erf(x / sqrt(2))) / 2, or the approximation of erf() by tanh().
-Value gelu(OnnxGraph& graph, const Value& x, Activation form = Activation::gelu) {
-  const auto root = std::numbers::sqrt2_v<float>;
-  const Value error = form == Activation::gelu_tanh
-                          ? graph.add("Tanh", {argument_of_tanh(graph, x)})
-                          : graph.add("Erf", {graph.add("Div", {x, graph.constant(root)})});
-  const Value factor = graph.add("Add", {error, graph.constant(1.0F)});
-  return graph.add("Mul", {graph.add("Mul", {x, factor}), graph.constant(0.5F)});
-}
-
-// Returns what the layer's first product makes of `x`.
-Value widened(OnnxGraph& graph, const EncoderSpec& spec, const std::string& layer, const Value& x) {
-  const Value wide = graph.linear(x, layer + names_of(spec).intermediate);
-  if (!spec.gated) return gelu(graph, wide, spec.activation);
-  const std::vector<Value> halves = graph.add_many("Split", {wide}, {{"axis", std::int64_t{2}}}, 2);
-  return graph.add("Mul", {gelu(graph, halves[0]), halves[1]});
-}
-
-Value layer_of(OnnxGraph& graph,
-               const EncoderSpec& spec,
-               const std::string& layer,
-               const Value& x,
-               const Seen& seen) {
-  const WeightNames& names = names_of(spec);
-  const auto norm = [&](const Value& y, const std::string& name) {
-    return graph.has(layer + name + ".weight")
-               ? graph.layer_norm(y, layer + name, spec.norm_epsilon)
-               : y;
-  };
-  const auto before = [&](const Value& y, const std::string& name) {
-    return spec.pre_norm ? norm(y, name) : y;
-  };
-  const auto after = [&](const Value& y, const std::string& name) {
-    return spec.pre_norm ? y : norm(y, name);
-  };
-  const auto linear = [&](const Value& y, const std::string& name) {
-    return graph.linear(y, layer + name);
-  };
-  const auto qkv = [&](const Value& y) {
-    return graph.add_many(
-        "Split",
-        {linear(y, names.merged_qkv), graph.constant(List{spec.hidden, spec.hidden, spec.hidden})},
-        {{"axis", std::int64_t{2}}}, 3);
-  };
-  std::vector<Value> rows;
-  if (seen.distances) rows = qkv(seen.distances->table);
-  const Value mixed = attention(graph, spec, qkv(before(x, names.attention_norm)), seen, rows);
-  Value attended =
-      after(graph.add("Add", {linear(mixed, names.attention_output), x}), names.attention_norm);
-  if (!seen.encoded.empty()) {
-    const Value found =
-        attention(graph, spec,
-                  {linear(attended, names.cross_qkv[0]), linear(seen.encoded, names.cross_qkv[1]),
-                   linear(seen.encoded, names.cross_qkv[2])},
-                  {.scores = seen.encoded_scores});
-    attended =
-        norm(graph.add("Add", {linear(found, names.cross_output), attended}), names.cross_norm);
-  }
-  const Value wide = widened(graph, spec, layer, before(attended, names.output_norm));
-  return after(graph.add("Add", {linear(wide, names.output), attended}), names.output_norm);
-}
-
-// Returns the state of each text that the pooler reads.
-Value text_states(OnnxGraph& graph, const EncoderSpec& spec, const Value& states) {
-  const Value axis = graph.constant(List{1});
-  if (spec.has_decoder()) {
-    const Value lengths = graph.add("ReduceSum", {kMask, axis}, {{"keepdims", std::int64_t{1}}});
-    return graph.add("GatherND", {states, graph.add("Sub", {lengths, axis})},
-                     {{"batch_dims", std::int64_t{1}}});
-  }
-  if (spec.pools_mean) {
-    const Value column = graph.add("Unsqueeze", {kMask, graph.constant(List{2})});
-    const Value mask = graph.to_float(column);
-    const auto sum = [&](const Value& x) {
-      return graph.add("ReduceSum", {x, axis}, {{"keepdims", std::int64_t{0}}});
+  Value layer(const std::string& name, const Value& x, const Seen& seen) {
+    const auto linear = [&](const Value& y, const std::string& module) {
+      return graph_.linear(y, name + module);
     };
-    return graph.add("Div", {sum(graph.add("Mul", {states, mask})), sum(mask)});
+    const auto before = [&](const Value& y, const std::string& module) {
+      const bool has_norm = spec_.pre_norm && graph_.has(name + module + ".weight");
+      return has_norm ? norm(y, name + module) : y;
+    };
+    const auto sum = [&](const Value& a, const Value& b, const std::string& module) {
+      const Value y = add("Add", {a, b});
+      return spec_.pre_norm ? y : norm(y, name + module);
+    };
+    const auto qkv = [&](const Value& y) {
+      return graph_.add_many(
+          "Split", {linear(y, names_.merged_qkv), list({spec_.hidden, spec_.hidden, spec_.hidden})},
+          {{"axis", std::int64_t{2}}}, 3);
+    };
+    std::vector<Value> rows;
+    if (!seen.distances.empty()) rows = qkv(seen.distances);
+    Value y = attention(qkv(before(x, names_.attention_norm)), seen, rows);
+    Value attended = sum(linear(y, names_.attention_output), x, names_.attention_norm);
+    if (!seen.encoded.empty()) {
+      y = attention(
+          {linear(attended, names_.cross_qkv[0]), linear(seen.encoded, names_.cross_qkv[1]),
+           linear(seen.encoded, names_.cross_qkv[2])},
+          {.scores = seen.encoded_scores});
+      attended = sum(linear(y, names_.cross_output), attended, names_.cross_norm);
+    }
+    y = widened(linear(before(attended, names_.output_norm), names_.intermediate));
+    return sum(linear(y, names_.output), attended, names_.output_norm);
   }
-  const Value first =
-      graph.add("Gather", {states, graph.constant(List{0})}, {{"axis", std::int64_t{1}}});
-  return graph.add("Squeeze", {first, axis});
-}
+
+  // `parts`: queries, keys and values. `rows`: those of seen.distances.
+  Value attention(const std::vector<Value>& parts,
+                  const Seen& seen,
+                  const std::vector<Value>& rows = {}) {
+    const int size = spec_.hidden / spec_.heads;
+    const List heads_first = {0, 2, 1, 3};
+    const List columns = {0, 2, 3, 1};
+    const auto cut_heads = [&](const Value& part) {
+      return add("Reshape", {part, list({0, 0, spec_.heads, size})});
+    };
+    const auto by_head = [&](std::size_t part, const List& order) {
+      const Value cut = cut_heads(parts[part]);
+      return transposed(seen.rotation && part < 2 ? rotated(cut, *seen.rotation) : cut, order);
+    };
+    Value products = add("MatMul", {by_head(0, heads_first), by_head(1, columns)});
+    if (!rows.empty()) {
+      const auto with = [&](std::size_t part, const Value& pairs) {
+        const Value row = transposed(cut_heads(rows[1 - part]), columns);
+        return products_of_pairs(by_head(part, heads_first), row, pairs);
+      };
+      const Value of_keys = with(1, transposed(seen.of_pairs, {1, 0}));
+      products = add("Add", {products, with(0, seen.of_pairs)});
+      products = add("Add", {products, transposed(of_keys, {0, 1, 3, 2})});
+    }
+    const float scale = score_scale({.size = size, .disentangled = !rows.empty()});
+    const Value scores = add("Add", {add("Mul", {products, number(scale)}), seen.scores});
+    const Value shares = add("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
+    const Value mixed = add("MatMul", {shares, by_head(2, heads_first)});
+    return add("Reshape", {transposed(mixed, heads_first), list({0, 0, spec_.hidden})});
+  }
+  // Returns the products of `x` with the rows for the distances of pairs, [batch, heads, sequence,
+  // sequence]. `rows`: transposed.
+  Value products_of_pairs(const Value& x, const Value& rows, const Value& pairs) {
+    const Value products = add("MatMul", {x, rows});
+    const Value sizes = add("Shape", {products}, {{"end", std::int64_t{2}}});
+    const Value all = add("Concat", {sizes, add("Shape", {pairs})}, {{"axis", std::int64_t{0}}});
+    return add("GatherElements", {products, add("Expand", {pairs, all})},
+               {{"axis", std::int64_t{3}}});
+  }
+
+  // Returns what a layer's second product reads of its first one.
+  Value widened(const Value& x) {
+    if (!spec_.gated) return gelu(x, spec_.activation);
+    const std::vector<Value> parts = halves(x, 2);
+    return add("Mul", {gelu(parts[0]), parts[1]});
+  }
+  // x * (1 + erf(x / sqrt(2))) / 2, or the approximation of erf() by tanh().
+  Value gelu(const Value& x, Activation form = Activation::gelu) {
+    const Value error = form == Activation::gelu_tanh
+                            ? add("Tanh", {argument_of_tanh(x)})
+                            : add("Erf", {add("Div", {x, number(std::numbers::sqrt2)})});
+    return add("Mul", {add("Mul", {x, add("Add", {error, number(1)})}), number(0.5)});
+  }
+  // sqrt(2 / pi) * (x + 0.044715 x^3)
+  Value argument_of_tanh(const Value& x) {
+    const Value square = add("Mul", {add("Mul", {x, x}), number(0.044715)});
+    const Value factor = add("Add", {square, number(1)});
+    return add("Mul", {add("Mul", {x, factor}), number(0.797884561)});
+  }
+
+  static constexpr double kLowest = std::numeric_limits<float>::lowest();
+
+  OnnxGraph& graph_;
+  const EncoderSpec& spec_;
+  const WeightNames& names_;
+  Value types_;  // the input of token types, if the model has several
+};
 
 }  // namespace
 
 Value add_encoder(OnnxGraph& graph, const EncoderSpec& spec) {
-  const std::vector<OnnxGraph::Axis> axes = {"batch", "sequence"};
-  const Value ids = graph.input("input_ids", OnnxGraph::Type::i64, axes);
-  (void)graph.input(kMask, OnnxGraph::Type::i64, axes);
-  const Value types =
-      spec.has_types() ? graph.input("token_type_ids", OnnxGraph::Type::i64, axes) : Value();
-  Seen all{.scores = padding_scores(graph)};
-  Seen local = all;
-  const auto distances = [&] { return distances_of(graph, places(graph, ids)); };
-  if (spec.relative_bias) {
-    all.scores = graph.add("Add", {all.scores, relative_scores(graph, spec, distances())});
-  }
-  if (spec.position_buckets > 0) all.distances = rows_in(graph, spec, distances());
-  if (spec.rope_theta > 0) {
-    const Value at = places(graph, ids);
-    const std::int64_t size = spec.hidden / spec.heads;
-    all.rotation = rotation_by(graph, at, spec.rope_theta, size);
-    const Value away = graph.add("Abs", {distances_of(graph, at)});
-    local.scores = near_scores(graph, all.scores, away, spec.local_attention / 2);
-    local.rotation = rotation_by(graph, at, spec.local_rope_theta, size);
-  }
-  const WeightNames& names = names_of(spec);
-  Value x = embeddings(graph, spec, {.positions = names.positions, .norm = names.embedding_norm},
-                       ids, types);
-  for (int i = 0; i < spec.layers; ++i) {
-    if (spec.has_decoder() && i == spec.layers - spec.decoder_layers) {
-      all = {.scores = near_scores(graph, all.scores, distances(), 0),
-             .encoded = x,
-             .encoded_scores = all.scores};
-      x = embeddings(graph, spec,
-                     {.positions = names.decoder_positions, .norm = names.decoder_norm},
-                     decoder_ids(graph, spec, ids), types);
-    }
-    const bool is_local = spec.is_local(static_cast<std::size_t>(i));
-    x = layer_of(graph, spec, names.layer(spec, spec.shares_layers ? 0 : i), x,
-                 is_local ? local : all);
-  }
-  if (!spec.pre_norm) return x;
-  return graph.layer_norm(x, names.prefix + names.final_norm, spec.norm_epsilon);
+  return EncoderGraph(graph, spec).encoder();
 }
 
 Value add_pooling(OnnxGraph& graph, const EncoderSpec& spec, const Value& states) {
-  const WeightNames& names = names_of(spec);
-  const Value dense = graph.linear(states, names.pooler);
-  if (spec.pooling != Pooling::gelu) {
-    return graph.add(spec.pooling == Pooling::relu ? "Relu" : "Tanh", {dense});
-  }
-  const Value y = gelu(graph, dense);
-  return names.pooler_norm.empty() ? y : graph.layer_norm(y, names.pooler_norm, spec.norm_epsilon);
+  return EncoderGraph(graph, spec).pooling(states);
 }
 
 Value add_pooler(OnnxGraph& graph, const EncoderSpec& spec, const Value& states) {
-  return add_pooling(graph, spec, text_states(graph, spec, states));
+  EncoderGraph encoder(graph, spec);
+  return encoder.pooling(encoder.text_states(states));
 }
 
 }  // namespace bp::trainer
