@@ -1,12 +1,9 @@
-// Longer than 400 lines, because it is one subject: what a folder of a model holds, and what may be
-// made of it.
 #include "trainer/commands/model_source.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,9 +16,7 @@
 #include "trainer/common/text_list.h"
 #include "trainer/gpu/use_gpu.h"
 #include "trainer/model/families/family.h"
-#include "trainer/model/files/byte_source.h"
 #include "trainer/model/files/tensor_file.h"
-#include "trainer/prepare/plan.h"
 #include "trainer/run/run_settings.h"
 #include "trainer/tasks/tasks.h"
 
@@ -96,8 +91,8 @@ void train_with_adapters(Bert& model, const std::vector<std::string>& missing) {
 }
 
 // PEFT leaves the base's config.json where it is, which does not know the head of the adapters.
-void require_trained_adapters(const ModelSource& source) {
-  const bool own = path_exists(source.name + "/config.json");
+void require_trained(const ModelSource& source) {
+  const bool own = !source.adapters || path_exists(source.name + "/config.json");
   try {
     source.task->require_trained(source.config, own ? source.name : source.base);
   } catch (const InputError& error) {
@@ -106,101 +101,6 @@ void require_trained_adapters(const ModelSource& source) {
                      concat("PEFT does not write what the outputs of ", source.name,
                             " mean: put config.json of the trained model there, with id2label"));
   }
-}
-
-// Loads base and adapters for evaluation.
-std::unique_ptr<Bert> load_adapted(const ModelSource& source,
-                                   c10::Device device,
-                                   Precision precision) {
-  require_trained_adapters(source);
-  auto model = as_input_error([&] {
-    return std::make_unique<Bert>(source.config, source.task->head(), precision, 0, source.adapters,
-                                  device);
-  });
-  model->evaluate_as_trained(true);
-  std::vector<std::string> own;  // the adapters' file has them
-  for (const auto& [name, parameter] : saved_parameters(*model)) own.push_back(name);
-  require_weights(as_input_error([&] { return load_weights(*model, source.weights, own); }),
-                  source.weights, own);
-  require_weights(as_input_error([&] { return load_adapters(*model, source.adapter_weights); }),
-                  source.adapter_weights, {});
-  return model;
-}
-
-// A model whose vocabulary size is padded to a round number has embeddings that no token uses.
-void check_words(std::size_t words, const ModelSource& source, const std::string& vocabulary) {
-  constexpr int kMostPadding = 1024;
-  const int wanted = source.config.vocabulary;
-  const auto count = static_cast<std::int64_t>(words);
-  if (count <= wanted && wanted - count < kMostPadding) return;
-  throw InputError(65,
-                   concat(vocabulary, " has ", count, " tokens, but vocab_size in ", source.name,
-                          "/config.json is ", wanted),
-                   "use the vocabulary that the model was trained with: --vocab");
-}
-
-// A model with a decoder reads the state of the last token, which must be the one that it knows. A
-// new one learns it from the data, and BART begins with it, too.
-void settle_end(const ModelSource& source, const SampleStore& store, EncoderSpec& config) {
-  const std::int32_t end = store.load(Split::train, 0).token_ids.back();
-  if (!source.pretrained()) config.start_id = config.end_id = end;
-  if (end == config.end_id) return;
-  throw InputError(65,
-                   concat("the texts of the data end with the token ", end, ", and ", source.name,
-                          "/config.json says eos_token_id ", config.end_id),
-                   "use the vocabulary that the model was trained with: --vocab");
-}
-
-bool is_another(const SampleStore& store, const Vocabulary& vocabulary) {
-  return store.vocabulary() != vocabulary.tokens || store.tokenizer() != vocabulary.json();
-}
-
-std::string values_of(Shape shape) {
-  return shape == Shape::one      ? "one value"
-         : shape == Shape::ragged ? "any number of values"
-                                  : "a value for each token";
-}
-
-// The values of an array that both have mean the same only if they have the same form.
-void check_arrays(const SampleSchema& schema, const TaskInput& input) {
-  for (const ArrayField& wanted : input.schema()) {
-    const auto found = std::ranges::find(schema, wanted.name, &ArrayField::name);
-    if (found == schema.end()) continue;
-    if (found->element == wanted.element && found->shape == wanted.shape) continue;
-    throw InputError(65,
-                     concat("the data was prepared with other options of --task ", input.name(),
-                            ": a sample has ", values_of(found->shape), " of '", wanted.name,
-                            "', and the model expects ", values_of(wanted.shape)),
-                     concat("name the file that the data came from; bert_train --task ",
-                            input.name(), " --help lists the options"));
-  }
-}
-
-// A model that counts positions from its padding token was trained with that one. A new one takes
-// any that leaves positions enough, unless its family has no key for it: transformers computes with
-// a fixed one then.
-void check_padding(const ModelSource& source, const SampleStore& store) {
-  EncoderSpec config = source.config;
-  if (config.pad_id == store.pad_id() || !config.positions_from_pad) return;
-  const std::string has =
-      concat("the padding token of the data's vocabulary has the id ", store.pad_id(), ", and ");
-  if (source.pretrained()) {
-    throw InputError(65,
-                     concat(has, source.name, "/config.json says pad_token_id ", config.pad_id,
-                            ", from which the model counts positions"),
-                     "use the vocabulary that the model was trained with: --vocab");
-  }
-  const std::string models = concat("models of the family ", config.family);
-  const char* const hint = "--vocab-kind bpe trains a vocabulary that fits";
-  if (key_of(config, &EncoderSpec::pad_id).empty()) {
-    throw InputError(65, concat(has, models, " need ", config.pad_id), hint);
-  }
-  config.pad_id = store.pad_id();
-  if (config.max_tokens() >= store.max_length()) return;
-  throw InputError(
-      65,
-      concat(has, models, " count positions from it, of which ", config.positions, " are too few"),
-      hint);
 }
 
 }  // namespace
@@ -323,35 +223,6 @@ void prepare_for(const ModelSource& source, JobData& data) {
                    "name the vocabulary that the model was trained with: --vocab");
 }
 
-void check_samples(const SampleStore& store, const ModelSource& source, const TaskInput& input) {
-  if (store.task() != source.task_name) {
-    throw InputError(65,
-                     concat("the data was prepared for the task ", store.task(),
-                            ", and the model is for ", source.task_name),
-                     "name the file that the data came from, or the task with --task");
-  }
-  check_arrays(store.schema(), input);
-  if (store.max_length() > source.max_length()) {
-    throw InputError(2,
-                     concat("samples of up to ", store.max_length(), " tokens, but the model ",
-                            source.name, " takes ", source.max_length()),
-                     concat("choose --max-length ", source.max_length(), " or less"));
-  }
-  if (!source.pretrained()) return;
-  if (!source.vocabulary.empty() && is_another(store, Vocabulary::read(source.vocabulary))) {
-    throw InputError(
-        65, concat("the data was prepared with another vocabulary than ", source.vocabulary),
-        concat("prepare it with --vocab ", source.vocabulary, " and another --store"));
-  }
-  check_words(store.vocabulary().size(), source, "the vocabulary of the data");
-  if (store.lower_case() != source.tokenizer.lower_case) {
-    throw InputError(65,
-                     concat("the data was prepared ", store.lower_case() ? "in lower" : "with its",
-                            " case, which the model ", source.name, " was not trained with"),
-                     "prepare it for this model in another --store");
-  }
-}
-
 std::unique_ptr<Bert> make_model(const ModelSource& source,
                                  const RunSettings& settings,
                                  const SampleStore& store,
@@ -371,10 +242,7 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
     config.head.erase("classifier_dropout");  // the head's own
   }
   source.task->configure(config, store);
-  if (!source.pretrained()) config.vocabulary = static_cast<int>(store.vocabulary().size());
-  check_padding(source, store);
-  config.pad_id = store.pad_id();
-  if (config.has_decoder()) settle_end(source, store, config);
+  fit_words(source, store, config);
   std::optional<LoraConfig> adapters;
   if (settings.lora.rank > 0) adapters = new_adapters(source, settings);
   auto model =
@@ -405,13 +273,21 @@ std::unique_ptr<Bert> load_model(const ModelSource& source,
     throw InputError(66, concat("no model.safetensors or pytorch_model.bin in ", source.name),
                      kModelFolderHint);
   }
-  if (source.adapters) return load_adapted(source, device, precision);
-  source.task->require_trained(source.config, source.name);
-  auto model = std::make_unique<Bert>(source.config, source.task->head(), precision, 0,
-                                      std::nullopt, device);
+  require_trained(source);
+  auto model = as_input_error([&] {
+    return std::make_unique<Bert>(source.config, source.task->head(), precision, 0, source.adapters,
+                                  device);
+  });
   model->evaluate_as_trained(true);
-  require_weights(as_input_error([&] { return load_weights(*model, source.weights); }),
-                  source.weights, {});
+  std::vector<std::string> own;  // what a file of adapters has
+  if (source.adapters) {
+    for (const auto& [name, parameter] : saved_parameters(*model)) own.push_back(name);
+  }
+  require_weights(as_input_error([&] { return load_weights(*model, source.weights, own); }),
+                  source.weights, own);
+  if (!source.adapters) return model;
+  require_weights(as_input_error([&] { return load_adapters(*model, source.adapter_weights); }),
+                  source.adapter_weights, {});
   return model;
 }
 

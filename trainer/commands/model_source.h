@@ -2,6 +2,7 @@
 // folder.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,6 +82,14 @@ void prepare_for(const ModelSource& source, JobData& data);
 // the one that the model was trained with, so that ids mean other words; 2 if samples are longer
 // than the model takes.
 void check_samples(const SampleStore& store, const ModelSource& source, const TaskInput& input);
+
+// Throws InputError (65) if a vocabulary of so many words is not the model's. `vocabulary`: its
+// name.
+void check_words(std::size_t words, const ModelSource& source, const std::string& vocabulary);
+
+// Sets what a new model takes from the vocabulary of the store. Throws InputError (65) if that is
+// not one that a model of the source can have.
+void fit_words(const ModelSource& source, const SampleStore& store, EncoderSpec& config);
 
 // Makes a model to train on the store. From scratch it has the size of the store's vocabulary. With
 // weights, the task says which are newly initialized; `say` gets a line for these, and one for
