@@ -303,16 +303,6 @@ Tensor Encoder::through(const Pass& pass, LayerSpan span, const Tensor& x, State
   return y;
 }
 
-Tensor Encoder::layers(const Pass& pass, LayerSpan span, const Tensor& x, States states) const {
-  Tensor y = x;
-  for (std::size_t i = span.first; i < span.end; ++i) {
-    const bool is_last = static_cast<int>(i) + 1 == spec_.layers;
-    const bool first_only = is_last && states == States::first_tokens;
-    y = layer(pass, i, y, first_only);
-  }
-  return y;
-}
-
 // The caller's step may be gone when the backward pass runs. Its observer sees the first
 // computation only.
 Tensor Encoder::recomputed(const Pass& pass, LayerSpan span, const Tensor& x, States states) const {

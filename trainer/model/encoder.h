@@ -66,6 +66,7 @@ class Encoder {
   [[nodiscard]] at::Tensor pool(const Pass& pass, const at::Tensor& first) const;
 
  private:
+  class LayerPass;
   // The attention of a decoder's layer to the encoder's states.
   struct Cross {
     std::vector<Linear> qkv;  // queries, of the decoder's states, and keys and values
@@ -123,6 +124,7 @@ class Encoder {
                                    LayerSpan span,
                                    const at::Tensor& x,
                                    States states) const;
+  // The last layer maps to [rows, hidden] if only first tokens are wanted.
   [[nodiscard]] at::Tensor layers(const Pass& pass,
                                   LayerSpan span,
                                   const at::Tensor& x,
@@ -132,33 +134,8 @@ class Encoder {
                                       const at::Tensor& x,
                                       States states) const;
   [[nodiscard]] std::vector<at::Tensor> parameters_of(LayerSpan span) const;
-  // Map [tokens, hidden] to the same shape, or with `first_only` to the first token of each sample,
-  // [rows, hidden].
-  [[nodiscard]] at::Tensor layer(const Pass& pass,
-                                 std::size_t index,
-                                 const at::Tensor& x,
-                                 bool first_only) const;
-  // Returns what the tokens of `x` take from those that they see.
-  [[nodiscard]] at::Tensor attend(const Pass& pass,
-                                  std::size_t index,
-                                  const at::Tensor& x,
-                                  bool first_only) const;
-  // The same, and norms the sum, for the states of the encoder.
-  [[nodiscard]] at::Tensor attend_to_encoder(const Pass& pass,
-                                             std::size_t index,
-                                             const at::Tensor& x,
-                                             bool first_only) const;
   // Sets what the pass has for the distances of tokens.
   void begin_relative(Pass& pass) const;
-  // Returns what attention adds to the scores for them. `qkv`: without its bias.
-  [[nodiscard]] at::Tensor relative_scores(const Pass& pass,
-                                           std::size_t index,
-                                           const at::Tensor& qkv) const;
-  // Returns the layer's intermediate numbers. `layout`: of the rows of `x`.
-  [[nodiscard]] at::Tensor widen(const Pass& pass,
-                                 const LayoutPtr& layout,
-                                 const at::Tensor& x,
-                                 std::size_t index) const;
   // Layers may share their weights.
   [[nodiscard]] const Layer& layer_at(std::size_t index) const {
     return layers_[index % layers_.size()];
@@ -169,8 +146,7 @@ class Encoder {
   }
   // Returns for how many attentions a layer has dropout sites. Without a decoder no layer has two.
   [[nodiscard]] std::uint32_t attentions() const { return spec_.has_decoder() ? 2 : 1; }
-  // Returns the first dropout site of a layer, and that of its adapters.
-  [[nodiscard]] std::uint32_t site_of(std::size_t layer) const;
+  // Returns the first dropout site of a layer's adapters.
   [[nodiscard]] std::uint32_t adapter_site(int layer) const;
 
   EncoderSpec spec_;

@@ -27,33 +27,12 @@ constexpr std::uint32_t kAttentionSite = 1;
 constexpr std::uint32_t kOutputSite = 2;
 constexpr std::uint32_t kLayerSites = 3;
 
-// Reports the activations of a layer.
-struct Observer {
-  const Pass& pass;
-  std::size_t layer;
-  Tensor operator()(const char* name, Tensor x) const {
-    if (pass.step == nullptr) return x;
-    return pass.seen(concat("encoder.layer.", layer, ".", name), std::move(x));
-  }
-};
-
-Heads heads_for(const EncoderSpec& spec, bool first_only = false) {
-  return {.count = spec.heads,
-          .size = spec.hidden / spec.heads,
-          .disentangled = spec.position_buckets > 0,
-          .first_only = first_only};
-}
-
 // Returns `x` for a norm that there is not.
 Tensor norm(const LayoutPtr& layout, const Tensor& x, const Norm& by) {
   return by.gamma.defined() ? add_norm(layout, x, {}, {}, by, {}) : x;
 }
 
 }  // namespace
-
-std::uint32_t Encoder::site_of(std::size_t layer) const {
-  return kFirstLayerSite + static_cast<std::uint32_t>(layer) * attentions() * kLayerSites;
-}
 
 std::uint32_t Encoder::adapter_site(int layer) const {
   return kFirstAdapterSite + static_cast<std::uint32_t>(layer) * attentions() * kAdaptersOfLayer;
@@ -123,100 +102,136 @@ void Encoder::adapt(Linear& linear,
   }
 }
 
-Tensor Encoder::attend(const Pass& pass,
-                       std::size_t index,
-                       const Tensor& x,
-                       bool first_only) const {
-  const Linear& qkv = layer_at(index).qkv;
-  const bool local = spec_.is_local(index);
-  const std::uint32_t site = site_of(index);
-  const Dropout dropout = pass.dropout(spec_.attention_dropout, site + kProbabilitySite);
-  Tensor y = pass.product(pass.layout, x, qkv, shared_by(index));
-  if (spec_.rope_theta > 0) y = rotate(pass.layout, y, local ? local_rotation_ : rotation_);
-  Heads heads = heads_for(spec_, first_only);
-  const int reach = spec_.local_attention / 2;
-  if (local) heads.window = {.before = reach, .after = reach};
-  // In reverse order, these are the tokens before it.
-  if (spec_.is_of_decoder(index)) heads.window.before = 0;
-  return attention(pass.layout, y, qkv.bias, heads, dropout, relative_scores(pass, index, y));
-}
+// One layer in a pass.
+class Encoder::LayerPass {
+ public:
+  LayerPass(const Encoder& encoder, const Pass& pass, std::size_t index, bool first_only)
+      : encoder_(encoder),
+        spec_(encoder.spec_),
+        layer_(encoder.layer_at(index)),
+        pass_(pass),
+        index_(index),
+        first_only_(first_only),
+        layout_(first_only ? pass.first_layout : pass.layout) {}
 
-// The rows of distances are a text of their own. Dropout draws for the place of each in the table.
-Tensor Encoder::relative_scores(const Pass& pass, std::size_t index, const Tensor& qkv) const {
-  if (spec_.position_buckets == 0) return pass.relative;
-  const Linear& linear = layer_at(index).qkv;
-  const Dropout dropout = pass.dropout(spec_.hidden_dropout, site_of(index) + kOutputSite);
-  const Tensor rows = drop(pass.relative_layout, pass.relative, dropout);
-  const Tensor projected = pass.product(pass.relative_layout, rows, linear, shared_by(index));
-  return scores_by_distance(qkv, projected, linear.bias, heads_for(spec_));
-}
-
-Tensor Encoder::attend_to_encoder(const Pass& pass,
-                                  std::size_t index,
-                                  const Tensor& x,
-                                  bool first_only) const {
-  const Cross& c = *layer_at(index).cross;
-  const LayoutPtr& layout = first_only ? pass.first_layout : pass.layout;
-  const std::uint32_t site = site_of(index) + kLayerSites;
-  // Autograd adds up a layer's gradients here, whether the layer is recomputed or not.
-  const Tensor encoded = at::alias(pass.encoded);
-  const Tensor query = pass.product(layout, x, c.qkv[0]);
-  const Tensor qkv = at::cat(
-      {first_only ? at_firsts(query, *pass.layout) : query,
-       pass.product(pass.layout, encoded, c.qkv[1]), pass.product(pass.layout, encoded, c.qkv[2])},
-      1);
-  const Tensor bias = at::cat({c.qkv[0].bias, c.qkv[1].bias, c.qkv[2].bias});
-  const Tensor y = attention(pass.layout, qkv, bias, heads_for(spec_, first_only),
-                             pass.dropout(spec_.attention_dropout, site + kProbabilitySite));
-  return add_norm(layout, pass.product(layout, y, c.output), c.output.bias, x, c.norm,
-                  pass.dropout(spec_.hidden_dropout, site + kAttentionSite));
-}
-
-Tensor Encoder::widen(const Pass& pass,
-                      const LayoutPtr& layout,
-                      const Tensor& x,
-                      std::size_t index) const {
-  const Linear& linear = layer_at(index).intermediate;
-  const Tensor y = pass.product(layout, x, linear, shared_by(index));
-  return spec_.gated ? gated_gelu(y)
-                     : bias_gelu(y, linear.bias, spec_.activation == Activation::gelu_tanh);
-}
-
-// A layer norms what its products read, or the sums of what it reads and what it computes. In the
-// first case dropout of what attention adds has the share of its probabilities, as in transformers.
-Tensor Encoder::layer(const Pass& pass, std::size_t index, const Tensor& x, bool first_only) const {
-  const Layer& l = layer_at(index);
-  const bool pre_norm = spec_.pre_norm;
-  const Observer seen{.pass = pass, .layer = index};
-  const LayoutPtr& layout = first_only ? pass.first_layout : pass.layout;
-  const auto read = [&](const LayoutPtr& of_states, const Tensor& states, const Norm& by) {
-    return pre_norm ? norm(of_states, states, by) : states;
-  };
-  const auto sum = [&](const Tensor& states, const Tensor& y, const Linear& linear, const Norm& by,
-                       const Dropout& dropout) {
-    const Tensor added = pass.product(layout, y, linear, shared_by(index));
-    return pre_norm ? states + drop(layout, added, dropout)
-                    : add_norm(layout, added, linear.bias, states, by, dropout);
-  };
-  const auto dropout = [&](double share, std::uint32_t site) {
-    return pass.dropout(share, site_of(index) + site);
-  };
-
-  Tensor y = attend(pass, index, read(pass.layout, x, l.attention_norm), first_only);
-  y = seen("attention.self", y);
-  const Tensor residual = first_only ? firsts_of(x, *pass.layout) : x;
-  const double of_attention = pre_norm ? spec_.attention_dropout : spec_.hidden_dropout;
-  Tensor attended = seen("attention.output", sum(residual, y, l.attention_output, l.attention_norm,
-                                                 dropout(of_attention, kAttentionSite)));
-  if (l.cross) {
-    attended = seen("crossattention.output", attend_to_encoder(pass, index, attended, first_only));
+  // A layer norms what its products read, or the sums of what it reads and what it computes. In the
+  // first case dropout of what attention adds has the share of its probabilities, as in
+  // transformers.
+  Tensor operator()(const Tensor& x) const {
+    const double of_attention = spec_.pre_norm ? spec_.attention_dropout : spec_.hidden_dropout;
+    const double of_output = spec_.pre_norm ? 0 : spec_.hidden_dropout;
+    Tensor y = seen("attention.self", attend(read(pass_.layout, x, layer_.attention_norm)));
+    const Tensor residual = first_only_ ? firsts_of(x, *pass_.layout) : x;
+    Tensor attended =
+        seen("attention.output", sum(residual, y, layer_.attention_output, layer_.attention_norm,
+                                     dropout(of_attention, kAttentionSite)));
+    if (layer_.cross) attended = seen("crossattention.output", attend_to_encoder(attended));
+    y = drop(layout_, widen(read(layout_, attended, layer_.norm)),
+             dropout(spec_.intermediate_dropout, encoder_.attentions() * kLayerSites - 1));
+    y = seen("intermediate", y);
+    y = sum(attended, y, layer_.output, layer_.norm, dropout(of_output, kOutputSite));
+    const bool is_last = static_cast<int>(index_) + 1 == spec_.layers;
+    return seen("output", is_last ? norm(layout_, y, encoder_.final_norm_) : y);
   }
-  y = widen(pass, layout, read(layout, attended, l.norm), index);
-  y = drop(layout, y, dropout(spec_.intermediate_dropout, attentions() * kLayerSites - 1));
-  y = seen("intermediate", y);
-  y = sum(attended, y, l.output, l.norm, dropout(pre_norm ? 0 : spec_.hidden_dropout, kOutputSite));
-  const bool is_last = static_cast<int>(index) + 1 == spec_.layers;
-  return seen("output", is_last ? norm(layout, y, final_norm_) : y);
+
+ private:
+  [[nodiscard]] Tensor product(const LayoutPtr& layout, const Tensor& x, const Linear& by) const {
+    return pass_.product(layout, x, by, encoder_.shared_by(index_));
+  }
+  [[nodiscard]] Dropout dropout(double share, std::uint32_t site) const {
+    const std::uint32_t own = encoder_.attentions() * kLayerSites;
+    return pass_.dropout(share, kFirstLayerSite + static_cast<std::uint32_t>(index_) * own + site);
+  }
+  // Reports an activation.
+  [[nodiscard]] Tensor seen(const char* name, Tensor x) const {
+    if (pass_.step == nullptr) return x;
+    return pass_.seen(concat("encoder.layer.", index_, ".", name), std::move(x));
+  }
+  [[nodiscard]] Heads heads() const {
+    return {.count = spec_.heads,
+            .size = spec_.hidden / spec_.heads,
+            .disentangled = spec_.position_buckets > 0,
+            .first_only = first_only_};
+  }
+
+  [[nodiscard]] Tensor read(const LayoutPtr& layout, const Tensor& x, const Norm& by) const {
+    return spec_.pre_norm ? norm(layout, x, by) : x;
+  }
+  // Returns the sum of `x` and the product of `y`.
+  [[nodiscard]] Tensor sum(const Tensor& x,
+                           const Tensor& y,
+                           const Linear& linear,
+                           const Norm& by,
+                           const Dropout& dropout) const {
+    const Tensor added = product(layout_, y, linear);
+    return spec_.pre_norm ? x + drop(layout_, added, dropout)
+                          : add_norm(layout_, added, linear.bias, x, by, dropout);
+  }
+
+  // Returns what the tokens of `x` take from those that they see.
+  [[nodiscard]] Tensor attend(const Tensor& x) const {
+    const Linear& qkv = layer_.qkv;
+    const bool local = spec_.is_local(index_);
+    Tensor y = product(pass_.layout, x, qkv);
+    if (spec_.rope_theta > 0) {
+      y = rotate(pass_.layout, y, local ? encoder_.local_rotation_ : encoder_.rotation_);
+    }
+    Heads own = heads();
+    const int reach = spec_.local_attention / 2;
+    if (local) own.window = {.before = reach, .after = reach};
+    // In reverse order, these are the tokens before it.
+    if (spec_.is_of_decoder(index_)) own.window.before = 0;
+    return attention(pass_.layout, y, qkv.bias, own,
+                     dropout(spec_.attention_dropout, kProbabilitySite), relative_scores(y));
+  }
+  // Returns what attention adds to the scores for distances. `qkv`: without its bias.
+  // The rows of distances are a text of their own. Dropout draws for the place of each in the
+  // table.
+  [[nodiscard]] Tensor relative_scores(const Tensor& qkv) const {
+    if (spec_.position_buckets == 0) return pass_.relative;
+    const LayoutPtr& layout = pass_.relative_layout;
+    const Tensor rows = drop(layout, pass_.relative, dropout(spec_.hidden_dropout, kOutputSite));
+    return scores_by_distance(qkv, product(layout, rows, layer_.qkv), layer_.qkv.bias, heads());
+  }
+  // The same as attend(), and norms the sum, for the states of the encoder.
+  [[nodiscard]] Tensor attend_to_encoder(const Tensor& x) const {
+    const Cross& c = *layer_.cross;
+    // Autograd adds up a layer's gradients here, whether the layer is recomputed or not.
+    const Tensor encoded = at::alias(pass_.encoded);
+    const Tensor query = product(layout_, x, c.qkv[0]);
+    const Tensor qkv = at::cat(
+        {first_only_ ? at_firsts(query, *pass_.layout) : query,
+         product(pass_.layout, encoded, c.qkv[1]), product(pass_.layout, encoded, c.qkv[2])},
+        1);
+    const Tensor bias = at::cat({c.qkv[0].bias, c.qkv[1].bias, c.qkv[2].bias});
+    const Tensor y = attention(pass_.layout, qkv, bias, heads(),
+                               dropout(spec_.attention_dropout, kLayerSites + kProbabilitySite));
+    return sum(x, y, c.output, c.norm, dropout(spec_.hidden_dropout, kLayerSites + kAttentionSite));
+  }
+  // Returns the layer's intermediate numbers.
+  [[nodiscard]] Tensor widen(const Tensor& x) const {
+    const Linear& linear = layer_.intermediate;
+    const Tensor y = product(layout_, x, linear);
+    return spec_.gated ? gated_gelu(y)
+                       : bias_gelu(y, linear.bias, spec_.activation == Activation::gelu_tanh);
+  }
+
+  const Encoder& encoder_;
+  const EncoderSpec& spec_;
+  const Layer& layer_;
+  const Pass& pass_;
+  std::size_t index_;
+  bool first_only_;
+  const LayoutPtr& layout_;  // of what it returns
+};
+
+Tensor Encoder::layers(const Pass& pass, LayerSpan span, const Tensor& x, States states) const {
+  Tensor y = x;
+  for (std::size_t i = span.first; i < span.end; ++i) {
+    const bool is_last = static_cast<int>(i) + 1 == spec_.layers;
+    y = LayerPass(*this, pass, i, is_last && states == States::first_tokens)(y);
+  }
+  return y;
 }
 
 }  // namespace bp::trainer
