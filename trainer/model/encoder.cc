@@ -4,7 +4,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_copy.h>
 #include <ATen/ops/arange.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/index_select.h>
@@ -81,11 +80,6 @@ Encoder::Encoder(const EncoderSpec& spec,
   const auto norm = [&](const std::string& name, std::int64_t size) {
     return parameters.norm(name, size, spec.norm_epsilon, biases);
   };
-  const auto linear = [&](const std::string& name, std::int64_t out, std::int64_t in,
-                          std::optional<double> deviation = {}) {
-    return parameters.linear(name, out, in, biases, deviation);
-  };
-  const std::optional<double> smaller = spec.branch_deviation();
   const auto table = [&](const std::string& name, std::int64_t rows) {
     return parameters.matrix(names.prefix + name + ".weight", {rows, width});
   };
@@ -113,7 +107,7 @@ Encoder::Encoder(const EncoderSpec& spec,
     local_rotation_ = rotation(spec.local_rope_theta);
   }
   if (spec.has_projection()) {
-    projection_ = linear(names.prefix + names.projection, hidden, width);
+    projection_ = parameters.linear(names.prefix + names.projection, hidden, width, biases);
   }
   if (spec.relative_bias) {
     relative_ = parameters.matrix(names.prefix + names.relative + ".weight",
@@ -125,7 +119,7 @@ Encoder::Encoder(const EncoderSpec& spec,
   }
   for (int i = 0; i < spec.own_layers(); ++i) layers_.push_back(make_layer(i, parameters));
   if (spec.pre_norm) final_norm_ = norm(names.prefix + names.final_norm, hidden);
-  pooler_ = linear(names.pooler, hidden, hidden, smaller);
+  pooler_ = parameters.linear(names.pooler, hidden, hidden, biases, spec.branch_deviation());
   if (!names.pooler_norm.empty()) pooler_norm_ = norm(names.pooler_norm, hidden);
   std::uint32_t site = adapter_site(spec.layers);
   if (names.encoder_has_pooler()) adapt(pooler_, "", {&names.pooler, 1}, site, parameters);
@@ -322,24 +316,12 @@ Tensor Encoder::recomputed(const Pass& pass, LayerSpan span, const Tensor& x, St
 
 std::vector<Tensor> Encoder::parameters_of(LayerSpan span) const {
   std::vector<Tensor> all;
-  const auto add_norm = [&all](const Norm& norm) {
-    if (norm.gamma.defined()) all.insert(all.end(), {norm.gamma, norm.beta});
-  };
   for (std::size_t i = span.first; i < span.end; ++i) {
-    const Layer& l = layers_[i % layers_.size()];
-    for (const Linear* const linear : products_of(l)) {
-      all.push_back(linear->weight.master);
-      all.push_back(linear->bias);
-      for (const Adapter& adapter : linear->adapters) {
-        all.push_back(adapter.a.master);
-        all.push_back(adapter.b.master);
-      }
-    }
-    add_norm(l.attention_norm);
-    if (l.cross) add_norm(l.cross->norm);
-    add_norm(l.norm);
+    const std::vector<Tensor>& own = layer_at(i).parameters;
+    all.insert(all.end(), own.begin(), own.end());
   }
-  if (static_cast<int>(span.end) == spec_.layers) add_norm(final_norm_);
+  const bool has_last = static_cast<int>(span.end) == spec_.layers;
+  if (has_last && spec_.pre_norm) all.push_back(final_norm_.gamma);
   return all;
 }
 

@@ -81,6 +81,7 @@ class Encoder {
     Linear intermediate;
     Linear output;
     Norm norm;
+    std::vector<at::Tensor> parameters;  // all of them
   };
   // The embeddings of positions that the first layer of the encoder or of the decoder reads.
   struct Stack {
@@ -100,15 +101,8 @@ class Encoder {
              std::uint32_t& site,
              Parameters& parameters) const;
   [[nodiscard]] std::vector<Linear*> products();
-  // Returns the products of a layer, const or not, in the order of WeightNames::products().
-  template <class L>
-  [[nodiscard]] static auto products_of(L& layer) {
-    std::vector all = {&layer.qkv, &layer.attention_output, &layer.intermediate, &layer.output};
-    if (!layer.cross) return all;
-    for (auto& linear : layer.cross->qkv) all.push_back(&linear);
-    all.push_back(&layer.cross->output);
-    return all;
-  }
+  // Returns the products of a layer in the order of WeightNames::products().
+  [[nodiscard]] static std::vector<Linear*> products_of(Layer& layer);
   // Returns the states of all tokens before the first layer of a stack.
   [[nodiscard]] at::Tensor embeddings(const Pass& pass,
                                       const at::Tensor& ids,

@@ -50,9 +50,10 @@ Encoder::Layer Encoder::make_layer(int number, Parameters& parameters) const {
                           std::optional<double> deviation = {}) {
     return parameters.linear(name + module, out, in, biases, deviation);
   };
-  const std::optional<double> smaller = spec_.branch_deviation();
+  const double smaller = spec_.branch_deviation();
   const auto square = [&](const std::string& module) { return linear(module, hidden, hidden); };
   Layer l;
+  const std::size_t first = parameters.all().size();
   l.qkv = linear(names.merged_qkv, 3 * hidden, hidden);
   l.attention_output = linear(names.attention_output, hidden, hidden, smaller);
   // The embeddings are normed already.
@@ -75,7 +76,19 @@ Encoder::Layer Encoder::make_layer(int number, Parameters& parameters) const {
     adapt(*product, name, left.first(parts), site, parameters);
     left = left.subspan(parts);
   }
+  for (const auto& [own, parameter] : std::span(parameters.all()).subspan(first)) {
+    l.parameters.push_back(parameter);
+  }
   return l;
+}
+
+std::vector<Linear*> Encoder::products_of(Layer& layer) {
+  std::vector<Linear*> all = {&layer.qkv, &layer.attention_output, &layer.intermediate,
+                              &layer.output};
+  if (!layer.cross) return all;
+  for (Linear& linear : layer.cross->qkv) all.push_back(&linear);
+  all.push_back(&layer.cross->output);
+  return all;
 }
 
 // Each module has a dropout site of its own, whichever others have adapters.
@@ -162,10 +175,10 @@ class Encoder::LayerPass {
                            const Tensor& y,
                            const Linear& linear,
                            const Norm& by,
-                           const Dropout& dropout) const {
+                           const Dropout& drops) const {
     const Tensor added = product(layout_, y, linear);
-    return spec_.pre_norm ? x + drop(layout_, added, dropout)
-                          : add_norm(layout_, added, linear.bias, x, by, dropout);
+    return spec_.pre_norm ? x + drop(layout_, added, drops)
+                          : add_norm(layout_, added, linear.bias, x, by, drops);
   }
 
   // Returns what the tokens of `x` take from those that they see.

@@ -93,16 +93,14 @@ struct EncoderSpec {
   [[nodiscard]] bool has_projection() const {
     return projects_embeddings || embedding_width() != hidden;
   }
-  // Return the deviations of initial weights that are others than initializer_range: those of
-  // products whose outputs are added to the states of tokens, of which there are two in each layer,
-  // and those of a classifier.
-  [[nodiscard]] std::optional<double> branch_deviation() const {
-    if (initializer_cutoff == 0) return std::nullopt;
-    return initializer_range / std::sqrt(2.0 * layers);
+  // Return the deviations of the initial weights of products whose outputs are added to the states
+  // of tokens, of which there are two in each layer, and of those of a classifier.
+  [[nodiscard]] double branch_deviation() const {
+    return initializer_cutoff == 0 ? initializer_range
+                                   : initializer_range / std::sqrt(2.0 * layers);
   }
-  [[nodiscard]] std::optional<double> classifier_deviation() const {
-    if (initializer_cutoff == 0) return std::nullopt;
-    return 1 / std::sqrt(static_cast<double>(hidden));
+  [[nodiscard]] double classifier_deviation() const {
+    return initializer_cutoff == 0 ? initializer_range : 1 / std::sqrt(1.0 * hidden);
   }
   // Returns the number of layers that have weights of their own.
   [[nodiscard]] int own_layers() const { return shares_layers ? 1 : layers; }
