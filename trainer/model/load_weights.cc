@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/common/text_list.h"
 #include "trainer/model/families/family.h"
 #include "trainer/model/files/tensor_file.h"
 #include "trainer/model/weights.h"
@@ -31,13 +32,7 @@ std::string modern_name(std::string name) {
   return name;
 }
 
-std::string shape_text(at::IntArrayRef shape) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
-  }
-  return text + "]";
-}
+std::string shape_text(at::IntArrayRef shape) { return concat("[", list_of(shape, ", "), "]"); }
 
 at::ScalarType scalar_type(const StoredTensor& tensor, const std::string& path) {
   constexpr std::pair<std::string_view, at::ScalarType> kTypes[] = {

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <span>
 
 #include "base/check.h"
 #include "base/text.h"
+#include "trainer/common/text_list.h"
 #include "trainer/model/families/family.h"
 
 namespace bp::trainer {
@@ -27,13 +29,9 @@ std::vector<std::string> model_types() {
 }
 
 std::string family_names() {
-  std::string text;
   const std::vector<std::string> types = model_types();
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    if (i > 0) text += i + 1 < types.size() ? ", " : " and ";
-    text += concat("'", types[i], "'");
-  }
-  return text;
+  const auto first_ones = std::span(types).first(types.size() - 1);
+  return concat("'", list_of(first_ones, "', '"), "' and '", types.back(), "'");
 }
 
 const Family& family_of(const EncoderSpec& spec) {
