@@ -51,6 +51,15 @@ void require_weights(const LoadReport& report,
   throw InputError(65, concat(path, " lacks ", list_of_weights(missing)), kModelFolderHint);
 }
 
+// Throws InputError (65) if a file has adapters beside products that have none here.
+void refuse_other_adapters(const LoadReport& report, const std::string& path) {
+  std::vector<std::string> others = report.unexpected;
+  std::erase_if(others, [](const std::string& name) { return !is_adapter(name); });
+  if (others.empty()) return;
+  throw InputError(65, concat(path, " adapts what bp does not adapt: ", list_of_weights(others)),
+                   "train the adapters with other target_modules");
+}
+
 // "bert.pooler.dense" for "bert.pooler.dense.weight", and a parameter of no module itself. PEFT
 // takes the classifier as one module, also if it has two layers.
 std::string module_of(const std::string& parameter) {
@@ -286,8 +295,10 @@ std::unique_ptr<Bert> load_model(const ModelSource& source,
   require_weights(as_input_error([&] { return load_weights(*model, source.weights, own); }),
                   source.weights, own);
   if (!source.adapters) return model;
-  require_weights(as_input_error([&] { return load_adapters(*model, source.adapter_weights); }),
-                  source.adapter_weights, {});
+  const LoadReport adapters =
+      as_input_error([&] { return load_adapters(*model, source.adapter_weights); });
+  require_weights(adapters, source.adapter_weights, {});
+  refuse_other_adapters(adapters, source.adapter_weights);
   return model;
 }
 

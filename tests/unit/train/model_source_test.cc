@@ -234,6 +234,33 @@ TEST_F(ModelSourceTest, TheVocabularyMustBeThatOfTheModel) {
   EXPECT_FALSE(data.prepare.lower_case);
 }
 
+// PEFT's "all-linear" adapts the poolers of some families, which stand outside the encoder.
+TEST_F(ModelSourceTest, AdaptersOfOtherProductsAreRefused) {
+  const SampleStore store = SampleStore::open(store_path());
+  const EncoderSpec shape = config(store, 0.1);
+  const LoraConfig lora{.rank = 2, .modules_to_save = {"classifier"}, .base = saved(shape)};
+  const Bert adapted(shape, make_classifier_head, Precision::fp32, 3, lora);
+  const std::string folder = path("adapted");
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder + "/adapter_config.json") << adapter_config_json(lora);
+  save_weights(adapted, folder + "/adapter_model.safetensors");
+  EXPECT_NO_THROW((void)load_model(find_model(folder, *classify())));
+
+  std::vector<SafetensorsItem> items;
+  const NamedTensors all = saved_tensors(adapted, adapted.parameters());
+  for (const auto& [name, values] : all) {
+    items.push_back({name, "F32", values.sizes().vec(), values.const_data_ptr()});
+  }
+  const float one = 1;
+  items.push_back({"base_model.model.pooler.dense.lora_A.weight", "F32", {1, 1}, &one});
+  write_safetensors(folder + "/adapter_model.safetensors", items);
+  EXPECT_EQ(refusal(65, [&] { (void)load_model(find_model(folder, *classify())); }),
+            folder +
+                "/adapter_model.safetensors adapts what bp does not adapt: 1 weight: "
+                "base_model.model.pooler.dense.lora_A.weight | train the adapters with other "
+                "target_modules");
+}
+
 TEST_F(ModelSourceTest, UnreadableWeightsAreRefusedAndNotInitialized) {
   const SampleStore store = SampleStore::open(store_path());
   const std::string folder = saved(config(store, 0.1));
