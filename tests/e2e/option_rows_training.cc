@@ -30,6 +30,7 @@ std::vector<OptionRow> model_rows() {
       {.covers = "family",
        .arguments =
            "data.csv --model tiny --family distilbert --max-length 16 --batch 8 --steps 1 --run t",
+       .says = "training tiny of the family distilbert (2 layers, hidden 128",
        .file = "t/model/config.json",
        .holds = {R"("DistilBertForSequenceClassification")", R"("dim": 128)"}},
       {.covers = "max-parameters",

@@ -218,10 +218,11 @@ class Run {
     write_run_settings(folder_->path(), settings_.settings);
     if (!settings_.fast_dev_run) list_store_user(store_path_, folder_->path());
     begin_session();
-    say_(concat("training ", source_.name, " (", config.layers, " layers, hidden ", config.hidden,
-                ", ", config.vocabulary, " words, ", task().describe(config), ") on ",
-                store_->size(Split::train), " samples, ", world_.size(),
-                world_.size() == 1 ? " rank" : " ranks",
+    const bool is_named = source_.pretrained() || config.family == EncoderSpec().family;
+    say_(concat("training ", source_.name, is_named ? "" : " of the family " + config.family, " (",
+                config.layers, " layers, hidden ", config.hidden, ", ", config.vocabulary,
+                " words, ", task().describe(config), ") on ", store_->size(Split::train),
+                " samples, ", world_.size(), world_.size() == 1 ? " rank" : " ranks",
                 settings_.rank_device.gpu < 0 ? "" : " on ", settings_.rank_device.text,
                 started_by(Environment::current())));
     if (const int idle = settings_.rank_device.idle_gpus; idle > 0) say_(idle_text(idle));
