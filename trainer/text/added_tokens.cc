@@ -36,8 +36,7 @@ void AddedTokens::cut(std::string_view text,
   if (begin < text.size()) take_text(text.substr(begin));
 }
 
-const AddedToken* AddedTokens::at_start(std::string_view text) const {
-  if (!is_first_byte_[static_cast<unsigned char>(text.front())]) return nullptr;
+const AddedToken* AddedTokens::find_at_start(std::string_view text) const {
   const auto found = std::ranges::find_if(
       tokens_, [&](const AddedToken& token) { return text.starts_with(token.content); });
   return found == tokens_.end() ? nullptr : &*found;

@@ -31,9 +31,14 @@ class AddedTokens {
   void cut(std::string_view text, const TakeText& take_text, const TakeToken& take_token) const;
 
   // Returns the longest token with which `text`, which is not empty, begins, or nullptr.
-  [[nodiscard]] const AddedToken* at_start(std::string_view text) const;
+  [[nodiscard]] const AddedToken* at_start(std::string_view text) const {
+    const bool may_be = is_first_byte_[static_cast<unsigned char>(text.front())];
+    return may_be ? find_at_start(text) : nullptr;
+  }
 
  private:
+  [[nodiscard]] const AddedToken* find_at_start(std::string_view text) const;
+
   std::vector<AddedToken> tokens_;         // the longest first
   std::array<bool, 256> is_first_byte_{};  // of any token
 };

@@ -97,6 +97,9 @@ class BytePairs::Merging {
  public:
   Merging(const BytePairs& model, std::vector<Piece> pieces)
       : model_(model), pieces_(std::move(pieces)) {
+    std::vector<Candidate> room;
+    room.reserve(2 * pieces_.size());
+    candidates_ = std::priority_queue<Candidate>({}, std::move(room));
     for (std::size_t i = 0; i < pieces_.size(); ++i) add(static_cast<std::int32_t>(i));
   }
 
@@ -105,12 +108,11 @@ class BytePairs::Merging {
       const Candidate best = candidates_.top();
       candidates_.pop();
       Piece& left = pieces_[static_cast<std::size_t>(best.left)];
-      if (left.id < 0 || left.after < 0) continue;
-      if (merge_of(left).id != best.id) continue;  // one of both was merged since
+      if (left.merge == nullptr || left.merge->id != best.id) continue;  // it was merged since
       Piece& right = pieces_[static_cast<std::size_t>(left.after)];
-      left.id = best.id;
+      left.id = left.merge->id;
       left.after = right.after;
-      right.id = -1;
+      right = {.id = -1};
       if (left.after >= 0) pieces_[static_cast<std::size_t>(left.after)].before = best.left;
       if (left.before >= 0) add(left.before);
       add(best.left);
@@ -128,18 +130,16 @@ class BytePairs::Merging {
     }
   };
 
-  // Returns the merge of a piece with the one after it.
-  [[nodiscard]] const Merge& merge_of(const Piece& left) const {
-    const Piece& right = pieces_[static_cast<std::size_t>(left.after)];
-    return model_.merges_[model_.place_of(pair_of(left.id, right.id))];
-  }
-
-  // Adds the pair that begins with a piece, if it can be merged.
+  // Looks for the merge of a piece with the one after it, which becomes a candidate.
   void add(std::int32_t left) {
-    const Piece& piece = pieces_[static_cast<std::size_t>(left)];
+    Piece& piece = pieces_[static_cast<std::size_t>(left)];
+    piece.merge = nullptr;
     if (piece.after < 0) return;
-    const Merge& merge = merge_of(piece);
-    if (merge.rank >= 0) candidates_.push({.rank = merge.rank, .left = left, .id = merge.id});
+    const Piece& right = pieces_[static_cast<std::size_t>(piece.after)];
+    const Merge& merge = model_.merges_[model_.place_of(pair_of(piece.id, right.id))];
+    if (merge.rank < 0) return;
+    piece.merge = &merge;
+    candidates_.push({.rank = merge.rank, .left = left, .id = merge.id});
   }
 
   const BytePairs& model_;

@@ -46,6 +46,7 @@ class BytePairs {
     std::int32_t id = 0;  // -1: merged into the one before
     std::int32_t before = -1;
     std::int32_t after = -1;
+    const Merge* merge = nullptr;  // of it and the one after it
   };
   class Merging;
 

@@ -30,18 +30,17 @@ std::size_t WordCache::place_of(std::string_view word, std::uint64_t hash) const
   return at;
 }
 
-void WordCache::store(std::string_view word,
-                      std::uint64_t hash,
-                      std::span<const std::int32_t> ids) {
-  if (2 * (taken_ + 1) > slots_.size()) grow();
-  slots_[place_of(word, hash)] = {.hash = hash,
-                                  .word = static_cast<std::uint32_t>(words_.size()),
-                                  .ids = static_cast<std::uint32_t>(ids_.size()),
-                                  .word_size = static_cast<std::uint32_t>(word.size()),
-                                  .ids_size = static_cast<std::uint32_t>(ids.size())};
+WordCache::Slot WordCache::stored(std::string_view word,
+                                  std::uint64_t hash,
+                                  std::span<const std::int32_t> ids) {
+  const Slot slot = {.hash = hash,
+                     .word = static_cast<std::uint32_t>(words_.size()),
+                     .ids = static_cast<std::uint32_t>(ids_.size()),
+                     .word_size = static_cast<std::uint32_t>(word.size()),
+                     .ids_size = static_cast<std::uint32_t>(ids.size())};
   words_ += word;
   ids_.insert(ids_.end(), ids.begin(), ids.end());
-  ++taken_;
+  return slot;
 }
 
 void WordCache::grow() {

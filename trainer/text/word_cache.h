@@ -21,14 +21,16 @@ class WordCache {
     constexpr std::size_t kLongest = 48;  // longer words (Chinese, links) rarely occur twice
     if (word.size() > kLongest) return make(word, ids);
     const std::uint64_t hash = hash_of(word);
-    if (const Slot& slot = slots_[place_of(word, hash)]; slot.word_size > 0) {
+    const std::size_t place = place_of(word, hash);
+    if (const Slot& slot = slots_[place]; slot.word_size > 0) {
       const auto known = std::span(ids_).subspan(slot.ids, slot.ids_size);
       ids.insert(ids.end(), known.begin(), known.end());
       return;
     }
     const std::size_t before = ids.size();
     make(word, ids);
-    store(word, hash, std::span(ids).subspan(before));
+    slots_[place] = stored(word, hash, std::span(ids).subspan(before));
+    if (2 * ++taken_ > slots_.size()) grow();
   }
 
  private:
@@ -44,9 +46,10 @@ class WordCache {
   [[nodiscard]] std::string_view word_of(const Slot& slot) const;
   // Returns the index of the slot of a word, or of a free one for it.
   [[nodiscard]] std::size_t place_of(std::string_view word, std::uint64_t hash) const;
-  // Adds a word, which must not be in the cache. A full cache is emptied first.
-  void store(std::string_view word, std::uint64_t hash, std::span<const std::int32_t> ids);
-  void grow();
+  [[nodiscard]] Slot stored(std::string_view word,
+                            std::uint64_t hash,
+                            std::span<const std::int32_t> ids);
+  void grow();  // empties a full cache
 
   std::vector<Slot> slots_;  // the size is a power of two; at most half of the slots are used
   std::size_t taken_ = 0;
