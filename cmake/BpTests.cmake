@@ -3,12 +3,12 @@
 #
 #   bp_test_program(NAME LIBS libs... LABELS labels... [TORCH] [PROCESSES])
 #   bp_test(AREA IN program sources... [SUITES sources...] [LIBS libs...] [TIMEOUT s] [PROCESSORS n] [APART]
-#           [ENV VAR=value...])
+#           [ENV VAR=value...] [SPINS])
 #
 # A program's tests come from areas. An area's suites are AREA.SUITE in CTest: `ctest -R '^AREA\\.'` runs them. TORCH
 # precompiles headers of LibTorch, too. The tests of a program with PROCESSES start ranks with run_processes.h. SUITES
 # names test sources that the program links as objects. TIMEOUT is that of a suite. APART lists each test by itself, as
-# AREA.SUITE.TEST: tests that wait for long and share nothing then run side by side.
+# AREA.SUITE.TEST: tests that wait for long and share nothing then run side by side. SPINS keeps how libgomp waits.
 #
 # Labels: unit (seconds, no sockets beyond loopback), ranks, e2e, hosts (namespaces of this machine as hosts), torch.
 find_package(GTest REQUIRED)
@@ -55,7 +55,7 @@ function(bp_test_program name)
 endfunction()
 
 function(bp_test area)
-  cmake_parse_arguments(arg "APART" "IN;TIMEOUT;PROCESSORS" "SUITES;LIBS;ENV" ${ARGN})
+  cmake_parse_arguments(arg "APART;SPINS" "IN;TIMEOUT;PROCESSORS" "SUITES;LIBS;ENV" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
   endif()
@@ -71,6 +71,10 @@ function(bp_test area)
   list(FILTER suites INCLUDE REGEX "_test\\.cc$")
   list(TRANSFORM suites PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   get_target_property(labels ${arg_IN} BP_TEST_LABELS)
+  # Many tests run at once. Threads of libgomp that spin while they wait would keep the others from the cores.
+  if("torch" IN_LIST labels AND NOT "e2e" IN_LIST labels AND NOT arg_SPINS)
+    list(APPEND arg_ENV GOMP_SPINCOUNT=0)
+  endif()
   file(APPEND ${BP_TEST_AREAS}
        "bp_add_suites(\"${area}\" \"${CMAKE_BINARY_DIR}/tests/${arg_IN}\" \"${suites}\" \"${labels}\" \
 ${arg_TIMEOUT} ${arg_PROCESSORS} ${arg_APART} \"${arg_ENV};${BP_TEST_ENVIRONMENT}\")\n")
