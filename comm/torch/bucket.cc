@@ -36,7 +36,7 @@ Bucket::Bucket(Communicator& comm,
   buffer_ = std::make_shared<Buffer>(
       comm.allocate((plan_.count + extra) * size_of(plan_.wire), arithmetic.device()));
   if (owners != nullptr) {
-    counts_ = owned_counts(plan_.count, owners->shares());
+    counts_ = owned_counts(plan_, owners->shares());
     own_ = part_of(owners->rank());
     scatters_ = owners->are_all() && extra == 0;
   }

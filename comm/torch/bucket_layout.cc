@@ -1,6 +1,7 @@
 #include "comm/torch/bucket_layout.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -24,28 +25,26 @@ std::vector<std::size_t> reverse_order(std::size_t gradients) {
   return order;
 }
 
-// What is left of the pieces after rounding down goes to the largest remainders.
-std::vector<std::size_t> owned_counts(std::size_t count, std::span<const double> shares) {
+// Each owner ends where a piece does, as near to its share as possible.
+std::vector<std::size_t> owned_counts(const BucketPlan& plan, std::span<const double> shares) {
+  std::vector<std::size_t> ends = {0};
+  for (const Slot& slot : plan.slots) {
+    for (std::size_t at = 0; at < slot.count; at += kSquaresPiece) ends.push_back(slot.offset + at);
+  }
+  ends.push_back(plan.count);
   const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
-  std::vector<std::size_t> pieces;
-  std::vector<double> remainders;
-  std::size_t left = pieces_of(count);
-  for (const double share : shares) {
-    const double exact = static_cast<double>(pieces_of(count)) * (share / all);
-    pieces.push_back(std::min(static_cast<std::size_t>(exact), left));
-    remainders.push_back(exact - static_cast<double>(pieces.back()));
-    left -= pieces.back();
-  }
-  for (; left > 0; --left) {
-    const auto largest = std::ranges::max_element(remainders);
-    ++pieces[static_cast<std::size_t>(largest - remainders.begin())];
-    *largest = -1;
-  }
   std::vector<std::size_t> counts;
-  std::size_t rest = count;
-  for (const std::size_t n : pieces) {
-    counts.push_back(std::min(n * kSquaresPiece, rest));
-    rest -= counts.back();
+  double sum = 0;  // of the shares so far
+  std::size_t begin = 0;
+  for (const double share : shares) {
+    sum += share;
+    const double exact = static_cast<double>(plan.count) * (sum / all);
+    const auto distance = [&](std::size_t end) {
+      return std::abs(static_cast<double>(end) - exact);
+    };
+    const std::size_t end = *std::ranges::min_element(ends, {}, distance);
+    counts.push_back(end - begin);
+    begin = end;
   }
   return counts;
 }

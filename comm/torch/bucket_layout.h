@@ -44,16 +44,17 @@ struct BucketLimits {
                                                    std::span<const std::size_t> order,
                                                    const BucketLimits& limits);
 
-// Elements of a bucket that one thread of one rank adds up, whatever their numbers are, so that the
-// sum of a bucket's squares always has the same bits.
+// Elements of a gradient that one thread of one rank adds up, whatever their numbers are, so that
+// the sum of its squares always has the same bits.
 inline constexpr std::size_t kSquaresPiece = std::size_t{1} << 16;
 [[nodiscard]] constexpr std::size_t pieces_of(std::size_t count) {
   return (count + kSquaresPiece - 1) / kSquaresPiece;
 }
 
-// Returns how many elements of a bucket each owner has: whole pieces, in proportion to the shares,
-// the first owner the first ones. Shares are not negative, and some is positive.
-[[nodiscard]] std::vector<std::size_t> owned_counts(std::size_t count,
+// Returns how many elements of a bucket each owner has: whole pieces of the gradients in it, in
+// proportion to the shares, the first owner the first ones. A piece has the gap that follows it.
+// Shares are not negative, and some is positive.
+[[nodiscard]] std::vector<std::size_t> owned_counts(const BucketPlan& plan,
                                                     std::span<const double> shares);
 
 // Returns the order that is expected before the first backward pass: from n - 1 to 0, the reverse

@@ -39,6 +39,10 @@ std::unique_ptr<const BucketArithmetic> arithmetic_on(c10::Device device) {
   return device.is_cpu() ? nullptr : device_bucket_arithmetic(device);
 }
 
+at::Tensor as_dense(const at::Tensor& tensor) {
+  return tensor.is_non_overlapping_and_dense() ? tensor : tensor.contiguous();
+}
+
 }  // namespace
 
 bool Gradients::Entry::is_frozen() const {
@@ -170,14 +174,19 @@ Block Gradients::part_of(std::size_t i, int owner) const {
   return {.offset = begin - entry.offset, .count = end - begin};
 }
 
-std::vector<at::Tensor> Gradients::memory() const {
-  std::vector<at::Tensor> all;
-  const bool in_buckets = std::ranges::none_of(entries_, &Entry::is_replaced);
-  if (options_.owners != nullptr && !in_buckets) {
+bool Gradients::are_in_buckets() const {
+  const bool all = std::ranges::none_of(entries_, &Entry::is_replaced);
+  if (options_.owners != nullptr && !all) {
     refuse(
         "a gradient was replaced after reduce(), but with `shard` no rank has all of it: change "
         "the elements of the tensor that is there, or do not set `shard`");
   }
+  return all;
+}
+
+std::vector<at::Tensor> Gradients::memory() const {
+  std::vector<at::Tensor> all;
+  const bool in_buckets = are_in_buckets();
   for (const Bucket& bucket : buckets_) {
     if (in_buckets) {
       all.push_back(own_sums(bucket));
@@ -193,49 +202,41 @@ std::vector<at::Tensor> Gradients::memory() const {
 }
 
 double Gradients::norm() const {
-  if (on_device_ && is_norm_known()) {
-    return *norm_;
-  }
-  if (options_.owners != nullptr) return norm_by_owners();
-  std::vector<at::Tensor> pieces = memory();
-  for (at::Tensor& piece : pieces) {
-    if (!piece.is_non_overlapping_and_dense()) piece = piece.contiguous();
-  }
-  if (on_device_) {
-    std::vector<ConstView> elements;
-    std::ranges::transform(pieces, std::back_inserter(elements), elements_of);
-    return *arithmetic_.read({}, {}, elements);
-  }
-  double squares = 0;
-  for (const at::Tensor& piece : pieces) {
-    squares += sum_of_squares(piece);
-  }
-  return std::sqrt(squares);
+  if (!on_device_) return norm_on_host();
+  if (is_norm_known()) return *norm_;
+  std::vector<at::Tensor> all = memory();
+  std::ranges::transform(all, all.begin(), as_dense);
+  std::vector<ConstView> elements;
+  std::ranges::transform(all, std::back_inserter(elements), elements_of);
+  return *arithmetic_.read({}, {}, elements);
 }
 
-// Adds what norm() adds, in its order.
-double Gradients::norm_by_owners() const {
-  const std::vector<at::Tensor> own = memory();
-  std::vector<double> sums;  // of the pieces of all buckets
-  for (const Bucket& bucket : buckets_) {
-    const std::size_t first = sums.size() + bucket.own().offset / kSquaresPiece;
-    sums.resize(sums.size() + pieces_of(bucket.plan().count));
-    if (bucket.own().count == 0) continue;
-    sums_of_squares(elements_of(own[&bucket - buckets_.data()]),
-                    std::span(sums).subspan(first, pieces_of(bucket.own().count)));
+// The squares are added by pieces in the order of the parameters, whoever owns a piece and wherever
+// it lies.
+double Gradients::norm_on_host() const {
+  (void)are_in_buckets();
+  std::vector<double> sums;
+  const auto add = [&sums](const at::Tensor& gradient, const Block& own) {
+    const at::Tensor kept = as_dense(gradient);
+    const ConstView all = elements_of(kept);
+    const std::size_t first = sums.size() + own.offset / kSquaresPiece;
+    sums.resize(sums.size() + pieces_of(all.count));
+    sums_of_squares({all.data + own.offset * size_of(all.type), own.count, all.type},
+                    std::span(sums).subspan(first, pieces_of(own.count)));
+  };
+  Owners* const owners = options_.owners;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
+    if (!entry.slot.defined() || !entry.grad().defined()) continue;
+    add(entry.grad(), part_of(i, owners == nullptr ? 0 : owners->rank()));
   }
-  all_reduce(options_.owners->comm(), view(sums), {.name = "squares of gradients"});
-  double squares = 0;
-  const double* next = sums.data();
-  for (const Bucket& bucket : buckets_) {
-    const double* const end = next + pieces_of(bucket.plan().count);
-    squares += std::accumulate(next, end, 0.0);
-    next = end;
+  if (owners != nullptr) {
+    all_reduce(owners->comm(), view(sums), {.name = "squares of gradients"});
   }
-  for (std::size_t i = buckets_.size(); i < own.size(); ++i) {
-    squares += sum_of_squares(own[i].contiguous());
+  for (const at::Tensor& whole : outside_buckets()) {
+    add(whole, {.count = static_cast<std::size_t>(whole.numel())});
   }
-  return std::sqrt(squares);
+  return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
 }
 
 void Gradients::scale(double factor) {

@@ -172,10 +172,12 @@ class Gradients {
   [[nodiscard]] Totals totals_of(std::span<const double> sums);
   [[nodiscard]] std::vector<ConstView> all_sums() const;
   [[nodiscard]] bool are_all_finite() const;
+  // Whether the program has replaced no gradient. Refuses it where no rank has a whole one.
+  [[nodiscard]] bool are_in_buckets() const;
   // Returns few tensors that together hold every reduced gradient that this rank owns once, also
   // one by which the program has replaced another.
   [[nodiscard]] std::vector<at::Tensor> memory() const;
-  [[nodiscard]] double norm_by_owners() const;
+  [[nodiscard]] double norm_on_host() const;
   void remember_norm(double norm);
   [[nodiscard]] bool is_norm_known() const;
   static void require_layout(const Entry& entry, const at::Tensor& gradient);

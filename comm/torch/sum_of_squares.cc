@@ -5,12 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
-#include <vector>
 
 #include "comm/torch/bucket_layout.h"
 #include "comm/torch/gradient_math.h"
-#include "comm/torch/tensor_view.h"
 
 namespace bp {
 
@@ -23,13 +20,6 @@ void sums_of_squares(const ConstView& elements, std::span<double> sums) {
                                    std::min(kSquaresPiece, elements.count - first));
         }
       });
-}
-
-double sum_of_squares(const at::Tensor& tensor) {
-  const ConstView all = elements_of(tensor);
-  std::vector<double> sums(pieces_of(all.count));
-  sums_of_squares(all, sums);
-  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 }  // namespace bp

@@ -110,5 +110,30 @@ TEST(BucketLayout, HalvesAlignInBytes) {
   EXPECT_EQ(reverse(sizes)[0].slots[1].offset, 64U);
 }
 
+// docs/acceptance.md, Optimizer: A rank owns whole pieces of gradients, whatever lies before them.
+TEST(BucketLayout, RanksOwnWholePiecesOfGradients) {
+  constexpr std::size_t kPiece = kSquaresPiece;
+  const GradientSize sizes[] = {f32(3 * kPiece + 5), f32(20), f32(2 * kPiece)};
+  const auto plan = plan_buckets(sizes, reverse_order(3), {.first_bytes = 4 * kMiB});
+  ASSERT_EQ(plan.size(), 1U);
+  // The slots begin at 0, 2 kPiece and 2 kPiece + 32, and end at 5 kPiece + 37.
+  const auto owned = [&](const std::vector<double>& shares) {
+    return owned_counts(plan[0], shares);
+  };
+  EXPECT_THAT(owned({1}), ElementsAre(5 * kPiece + 37));
+  EXPECT_THAT(owned({1, 1}), ElementsAre(2 * kPiece + 32, 3 * kPiece + 5));
+  EXPECT_THAT(owned({1, 1, 1}), ElementsAre(2 * kPiece, kPiece + 32, 2 * kPiece + 5));
+  EXPECT_THAT(owned({2, 2, 2, 2}), ElementsAre(kPiece, kPiece + 32, 2 * kPiece, kPiece + 5));
+  EXPECT_THAT(owned({0, 3, 1}), ElementsAre(0, 4 * kPiece + 32, kPiece + 5));
+  EXPECT_THAT(owned({0.1, 0.2, 0}), ElementsAre(2 * kPiece, 3 * kPiece + 37, 0));
+}
+
+TEST(BucketLayout, ARankMayOwnNothing) {
+  const GradientSize sizes[] = {f32(100)};
+  EXPECT_THAT(owned_counts(reverse(sizes)[0], std::vector<double>{1, 1, 1}),
+              ElementsAre(0, 100, 0));
+  EXPECT_THAT(owned_counts(BucketPlan(), std::vector<double>{1, 2}), ElementsAre(0, 0));
+}
+
 }  // namespace
 }  // namespace bp

@@ -8,9 +8,21 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "comm/torch/bucket_layout.h"
+#include "comm/torch/tensor_view.h"
 
 namespace bp {
 namespace {
+
+double sum_of_squares(const at::Tensor& tensor) {
+  const ConstView elements = elements_of(tensor);
+  std::vector<double> sums(pieces_of(elements.count));
+  sums_of_squares(elements, sums);
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
 
 TEST(SumOfSquares, IsExactInEveryTypeAndLayout) {
   // The squares of 0..40 are exact in every type, and 41 elements leave a remainder after the
