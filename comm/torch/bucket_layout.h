@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "bp/torch/elementwise.h"
 #include "bp/types.h"
 
 namespace bp {
@@ -46,7 +47,7 @@ struct BucketLimits {
 
 // Elements of a gradient that one thread of one rank adds up, whatever their numbers are, so that
 // the sum of its squares always has the same bits.
-inline constexpr std::size_t kSquaresPiece = std::size_t{1} << 16;
+inline constexpr std::size_t kSquaresPiece = ParameterParts::kPiece;
 [[nodiscard]] constexpr std::size_t pieces_of(std::size_t count) {
   return (count + kSquaresPiece - 1) / kSquaresPiece;
 }

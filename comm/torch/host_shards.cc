@@ -327,6 +327,17 @@ void HostShards::divide() {
   }
 }
 
+ParameterParts::Place HostShards::place_of(const at::Tensor& part) const {
+  for (const Divided& one : divided_) {
+    if (one.part.is_same(part)) return {&one.parameter, one.own.offset};
+  }
+  return {};
+}
+
+void HostShards::all_reduce(std::span<double> numbers) const {
+  bp::all_reduce(owners_.comm(), view(numbers), {.name = "sums over parameters"});
+}
+
 void HostShards::unite() {
   state_is_whole_ = !owners_.are_on_several_hosts();
   settle_state(true, true);
@@ -387,7 +398,10 @@ void HostShards::step() {
   }
   free_state_of_other_hosts();
   divide();
+  auto* const own = dynamic_cast<Elementwise*>(&optimizer_);
+  if (own != nullptr) own->use_parts(this);
   optimizer_.step();
+  if (own != nullptr) own->use_parts(nullptr);
   unite();
   barrier(owners_.local(), {.name = "parameters are written"});
   if (!owners_.are_on_several_hosts()) return;

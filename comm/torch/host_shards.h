@@ -38,7 +38,7 @@ namespace bp {
                                                 const ParameterSet& parameters,
                                                 const torch::optim::Optimizer& optimizer);
 
-class HostShards {
+class HostShards final : private ParameterParts {
  public:
   // Returns which elements of the trained parameter i an owner has, in the order of memory.
   using PartOf = std::function<Block(std::size_t i, int owner)>;
@@ -51,7 +51,7 @@ class HostShards {
              torch::optim::Optimizer& optimizer,
              PartOf part_of);
   // Gives this rank a copy of each parameter.
-  ~HostShards();
+  ~HostShards() override;
   HostShards(const HostShards&) = delete;
   HostShards& operator=(const HostShards&) = delete;
 
@@ -88,6 +88,8 @@ class HostShards {
   void for_each_state(std::size_t count, bool in_step, const Visit& visit);
   void divide();
   void unite();
+  [[nodiscard]] Place place_of(const at::Tensor& part) const override;
+  void all_reduce(std::span<double> numbers) const override;
   void exchange_parameters();
   void free_state_of_other_hosts();
 

@@ -31,7 +31,8 @@ namespace BP_API bp {
 //
 // It is for parameters on the CPU, hosts whose ranks share memory (communicator.h), and optimizers
 // that treat each element by itself: SGD, Adam, AdamW, RMSprop and Adagrad of LibTorch, and those
-// of your own that say so (bp/torch/elementwise.h). Anything else is refused by name.
+// of your own that say so, which may need sums over whole parameters, too (bp/torch/elementwise.h).
+// Anything else is refused by name.
 //
 // The constructor gives all ranks rank 0's parameters, and the destructor each rank its own again.
 // In between, the program must write a parameter on one rank of each host only, or replace its

@@ -1,24 +1,36 @@
-// Sums over whole gradients, of which each rank of a host has a part: their bits do not depend on
-// the division.
+// Sums over whole gradients and parameters, of which each rank of a host has a part: their bits do
+// not depend on the division.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/optim/optimizer.h>
+#include <torch/optim/sgd.h>
 
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "bp/torch/distributed_optimizer.h"
+#include "bp/torch/elementwise.h"
 #include "tests/support/run_ranks.h"
 #include "tests/support/torch_model.h"
+#include "tests/support/torch_ranks.h"
 
 namespace bp {
 namespace {
 
 using test::run_ranks;
 
-constexpr std::int64_t kPiece = 65536;
+constexpr auto kPiece = static_cast<std::int64_t>(ParameterParts::kPiece);
 
 // Two parameters of more than a piece, one of them kept by columns, and a short one.
 struct Waves {
@@ -60,6 +72,88 @@ TEST(WholeSums, TheNormOfGradientsHasTheSameBitsOnAnyNumberOfRanks) {
   }
   EXPECT_GT(norms[0], 10);
   EXPECT_THAT(norms, ::testing::Each(norms[0]));
+}
+
+// LARS (You et al. 2017, arXiv:1708.03888) without momentum, as a program of its own has it.
+class Lars : public torch::optim::Optimizer, public Elementwise {
+ public:
+  explicit Lars(const std::vector<at::Tensor>& parameters)
+      : Optimizer({torch::optim::OptimizerParamGroup(parameters)},
+                  std::make_unique<torch::optim::SGDOptions>(0.1)) {}
+
+  at::Tensor step(LossClosure /*closure*/) override {
+    const at::NoGradGuard no_grad;
+    std::vector<at::Tensor>& parameters = param_groups()[0].params();
+    std::vector<double> squares;  // of all pieces of the parameters, each followed by its gradient
+    std::vector<std::size_t> sizes;
+    for (const at::Tensor& parameter : parameters) {
+      const ParameterParts::Place place =
+          parts_ == nullptr ? ParameterParts::Place() : parts_->place_of(parameter);
+      const at::Tensor& whole = place.parameter == nullptr ? parameter : *place.parameter;
+      sizes.push_back(static_cast<std::size_t>((whole.numel() + kPiece - 1) / kPiece));
+      const std::size_t first = squares.size() + place.offset / ParameterParts::kPiece;
+      squares.resize(squares.size() + 2 * sizes.back());
+      write_squares(parameter, squares.data() + first);
+      write_squares(parameter.grad(), squares.data() + first + sizes.back());
+    }
+    if (parts_ != nullptr) parts_->all_reduce(squares);
+    const double* next = squares.data();
+    const auto norm = [&next](std::size_t size) {
+      const double* const begin = next;
+      next += size;
+      return std::sqrt(std::accumulate(begin, next, 0.0));
+    };
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const double weight = norm(sizes[i]);
+      parameters[i].sub_(parameters[i].grad(), 0.1 * weight / norm(sizes[i]));
+    }
+    return {};
+  }
+  void use_parts(const ParameterParts* parts) override {
+    EXPECT_NE(parts == nullptr, parts_ == nullptr);
+    parts_ = parts;
+  }
+  [[nodiscard]] bool has_parts() const { return parts_ != nullptr; }
+
+ private:
+  // In the order of memory.
+  static void write_squares(const at::Tensor& tensor, double* to) {
+    const at::Tensor elements = tensor.as_strided({tensor.numel()}, {1}).to(at::kDouble).square();
+    for (std::int64_t at = 0; at < elements.numel(); at += kPiece) {
+      *to++ = elements.slice(0, at, at + kPiece).sum().item<double>();
+    }
+  }
+  const ParameterParts* parts_ = nullptr;
+};
+
+std::string train_with_lars(Communicator& world, Shard shard) {
+  const Waves waves;
+  auto own = std::make_unique<Lars>(waves.all());
+  const Lars& lars = *own;
+  DistributedOptimizer optimizer(world, waves.named(), std::move(own),
+                                 {.first_bucket_bytes = 1 << 24, .shard = shard});
+  for (int window = 0; window < 3; ++window) {
+    optimizer.backward(waves.loss(window + 10 * world.rank()), 1);
+    EXPECT_TRUE(optimizer.step());
+    EXPECT_FALSE(lars.has_parts());
+  }
+  test::expect_equal_on_all_ranks(world, test::bits(waves.all()));
+  return test::bits(waves.all());
+}
+
+// docs/acceptance.md, Optimizer: An optimizer that needs norms of whole parameters is divided, too,
+// if it asks for their sums.
+TEST(WholeSums, AnOptimizerOfOnesOwnAsksForThem) {
+  const std::vector<std::vector<int>> jobs = {{1}, {2}, {3}, {4}, {2, 1}};
+  for (const std::vector<int>& hosts : jobs) {
+    run_ranks(std::accumulate(hosts.begin(), hosts.end(), 0),
+              [](Communicator& world) {
+                const std::string plain = train_with_lars(world, Shard::none);
+                EXPECT_TRUE(train_with_lars(world, Shard::host) == plain);
+                EXPECT_TRUE(train_with_lars(world, Shard::optimizer) == plain);
+              },
+              {.wire = test::Wire::shm, .local_sizes = hosts});
+  }
 }
 
 }  // namespace
