@@ -130,6 +130,7 @@ TEST_F(Resume, BetweenSharedAndPrivateWeightsARunContinuesToTheSameBits) {
   const std::vector<Job> jobs = {{"-n 3", "", "optimizer"},
                                  {"-n 3", "--precision bf16 --ema 0.9", "gradients"},
                                  {kUneven, "--optimizer sgd --lr 0.1", "host"},
+                                 {kUneven, "--optimizer lamb --layer-decay 0.5", "optimizer"},
                                  {kUneven, "", "optimizer --shard-shares localhost:1,127.0.0.1:2"},
                                  {kUneven, "", "gradients --shard-shares auto"}};
   for (const auto& [ranks, extra, shard] : jobs) {

@@ -107,12 +107,6 @@ std::string parse_training(OptionSet& set,
   if (o.shard_shares != "equal" && o.shard_shares != "auto") {
     (void)parse_host_shares(o.shard_shares);
   }
-  if (o.optimizer == "lamb" && divides) {
-    throw InputError(2,
-                     concat("--optimizer lamb looks at each matrix as a whole, which --shard ",
-                            name_of(o.shard), " divides"),
-                     "leave out --shard: auto divides nothing then");
-  }
   if (o.error_feedback && o.wire == DataType::f32) {
     throw InputError(2, "--error-feedback: gradients are not rounded for --wire fp32",
                      "add --wire bf16 or --wire fp16, or leave out --error-feedback");

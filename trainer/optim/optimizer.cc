@@ -39,7 +39,9 @@ class CustomOptimizerAdapter : public torch::optim::Optimizer,
  public:
   CustomOptimizerAdapter(const std::vector<torch::optim::OptimizerParamGroup>& groups,
                          std::shared_ptr<const CustomOptimizer> rule)
-      : Optimizer(groups, std::make_unique<SGDOptions>(0)), rule_(std::move(rule)) {}
+      : Optimizer(groups, std::make_unique<SGDOptions>(0)),
+        rule_(std::move(rule)),
+        part_rule_(dynamic_cast<const PartRule*>(rule_.get())) {}
 
   at::Tensor step(LossClosure closure) override {
     at::Tensor loss;
@@ -48,16 +50,27 @@ class CustomOptimizerAdapter : public torch::optim::Optimizer,
       loss = closure();
     }
     const at::NoGradGuard no_grad;
+    std::vector<PartUpdate> parts;
     for (torch::optim::OptimizerParamGroup& group : param_groups()) {
       const auto& options = static_cast<const SGDOptions&>(group.options());
       for (at::Tensor& parameter : group.params()) {
         if (!parameter.grad().defined()) continue;
         ParameterState& state = own_state(parameter);
-        ++state.step;
-        rule_->update(parameter, laid_out_like(parameter, parameter.grad()), state.moments,
-                      {options.lr(), options.weight_decay(), state.step});
+        PartUpdate one{.part = parameter,
+                       .gradient = laid_out_like(parameter, parameter.grad()),
+                       .moments = state.moments,
+                       .step = {.lr = options.lr(),
+                                .weight_decay = options.weight_decay(),
+                                .number = ++state.step}};
+        if (parts_ != nullptr) one.place = parts_->place_of(parameter);
+        if (one.place.parameter == nullptr) {
+          rule_->update(parameter, one.gradient, state.moments, one.step);
+        } else {
+          parts.push_back(std::move(one));
+        }
       }
     }
+    if (!parts.empty()) part_rule_->update_parts(parts, *parts_);
     return loss;
   }
 
@@ -71,6 +84,9 @@ class CustomOptimizerAdapter : public torch::optim::Optimizer,
   }
 
   [[nodiscard]] bool is_elementwise() const override { return rule_->is_elementwise(); }
+  void use_parts(const ParameterParts* parts) override {
+    parts_ = part_rule_ == nullptr ? nullptr : parts;
+  }
   [[nodiscard]] std::vector<at::Tensor*> tensors_of(
       torch::optim::OptimizerParamState& state) const override {
     std::vector<at::Tensor*> tensors;
@@ -135,6 +151,8 @@ class CustomOptimizerAdapter : public torch::optim::Optimizer,
   }
 
   std::shared_ptr<const CustomOptimizer> rule_;
+  const PartRule* part_rule_;              // the rule, if it is one
+  const ParameterParts* parts_ = nullptr;  // for that, during a step that gets parts
 };
 
 class PortableAdapter final : public CustomOptimizerAdapter, public PortableSteps {

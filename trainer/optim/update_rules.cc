@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -42,14 +43,17 @@ class Rule : public CustomOptimizer {
       : name_(std::move(name)), moments_(std::move(moments)), step_(step), options_(options) {}
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] std::vector<std::string> moments() const override { return moments_; }
-  // LAMB needs the norm of a whole parameter.
-  [[nodiscard]] bool is_elementwise() const override { return name_ != "lamb"; }
+  // Or a PartRule.
+  [[nodiscard]] bool is_elementwise() const override { return true; }
   void update(at::Tensor& parameter,
               const at::Tensor& gradient,
               Tensors& moments,
               const OptimizerStep& step) const override {
     step_({parameter, gradient, moments, step, options_});
   }
+
+ protected:
+  [[nodiscard]] const OptimizerOptions& options() const { return options_; }
 
  private:
   std::string name_;
@@ -89,37 +93,31 @@ void adam(const Update& of) {
                    of.step.weight_decay, of.options.epsilon, /*amsgrad=*/false, /*maximize=*/false);
 }
 
-double trust_ratio_of(const std::vector<LambSquares>& pieces) {
-  LambSquares sum;
-  for (const LambSquares& piece : pieces) {
-    sum.parameter += piece.parameter;
-    sum.update += piece.update;
-  }
-  if (sum.parameter == 0 || sum.update == 0) return 1;
-  return std::sqrt(sum.parameter) / std::sqrt(sum.update);
+// LAMB adds the sums of fixed pieces in a fixed order, so that the result depends neither on the
+// number of threads nor on which rank has which part.
+static_assert(ParameterParts::kPiece % kGrain == 0);
+std::size_t pieces_in(const at::Tensor& tensor) {
+  return static_cast<std::size_t>((tensor.numel() + kGrain - 1) / kGrain);
 }
 
-void lamb(const Update& of) {
+LambStep lamb_step(const Update& of) {
   const auto number = static_cast<double>(of.step.number);
-  const LambStep numbers{
-      .beta1 = static_cast<float>(of.options.beta1),
-      .beta2 = static_cast<float>(of.options.beta2),
-      .correction1 = static_cast<float>(1 / (1 - std::pow(of.options.beta1, number))),
-      .correction2 = static_cast<float>(1 / (1 - std::pow(of.options.beta2, number))),
-      .epsilon = static_cast<float>(of.options.epsilon),
-      .weight_decay = static_cast<float>(of.step.weight_decay)};
-  if (!of.parameter.is_cpu()) {
-    return lamb_update(of.parameter, of.gradient, of.moments[0], of.moments[1], of.step.lr,
-                       numbers);
-  }
+  return {.beta1 = static_cast<float>(of.options.beta1),
+          .beta2 = static_cast<float>(of.options.beta2),
+          .correction1 = static_cast<float>(1 / (1 - std::pow(of.options.beta1, number))),
+          .correction2 = static_cast<float>(1 / (1 - std::pow(of.options.beta2, number))),
+          .epsilon = static_cast<float>(of.options.epsilon),
+          .weight_decay = static_cast<float>(of.step.weight_decay)};
+}
+
+// Its first half, which also measures each piece of the parameter and of its update.
+void lamb_moments(const Update& of, std::span<LambSquares> squares) {
+  const LambStep numbers = lamb_step(of);
   const std::int64_t count = of.parameter.numel();
-  auto* const p = of.parameter.mutable_data_ptr<float>();
+  const auto* const p = of.parameter.const_data_ptr<float>();
   const auto* const g = of.gradient.const_data_ptr<float>();
   auto* const m = of.moments[0].mutable_data_ptr<float>();
   auto* const v = of.moments[1].mutable_data_ptr<float>();
-  // The sums of fixed pieces are added in a fixed order, so that the result does not depend on the
-  // number of threads.
-  std::vector<LambSquares> squares(static_cast<std::size_t>((count + kGrain - 1) / kGrain));
   in_parallel(std::ssize(squares), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t piece = begin; piece < end; ++piece) {
       const std::int64_t at = piece * kGrain;
@@ -127,12 +125,64 @@ void lamb(const Update& of) {
           lamb_means_loop(std::min(kGrain, count - at), p + at, g + at, m + at, v + at, numbers);
     }
   });
-  const double ratio = of.parameter.dim() < 2 ? 1 : trust_ratio_of(squares);
+}
+
+// `pieces`: of the whole parameter.
+double trust_ratio_of(const at::Tensor& parameter, std::span<const LambSquares> pieces) {
+  LambSquares sum;
+  for (const LambSquares& piece : pieces) {
+    sum.parameter += piece.parameter;
+    sum.update += piece.update;
+  }
+  if (parameter.dim() < 2 || sum.parameter == 0 || sum.update == 0) return 1;
+  return std::sqrt(sum.parameter) / std::sqrt(sum.update);
+}
+
+// Its second half.
+void lamb_parameter(const Update& of, double ratio) {
+  const LambStep numbers = lamb_step(of);
+  auto* const p = of.parameter.mutable_data_ptr<float>();
+  const auto* const m = of.moments[0].const_data_ptr<float>();
+  const auto* const v = of.moments[1].const_data_ptr<float>();
   const auto rate = static_cast<float>(of.step.lr * ratio);
-  in_parallel(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+  in_parallel(of.parameter.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
     lamb_update_loop(end - begin, p + begin, m + begin, v + begin, rate, numbers);
   });
 }
+
+void lamb(const Update& of) {
+  if (!of.parameter.is_cpu()) {
+    return lamb_update(of.parameter, of.gradient, of.moments[0], of.moments[1], of.step.lr,
+                       lamb_step(of));
+  }
+  std::vector<LambSquares> squares(pieces_in(of.parameter));
+  lamb_moments(of, squares);
+  lamb_parameter(of, trust_ratio_of(of.parameter, squares));
+}
+
+class Lamb final : public PortableRule, public PartRule {
+ public:
+  using PortableRule::PortableRule;
+  void update_parts(std::span<PartUpdate> updates, const ParameterParts& parts) const override {
+    const auto update = [this](PartUpdate& one) -> Update {
+      return {one.part, one.gradient, one.moments, one.step, options()};
+    };
+    std::vector<LambSquares> squares;  // of the whole parameters, one after another
+    for (PartUpdate& one : updates) {
+      const std::size_t first = squares.size() + one.place.offset / kGrain;
+      squares.resize(squares.size() + pieces_in(*one.place.parameter));
+      lamb_moments(update(one), std::span(squares).subspan(first, pieces_in(one.part)));
+    }
+    static_assert(sizeof(LambSquares) == 2 * sizeof(double));
+    parts.all_reduce({reinterpret_cast<double*>(squares.data()), 2 * squares.size()});
+    std::span<const LambSquares> rest = squares;
+    for (PartUpdate& one : updates) {
+      const at::Tensor& whole = *one.place.parameter;
+      lamb_parameter(update(one), trust_ratio_of(whole, rest.first(pieces_in(whole))));
+      rest = rest.subspan(pieces_in(whole));
+    }
+  }
+};
 
 void lion(const Update& of) {
   const LionStep numbers{.beta1 = static_cast<float>(of.options.beta1),
@@ -170,7 +220,9 @@ std::shared_ptr<const CustomOptimizer> make_rule(const std::string& name,
   if (name == "adam") return fused({"exp_avg", "exp_avg_sq"}, adam);
   if (name == "sgd") return fused(options.momentum == 0 ? Names() : Names{"momentum_buffer"}, sgd);
   if (name == "lion") return portable({"exp_avg"}, lion);
-  if (name == "lamb") return portable({"exp_avg", "exp_avg_sq"}, lamb);
+  if (name == "lamb") {
+    return std::make_shared<Lamb>(name, Names{"exp_avg", "exp_avg_sq"}, lamb, options);
+  }
   if (name == "adadelta") return portable({"square_avg", "acc_delta"}, adadelta);
   return nullptr;
 }

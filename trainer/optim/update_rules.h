@@ -1,13 +1,36 @@
 // The update rules of the optimizers that bert_train itself has, besides AdamW.
 #pragma once
 
-#include <memory>
-#include <string>
+#include <ATen/core/Tensor.h>
 
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bp/torch/elementwise.h"
 #include "bp/trainer/custom_optimizer.h"
 #include "trainer/optim/optimizer_options.h"
 
 namespace bp::trainer {
+
+// One step of this rank's part of a parameter on the CPU.
+struct PartUpdate {
+  ParameterParts::Place place = {};
+  at::Tensor part = {};
+  at::Tensor gradient = {};
+  std::vector<at::Tensor> moments = {};
+  OptimizerStep step = {};
+};
+
+// A rule that needs sums over whole parameters.
+class PartRule {
+ public:
+  virtual ~PartRule() = default;
+
+  // Collective. Together the owners of the parts make the updates of the whole parameters.
+  virtual void update_parts(std::span<PartUpdate> updates, const ParameterParts& parts) const = 0;
+};
 
 // Returns the rule of --optimizer `name`; null for AdamW and for another name.
 //

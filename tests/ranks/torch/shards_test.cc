@@ -30,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "bp/torch/distributed_optimizer.h"
@@ -37,6 +38,7 @@
 #include "tests/support/run_ranks.h"
 #include "tests/support/torch_model.h"
 #include "tests/support/torch_ranks.h"
+#include "trainer/optim/optimizer.h"
 
 namespace bp {
 namespace {
@@ -115,6 +117,20 @@ std::unique_ptr<Optimizers> adagrad(const Parameters& p) {
   return of<optim::Adagrad>(p, optim::AdagradOptions(0.01));
 }
 
+// bert_train's LAMB needs the norms of whole parameters.
+std::unique_ptr<Optimizers> lamb(const Parameters& p) {
+  trainer::NamedParameters named;
+  for (const at::Tensor& one : p) {
+    named.emplace_back(concat(named.size(), one.dim() == 1 ? ".bias" : ".weight"), one);
+  }
+  trainer::TrainOptions options;
+  options.optimizer = "lamb";
+  auto optimizer = trainer::make_optimizer(named, options);
+  trainer::set_learning_rate(*optimizer, 0.01);
+  optimizer->param_groups().back().options().set_lr(0.003);
+  return optimizer;
+}
+
 std::string saved(const Optimizers& optimizer) {
   torch::serialize::OutputArchive archive;
   optimizer.save(archive);
@@ -130,7 +146,9 @@ struct Trained {
 };
 
 std::string state_bits(Optimizers& optimizer, const Parameters& parameters) {
-  const Elementwise states;
+  const Elementwise known;
+  const auto* const own = dynamic_cast<const Elementwise*>(&optimizer);
+  const Elementwise& states = own == nullptr ? known : *own;
   std::vector<at::Tensor> all;
   for (const at::Tensor& parameter : parameters) {
     const auto found = optimizer.state().find(parameter.unsafeGetTensorImpl());
@@ -208,7 +226,7 @@ void expect_same(int ranks, const Training& training) { expect_same_on({ranks}, 
 class ShardsOf : public testing::TestWithParam<Make> {};
 INSTANTIATE_TEST_SUITE_P(Optimizers,
                          ShardsOf,
-                         testing::Values(&sgd, &adam, &adamw, &rmsprop, &adagrad));
+                         testing::Values(&sgd, &adam, &adamw, &rmsprop, &adagrad, &lamb));
 
 // docs/acceptance.md, Optimizer: Ranks of a host that share parameters and the optimizer's state
 // compute the bits of ranks that do not.
@@ -231,6 +249,9 @@ TEST(Shards, HaveTheBitsOfNoneOnSeveralHosts) {
   }
   expect_same_on({2, 1},
                  {.make = adam, .options = {.wire = DataType::bf16, .error_feedback = true}});
+  for (const std::vector<int>& hosts : {std::vector{2, 1}, std::vector{2, 1, 1}}) {
+    expect_same_on(hosts, {.make = lamb, .clip = 0.01});
+  }
 }
 
 TEST(Shards, HaveTheBitsOfNoneOnANarrowWire) {
@@ -238,6 +259,7 @@ TEST(Shards, HaveTheBitsOfNoneOnANarrowWire) {
     for (const bool feedback : {true, false}) {
       expect_same(2, {.options = {.wire = wire, .error_feedback = feedback}, .clip = 0.01});
     }
+    expect_same(2, {.make = lamb, .options = {.wire = wire}});
   }
 }
 
@@ -297,12 +319,12 @@ TEST(Shards, KeepOneCopyOfParametersAndState) {
 
 // Between steps the program sees the wrapped optimizer as if it were alone.
 // docs/acceptance.md, Optimizer: The state of an optimizer whose work is divided is saved whole.
-TEST(Shards, ASavedStateIsWholeAndLoadsIntoAPlainOptimizer) {
+TEST_P(ShardsOf, ASavedStateIsWholeAndLoadsIntoAPlainOptimizer) {
   run_ranks(
       3,
       [](Communicator& world) {
         Net net;
-        DistributedOptimizer optimizer(world, net.named(), adam(net.trained()),
+        DistributedOptimizer optimizer(world, net.named(), GetParam()(net.trained()),
                                        {.shard = Shard::optimizer});
         for (int window = 0; window < 2; ++window) {
           optimizer.backward(net.loss(window), 1);
@@ -310,7 +332,7 @@ TEST(Shards, ASavedStateIsWholeAndLoadsIntoAPlainOptimizer) {
         }
         const std::string bytes = saved(optimizer.optimizer());
         Net copy;
-        const auto plain = adam(copy.trained());
+        const auto plain = GetParam()(copy.trained());
         torch::serialize::InputArchive archive;
         archive.load_from(bytes.data(), bytes.size());
         plain->load(archive);
@@ -321,11 +343,11 @@ TEST(Shards, ASavedStateIsWholeAndLoadsIntoAPlainOptimizer) {
 }
 
 // Trains three windows with `before`, goes on with `after`, and returns the parameters.
-std::string gone_on(Communicator& world, Shard before, Shard after) {
+std::string gone_on(Communicator& world, Make make, Shard before, Shard after) {
   Net net;
   std::string bytes;
   for (const Shard shard : {before, after}) {
-    DistributedOptimizer optimizer(world, net.named(), adam(net.trained()),
+    DistributedOptimizer optimizer(world, net.named(), make(net.trained()),
                                    {.nominal_weight = 2, .shard = shard});
     if (!bytes.empty() && world.rank() == 0) {
       torch::serialize::InputArchive archive;
@@ -344,7 +366,7 @@ std::string gone_on(Communicator& world, Shard before, Shard after) {
 }
 
 // A run continues with the parameters and the state of a run with another option.
-TEST(Shards, GoOnFromAPlainRunAndTheOtherWayRound) {
+TEST_P(ShardsOf, GoOnFromAPlainRunAndTheOtherWayRound) {
   const std::vector<std::pair<Shard, Shard>> changes = {{Shard::none, Shard::optimizer},
                                                         {Shard::optimizer, Shard::none},
                                                         {Shard::host, Shard::optimizer},
@@ -356,9 +378,9 @@ TEST(Shards, GoOnFromAPlainRunAndTheOtherWayRound) {
     run_ranks(
         std::accumulate(hosts.begin(), hosts.end(), 0),
         [&](Communicator& world) {
-          const std::string plain = gone_on(world, Shard::none, Shard::none);
+          const std::string plain = gone_on(world, GetParam(), Shard::none, Shard::none);
           for (const auto& [before, after] : changes) {
-            EXPECT_TRUE(plain == gone_on(world, before, after))
+            EXPECT_TRUE(plain == gone_on(world, GetParam(), before, after))
                 << hosts.size() << " hosts, " << name_of(before) << ", then " << name_of(after);
           }
         },
@@ -445,58 +467,69 @@ TEST(Shards, AHostHasNoMemoryForTheStateOfOthers) {
       options);
 }
 
+std::unique_ptr<Optimizers> plain_sgd(const Parameters& p) {
+  return of<optim::SGD>(p, optim::SGDOptions(0.1));
+}
+
+std::string train_words(Communicator& world, Make make, Shard shard) {
+  Net net;
+  at::Tensor words = at::zeros({50, 300}).requires_grad_();
+  NamedTensors named = net.named();
+  named.emplace_back("words", words);
+  Parameters trained = net.trained();
+  trained.push_back(words);
+  DistributedOptimizer optimizer(world, named, make(trained),
+                                 {.sparse_gradients = {"words"}, .shard = shard});
+  for (int window = 0; window < 3; ++window) {
+    const at::Tensor used =
+        at::embedding(words, at::tensor({window, 7 + world.rank()}, at::kLong), -1, false, true);
+    optimizer.backward(net.loss(window) + (used * used + used).sum(), 1);
+    (void)optimizer.clip_grad_norm(0.5);
+    EXPECT_TRUE(optimizer.step());
+  }
+  test::expect_equal_on_all_ranks(world, test::bits(trained));
+  return test::bits(trained);
+}
+
 TEST(Shards, LeaveSparseGradientsWhole) {
-  run_ranks(
-      3,
-      [](Communicator& world) {
-        std::vector<std::string> bits;
-        for (const Shard shard : {Shard::none, Shard::optimizer, Shard::gradients}) {
-          Net net;
-          at::Tensor words = at::zeros({50, 300}).requires_grad_();
-          NamedTensors named = net.named();
-          named.emplace_back("words", words);
-          Parameters trained = net.trained();
-          trained.push_back(words);
-          DistributedOptimizer optimizer(world, named,
-                                         of<optim::SGD>(trained, optim::SGDOptions(0.1)),
-                                         {.sparse_gradients = {"words"}, .shard = shard});
-          for (int window = 0; window < 3; ++window) {
-            const at::Tensor used = at::embedding(
-                words, at::tensor({window, 7 + world.rank()}, at::kLong), -1, false, true);
-            optimizer.backward(net.loss(window) + (used * used + used).sum(), 1);
-            (void)optimizer.clip_grad_norm(0.5);
-            EXPECT_TRUE(optimizer.step());
-          }
-          bits.push_back(test::bits(trained));
-          test::expect_equal_on_all_ranks(world, bits.back());
-        }
-        EXPECT_THAT(bits, testing::Each(bits[0]));
-      },
-      kShared);
+  for (const Make make : {&plain_sgd, &lamb}) {
+    run_ranks(
+        3,
+        [make](Communicator& world) {
+          const std::string plain = train_words(world, make, Shard::none);
+          EXPECT_TRUE(train_words(world, make, Shard::optimizer) == plain);
+          EXPECT_TRUE(train_words(world, make, Shard::gradients) == plain);
+        },
+        kShared);
+  }
+}
+
+std::string train_frozen(Communicator& world, Make make, Shard shard) {
+  Net net;
+  DistributedOptimizer optimizer(world, net.named(), make({net.first, net.bias}), {.shard = shard});
+  for (int window = 0; window < 6; ++window) {
+    net.bias.requires_grad_(window != 2 && window != 3);
+    if (window == 4) {
+      optimizer.optimizer().add_param_group(optim::OptimizerParamGroup({net.second}));
+      optimizer.optimizer().param_groups().back().options().set_lr(0.02);
+    }
+    optimizer.backward(net.loss(window), 1);
+    EXPECT_TRUE(optimizer.step());
+  }
+  return test::bits(net.trained());
 }
 
 TEST(Shards, FreezingAndANewGroupChangeNoBits) {
-  run_ranks(
-      2,
-      [](Communicator& world) {
-        std::vector<std::string> bits;
-        for (const Shard shard : {Shard::none, Shard::optimizer, Shard::gradients}) {
-          Net net;
-          DistributedOptimizer optimizer(world, net.named(), adamw({net.first, net.bias}),
-                                         {.shard = shard});
-          for (int window = 0; window < 6; ++window) {
-            net.bias.requires_grad_(window != 2 && window != 3);
-            if (window == 4) {
-              optimizer.optimizer().add_param_group(optim::OptimizerParamGroup({net.second}));
-            }
-            optimizer.backward(net.loss(window), 1);
-            EXPECT_TRUE(optimizer.step());
-          }
-          bits.push_back(test::bits(net.trained()));
-        }
-        EXPECT_THAT(bits, testing::Each(bits[0]));
-      },
-      kShared);
+  for (const Make make : {&adamw, &lamb}) {
+    run_ranks(
+        2,
+        [make](Communicator& world) {
+          const std::string plain = train_frozen(world, make, Shard::none);
+          EXPECT_TRUE(train_frozen(world, make, Shard::optimizer) == plain);
+          EXPECT_TRUE(train_frozen(world, make, Shard::gradients) == plain);
+        },
+        kShared);
+  }
 }
 
 // docs/acceptance.md, Optimizer: With gradients divided, a rank keeps its own part of each until

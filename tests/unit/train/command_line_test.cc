@@ -234,9 +234,6 @@ TEST(CommandLine, MistakesGetTheNearestRightWord) {
   EXPECT_EQ(refusal({"x.csv", "--error-feedback"}),
             "--error-feedback: gradients are not rounded for --wire fp32 | add --wire bf16 or "
             "--wire fp16, or leave out --error-feedback");
-  EXPECT_EQ(refusal({"x.csv", "--optimizer", "lamb", "--shard", "optimizer"}),
-            "--optimizer lamb looks at each matrix as a whole, which --shard optimizer divides | "
-            "leave out --shard: auto divides nothing then");
   EXPECT_THAT(refusal({"x.csv", "--wire", "bf16", "--error-feedback", "--shard", "gradients"}),
               HasSubstr("--error-feedback keeps each rank's gradient"));
   EXPECT_THAT(refusal({"x.csv", "--shard", "optimizer", "--shard-shares", "a:3,b"}),
