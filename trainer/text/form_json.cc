@@ -65,13 +65,6 @@ class FormReader {
     parts.push_back(part("SpecialToken", sep, form_.second_type));
     return parts;
   }
-  std::int32_t special(const JsonPlace& name) const {
-    const std::int32_t id = id_of_(name.text());
-    if (id < 0) name.refuse_value("the vocabulary has no such token");
-    const JsonPlace ids = file_.at("post_processor.special_tokens").at(name.text()).at("ids");
-    ids.require_if_given(Json::array({id}));
-    return id;
-  }
 
   void read_template(const JsonPlace& place) {
     const JsonPlace single = place.at("single");
@@ -79,6 +72,12 @@ class FormReader {
     const JsonPlace sep = single.at("2.SpecialToken.id");
     single.require({part("SpecialToken", cls.value(), 0), part("Sequence", "A", 0),
                     part("SpecialToken", sep.value(), 0)});
+    const auto special = [&](const JsonPlace& name) {
+      const std::int32_t id = id_of_(name.text());
+      if (id < 0) name.refuse_value("the vocabulary has no such token");
+      place.at("special_tokens").at(name.text()).at("ids").require_if_given(Json::array({id}));
+      return id;
+    };
     form_.cls = special(cls);
     form_.sep = special(sep);
     const JsonPlace pair = place.at("pair");

@@ -238,6 +238,19 @@ TEST(TokenizerJson, AStepOfAnotherFamilyIsRefusedByName) {
   }
 }
 
+// The wheel writes the ids that the template gives.
+TEST(TokenizerJson, ATemplateInASequenceHasTheIdsOfTheVocabulary) {
+  Json json = golden("albert");
+  Json processor = json["post_processor"];
+  json["post_processor"] = {{"type", "Sequence"}, {"processors", Json::array({processor})}};
+  EXPECT_EQ(read(json).tokens, read(golden("albert")).tokens);
+  processor["special_tokens"]["[SEP]"]["ids"] = {3};
+  json["post_processor"]["processors"] = Json::array({processor});
+  EXPECT_THAT(
+      test::error_of([&] { (void)read(json); }),
+      HasSubstr("post_processor.processors.0.special_tokens.[SEP].ids is a list or an object"));
+}
+
 // Old files do not say the type of the model, and write a merge as one text.
 TEST(TokenizerJson, OldFilesAreRead) {
   Json json = golden("roberta");
