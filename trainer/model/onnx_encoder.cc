@@ -71,20 +71,20 @@ class EncoderGraph {
 
   // Returns the state of each text that the pooler reads.
   Value text_states(const Value& states) {
+    if (!spec_.has_decoder() && !spec_.pools_mean) {
+      return add("Gather", {states, scalar(0)}, {{"axis", std::int64_t{1}}});
+    }
     const Value axis = list({1});
     if (spec_.has_decoder()) {
       const Value lengths = add("ReduceSum", {kMask, axis}, {{"keepdims", std::int64_t{1}}});
       return add("GatherND", {states, add("Sub", {lengths, axis})},
                  {{"batch_dims", std::int64_t{1}}});
     }
-    if (spec_.pools_mean) {
-      const Value mask = graph_.to_float(unsqueeze(kMask, {2}));
-      const auto sum = [&](const Value& x) {
-        return add("ReduceSum", {x, axis}, {{"keepdims", std::int64_t{0}}});
-      };
-      return add("Div", {sum(add("Mul", {states, mask})), sum(mask)});
-    }
-    return add("Gather", {states, scalar(0)}, {{"axis", std::int64_t{1}}});
+    const Value mask = graph_.to_float(unsqueeze(kMask, {2}));
+    const auto sum = [&](const Value& x) {
+      return add("ReduceSum", {x, axis}, {{"keepdims", std::int64_t{0}}});
+    };
+    return add("Div", {sum(add("Mul", {states, mask})), sum(mask)});
   }
 
   Value pooling(const Value& states) {
