@@ -176,8 +176,11 @@ class DistributedOptimizer::Impl {
         const TraceScope scope(comm_.trace(), kTraceRow, "step");
         agreement_.run_write([&] { update(); });
       }
-      if (shards_ && window_.rearranges()) shards_->gather_state();
-      window_.end();
+      if (shards_ && window_.rearranges()) {
+        shards_->while_parts_change([&] { window_.end(); });
+      } else {
+        window_.end();
+      }
     });
     return steps;
   }
@@ -211,12 +214,15 @@ class DistributedOptimizer::Impl {
     if (comm_.size() > 1) {
       require_agreement(comm_, state);
     }
-    gather_state();
-    window_.load_state(state);
+    if (shards_ && window_.rearranges(state)) {
+      shards_->while_parts_change([&] { window_.load_state(state); });
+    } else {
+      window_.load_state(state);
+    }
   }
 
-  void gather_state() {
-    if (shards_) latch_.run([&] { shards_->gather_state(); });
+  void gather_state(int root) {
+    if (shards_) latch_.run([&] { shards_->gather_state(root); });
   }
 
   [[nodiscard]] Shard shard() const { return options_.shard; }
@@ -308,7 +314,7 @@ std::size_t DistributedOptimizer::bucket_count() const {
 std::uint64_t DistributedOptimizer::collectives() const {
   return impl_->window().gradients().started();
 }
-void DistributedOptimizer::gather_state() { impl_->gather_state(); }
+void DistributedOptimizer::gather_state(int root) { impl_->gather_state(root); }
 Shard DistributedOptimizer::shard() const { return impl_->shard(); }
 torch::optim::Optimizer& DistributedOptimizer::optimizer() { return impl_->optimizer(); }
 

@@ -368,6 +368,10 @@ GradientWindow::State GradientWindow::state() const {
           .residuals = gradients_.residuals()};
 }
 
+bool GradientWindow::rearranges(const State& state) const {
+  return !state.bucket_order.empty() && !std::ranges::equal(state.bucket_order, gradients_.order());
+}
+
 void GradientWindow::load_state(const State& state) {
   nominal_weight_ = state.nominal_weight;
   loss_scale_.restore(state.loss_scale, state.good_windows);

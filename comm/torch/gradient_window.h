@@ -65,7 +65,9 @@ class GradientWindow {
   void prepare_end();
   // Empties a window that is reduced. Without one it does nothing.
   void end();
+  // Whether end() or load_state() lays the gradients out in another order.
   [[nodiscard]] bool rearranges() const { return !next_order_.empty(); }
+  [[nodiscard]] bool rearranges(const State& state) const;
   // Throws invalid_argument, naming `call`, unless the window is empty.
   void require_empty(const char* call) const;
   // Throws invalid_argument if a parameter has another type, shape or device than at construction.

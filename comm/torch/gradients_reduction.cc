@@ -121,10 +121,18 @@ void Gradients::start_complete() {
   free_sums_of_others();
 }
 
+// The backward pass waits rather than fill more buckets than this while the network is slower.
 void Gradients::free_sums_of_others() {
-  while (freed_ < buckets_.size() && progress_.has_started(freed_) &&
-         buckets_[freed_].is_summed()) {
-    buckets_[freed_++].free_sums_of_others();
+  constexpr std::size_t kInFlight = 8;
+  const auto has_started = [this](std::size_t i) {
+    return i < buckets_.size() && progress_.has_started(i);
+  };
+  while (options_.frees && has_started(freed_)) {
+    Bucket& first = buckets_[freed_];
+    if (!has_started(freed_ + kInFlight) && !first.is_summed()) return;
+    first.wait();
+    first.free_sums_of_others();
+    ++freed_;
   }
 }
 

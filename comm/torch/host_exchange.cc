@@ -1,5 +1,6 @@
 #include "comm/torch/host_exchange.h"
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <utility>
@@ -13,16 +14,14 @@ namespace {
 constexpr std::size_t kChunk = std::size_t{4} << 20;  // bytes of tensors that travel together
 constexpr std::size_t kInFlight = 3;                  // chunks
 
-using PartOf = std::function<Block(std::size_t, int)>;
-
 // Some tensors on their way: the parts of one host after those of another.
 class Chunk {
  public:
-  Chunk(Owners& owners, std::span<const Exchanged> tensors, const PartOf& part_of)
-      : tensors_(tensors), counts_(static_cast<std::size_t>(owners.hosts())) {
+  Chunk(Owners& owners, std::span<const Exchanged> tensors, const Exchange& exchange)
+      : tensors_(tensors), exchange_(exchange), counts_(static_cast<std::size_t>(owners.hosts())) {
     for (int owner = 0; owner < owners.size(); ++owner) {
       for (const Exchanged& tensor : tensors) {
-        const Block part = part_of(tensor.parameter, owner);
+        const Block part = exchange.part_of(tensor.parameter, owner);
         const std::size_t size = tensor.elements.element_size();
         parts_.push_back(
             {.host = owners.host_of(owner),
@@ -49,9 +48,12 @@ class Chunk {
 
   void finish(int host) {
     work_.wait();
-    for_parts([&](const Part& part, const std::byte* place) {
-      if (part.host != host) std::memcpy(part.data, place, part.bytes);
-    });
+    if (exchange_.to.value_or(host) == host) {
+      for_parts([&](const Part& part, const std::byte* place) {
+        if (part.host != host) std::memcpy(part.data, place, part.bytes);
+      });
+    }
+    std::ranges::for_each(tensors_, exchange_.arrived);
   }
 
  private:
@@ -71,6 +73,7 @@ class Chunk {
   }
 
   std::span<const Exchanged> tensors_;
+  const Exchange& exchange_;
   std::vector<std::size_t> counts_;  // bytes, by host
   std::vector<Part> parts_;          // host by host, as owners are numbered
   std::size_t bytes_ = 0;
@@ -82,7 +85,7 @@ class Chunk {
 
 void exchange_between_hosts(Owners& owners,
                             std::span<const Exchanged> tensors,
-                            const PartOf& part_of) {
+                            const Exchange& exchange) {
   std::deque<Chunk> in_flight;
   const auto finish_first = [&] {
     in_flight.front().finish(owners.host());
@@ -94,7 +97,7 @@ void exchange_between_hosts(Owners& owners,
       bytes += tensors[count].elements.nbytes();
     }
     if (in_flight.size() == kInFlight) finish_first();
-    in_flight.emplace_back(owners, tensors.first(count), part_of);
+    in_flight.emplace_back(owners, tensors.first(count), exchange);
     in_flight.back().start(*owners.leaders(), owners.host());
     tensors = tensors.subspan(count);
   }

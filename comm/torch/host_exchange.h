@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "bp/collective.h"
@@ -19,10 +20,15 @@ struct Exchanged {
 
 // Collective of the first ranks of all hosts (Owners::leaders()), with the same tensors in the same
 // order. Each owner has changed its part, and its host has waited for that. Afterwards the tensors
-// of all hosts have all parts. `part_of(i, owner)`: the owner's elements of parameter i. Takes some
-// MiB of memory.
+// of all hosts, or of `to` only, have all parts. `part_of(i, owner)`: the owner's elements of
+// parameter i. Takes some MiB of memory. `arrived` is called on each host for each tensor.
+struct Exchange {
+  std::function<Block(std::size_t i, int owner)> part_of;
+  std::optional<int> to = {};
+  std::function<void(const Exchanged&)> arrived = [](const Exchanged&) {};
+};
 void exchange_between_hosts(Owners& owners,
                             std::span<const Exchanged> tensors,
-                            const std::function<Block(std::size_t, int)>& part_of);
+                            const Exchange& exchange);
 
 }  // namespace bp

@@ -77,8 +77,8 @@ std::span<std::byte> bytes_of(const at::Tensor& dense) {
   return {static_cast<std::byte*>(dense.data_ptr()), dense.nbytes()};
 }
 
-// The private tensors that shared ones have replaced are as large as the model, and malloc may keep
-// their memory for the process.
+// The private tensors that shared ones replace are as large as the model, and malloc may keep their
+// memory for the process.
 void give_back_freed_memory() { ::malloc_trim(0); }
 
 // Memory that all ranks share, from which tensors get their elements one after another.
@@ -174,9 +174,11 @@ HostShards::HostShards(Owners& owners,
   for (Divided& one : divided_) {
     one.shared = room.take(one.parameter, one.parameter.numel());
     if (owners.local_rank() == 0) one.shared.copy_(flat(one.parameter));
+    one.parameter.set_data(whole(one, one.shared));
+    constexpr std::size_t kLarge = std::size_t{1} << 20;
+    if (one.shared.nbytes() >= kLarge) give_back_freed_memory();  // before the next copy
   }
   broadcast_parameters(0);
-  for (Divided& one : divided_) one.parameter.set_data(whole(one, one.shared));
   share_rows();
   give_back_freed_memory();
 }
@@ -277,13 +279,15 @@ bool HostShards::settle_state(bool in_step, bool writes) {
 void HostShards::broadcast_parameters(int root) { owners_.broadcast(std::span(&memory_, 1), root); }
 
 void HostShards::broadcast_state(int root, const std::function<void()>& broadcast_rest) {
-  gather_state();
+  gather_state(root);
   std::vector<at::Tensor> taken;
   for_each_state(with_state_, false,
                  [&](const Divided& /*one*/, at::Tensor& tensor, const at::Tensor& /*home*/) {
                    taken.push_back(std::exchange(tensor, at::empty({0}, tensor.options())));
                  });
   broadcast_rest();
+  state_is_whole_ = true;
+  state_is_divided_ = false;
   const bool is_root = owners_.world_rank() == root;
   auto next = taken.begin();
   for_each_state(with_state_, false,
@@ -300,15 +304,19 @@ void HostShards::broadcast_state(int root, const std::function<void()>& broadcas
   owners_.broadcast(homes, root);
 }
 
+void HostShards::choose_part(Divided& one) {
+  const Block block = part_of_(one.number, owners_.rank());
+  if (one.part.defined() && block.offset == one.own.offset && block.count == one.own.count) return;
+  one.own = block;
+  one.part = part_of(one.shared, block);
+}
+
 void HostShards::divide() {
   const at::NoGradGuard no_grad;
   for (std::size_t i = 0; i < in_parts_; ++i) {
     Divided& one = divided_[i];
-    const Block block = part_of_(one.number, owners_.rank());
-    if (!one.part.defined() || block.offset != one.own.offset || block.count != one.own.count) {
-      one.own = block;
-      one.part = part_of(one.shared, block);
-    }
+    choose_part(one);
+    const Block& block = one.own;
     const at::Tensor& gradient = one.parameter.grad();
     one.part.mutable_grad() = gradient.defined() ? part_of(flat(gradient), block) : at::Tensor();
     const std::vector<at::Tensor*> tensors = state_of(one.parameter);
@@ -339,7 +347,9 @@ void HostShards::all_reduce(std::span<double> numbers) const {
 }
 
 void HostShards::unite() {
-  state_is_whole_ = !owners_.are_on_several_hosts();
+  state_is_divided_ = owners_.are_on_several_hosts();
+  state_is_whole_ = !state_is_divided_;
+  gathered_.reset();
   settle_state(true, true);
   for (std::size_t i = 0; i < in_parts_; ++i) {
     divided_[i].part.mutable_grad().reset();
@@ -357,21 +367,76 @@ void HostShards::exchange_parameters() {
   for (std::size_t i = 0; i < in_parts_; ++i) {
     all.push_back({.elements = divided_[i].shared, .parameter = divided_[i].number});
   }
-  exchange_between_hosts(owners_, all, part_of_);
+  exchange_between_hosts(owners_, all, {.part_of = part_of_});
 }
 
-void HostShards::gather_state() {
-  if (state_is_whole_) return;
-  state_is_whole_ = has_state_of_other_hosts_ = true;
+std::vector<Exchanged> HostShards::divided_state() {
   std::vector<Exchanged> all;
   for_each_state(in_parts_, false,
-                 [&](const Divided& one, at::Tensor& tensor, const at::Tensor& home) {
-                   tensor = whole(one, home);
+                 [&](const Divided& one, const at::Tensor& /*tensor*/, const at::Tensor& home) {
                    all.push_back({.elements = home, .parameter = one.number});
                  });
+  return all;
+}
+
+void HostShards::gather_state(int root) {
+  const int host = owners_.host_of(root);
+  if (!state_is_divided_ || gathered_ == host) return;
+  gathered_ = host;
   barrier(owners_.local(), {.name = "state is written"});
-  if (owners_.leaders() != nullptr) exchange_between_hosts(owners_, all, part_of_);
+  if (owners_.leaders() != nullptr) {
+    exchange_between_hosts(owners_, divided_state(), {.part_of = part_of_, .to = host});
+  }
   barrier(owners_.local(), {.name = "state has arrived"});
+  if (owners_.host() != host) return;
+  state_is_whole_ = has_state_of_other_hosts_ = true;
+  for_each_state(in_parts_, false,
+                 [](const Divided& one, at::Tensor& tensor, const at::Tensor& home) {
+                   tensor = whole(one, home);
+                 });
+}
+
+// By number of the parameter and owner.
+std::vector<std::vector<Block>> HostShards::parts() const {
+  std::vector<std::vector<Block>> all;
+  for (std::size_t i = 0; i < in_parts_; ++i) {
+    const std::size_t number = divided_[i].number;
+    all.resize(number + 1);
+    for (int owner = 0; owner < owners_.size(); ++owner) {
+      all[number].push_back(part_of_(number, owner));
+    }
+  }
+  return all;
+}
+
+// A host has the parts of others for a moment only.
+void HostShards::while_parts_change(const std::function<void()>& change) {
+  if (!state_is_divided_) return change();
+  const std::vector<std::vector<Block>> before = parts();
+  change();
+  state_is_whole_ = false;
+  gathered_.reset();
+  barrier(owners_.local(), {.name = "state is written"});
+  if (owners_.leaders() != nullptr) {
+    exchange_between_hosts(
+        owners_, divided_state(),
+        {.part_of = [&](std::size_t i,
+                        int owner) { return before[i][static_cast<std::size_t>(owner)]; },
+         .arrived = [&](const Exchanged& tensor) { free_parts_of_other_hosts(tensor); }});
+  }
+  barrier(owners_.local(), {.name = "state has arrived"});
+  for (std::size_t i = 0; i < in_parts_; ++i) choose_part(divided_[i]);
+  for_each_state(in_parts_, false,
+                 [](const Divided& one, at::Tensor& tensor, const at::Tensor& home) {
+                   tensor = part_of(home, one.own);
+                 });
+}
+
+void HostShards::free_parts_of_other_hosts(const Exchanged& tensor) const {
+  for (int owner = 0; owner < owners_.size(); ++owner) {
+    if (owners_.host_of(owner) == owners_.host()) continue;
+    give_back(bytes_of(part_of(tensor.elements, part_of_(tensor.parameter, owner))));
+  }
 }
 
 // Between the barriers of a step.
@@ -380,15 +445,7 @@ void HostShards::free_state_of_other_hosts() {
       owners_.leaders() == nullptr) {
     return;
   }
-  for (std::size_t i = 0; i < in_parts_; ++i) {
-    const Divided& one = divided_[i];
-    for (int owner = 0; owner < owners_.size(); ++owner) {
-      if (owners_.host_of(owner) == owners_.host()) continue;
-      for (const at::Tensor& home : one.state) {
-        if (home.defined()) give_back(bytes_of(part_of(home, part_of_(one.number, owner))));
-      }
-    }
-  }
+  for (const Exchanged& tensor : divided_state()) free_parts_of_other_hosts(tensor);
 }
 
 void HostShards::step() {

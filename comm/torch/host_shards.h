@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -27,6 +28,7 @@
 #include "bp/collective.h"
 #include "bp/communicator.h"
 #include "bp/torch/elementwise.h"
+#include "comm/torch/host_exchange.h"
 #include "comm/torch/owners.h"
 #include "comm/torch/parameter_set.h"
 
@@ -60,9 +62,10 @@ class HostShards final : private ParameterParts {
   // Collective. All hosts get the state that rank `root` of the world has. `broadcast_rest` does so
   // for what the optimizer saves, without tensors that are as long as parameters.
   void broadcast_state(int root, const std::function<void()>& broadcast_rest);
-  // Collective. Makes the state whole on each host. Before part_of() changes, and before the
-  // program reads the state.
-  void gather_state();
+  // Collective. Makes the state whole on the host of rank `root` of the world, until the next step.
+  void gather_state(int root);
+  // Collective. Calls `change`, after which part_of() may return other parts.
+  void while_parts_change(const std::function<void()>& change);
   // Collective. Runs the optimizer's step on this rank's elements. All ranks see the result.
   void step();
   // Whether the parameter lies in shared memory.
@@ -86,19 +89,25 @@ class HostShards final : private ParameterParts {
   bool settle_state(bool in_step, bool writes);
   template <class Visit>
   void for_each_state(std::size_t count, bool in_step, const Visit& visit);
+  void choose_part(Divided& one);
   void divide();
   void unite();
   [[nodiscard]] Place place_of(const at::Tensor& part) const override;
   void all_reduce(std::span<double> numbers) const override;
   void exchange_parameters();
+  [[nodiscard]] std::vector<Exchanged> divided_state();
+  [[nodiscard]] std::vector<std::vector<Block>> parts() const;
+  void free_parts_of_other_hosts(const Exchanged& tensor) const;
   void free_state_of_other_hosts();
 
   Owners& owners_;
   torch::optim::Optimizer& optimizer_;
   const Elementwise& elementwise_;
   const PartOf part_of_;
-  bool state_is_whole_ = true;  // outside of a step, not in parts
-  bool has_state_of_other_hosts_ = false;
+  bool state_is_whole_ = true;     // of this rank, outside of a step: not in parts
+  bool state_is_divided_ = false;  // each host has its part; the same on all ranks, as is the next
+  std::optional<int> gathered_ = {};       // the host that has the others', too
+  bool has_state_of_other_hosts_ = false;  // in memory
   // First those of which the optimizer gets parts, then those whose rows it divides itself, which
   // have state, too, then the frozen ones.
   std::vector<Divided> divided_;

@@ -1,6 +1,9 @@
 #include "bp/communicator.h"
 
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -37,6 +40,16 @@ std::vector<std::string> hosts_of_ranks(const Topology& topology) {
     hosts.push_back(topology.host_name(topology.place_of(rank).host));
   }
   return hosts;
+}
+
+// Of the host, aligned to 64 bytes. A page of a large piece takes memory once it is touched.
+std::shared_ptr<std::byte> zeros(std::size_t bytes) {
+  constexpr std::size_t kAlignment = 64;
+  std::size_t room = bytes + kAlignment;
+  const std::shared_ptr<void> all(std::calloc(room, 1), &std::free);
+  if (!all) throw std::bad_alloc();
+  void* begin = all.get();
+  return {all, static_cast<std::byte*>(std::align(kAlignment, bytes, begin, room))};
 }
 
 }  // namespace
@@ -189,6 +202,9 @@ Buffer Communicator::allocate(std::size_t bytes, Device device) {
   const bool on_host = device.kind == Device::Kind::host;
   if (const auto shared = on_host && impl().job() ? impl().job()->shared() : nullptr) {
     state.keeper = bp::allocate_shared(shared, bytes);
+    state.data = state.keeper.get();
+  } else if (on_host) {
+    state.keeper = zeros(bytes);
     state.data = state.keeper.get();
   } else {
     const Memory& memory = memory_of(device);

@@ -26,14 +26,15 @@ TEST(ShardShares, AreReadByHost) {
 }
 
 TEST(ShardShares, FollowTheMemoryBesideWhatIsWhole) {
-  EXPECT_EQ(room_for_shards(100, 10, 4, Shard::optimizer), 100 + 30 - 40);
-  EXPECT_EQ(room_for_shards(100, 10, 4, Shard::gradients), 100 + 30);
-  EXPECT_EQ(room_for_shards(3, 10, 1, Shard::optimizer), 0);
+  const UndividedState state{.weights = 10, .rows = 5};
+  EXPECT_EQ(room_for_shards(100, state, 4, Shard::optimizer), 100 + 30 - 40 - 5);
+  EXPECT_EQ(room_for_shards(100, state, 4, Shard::gradients), 100 + 30 - 5);
+  EXPECT_EQ(room_for_shards(3, state, 1, Shard::optimizer), 0);
 }
 
 std::string error_of(Communicator& world, const std::string& asked) {
   try {
-    static_cast<void>(shard_shares(world, asked, Shard::optimizer, 4));
+    static_cast<void>(shard_shares(world, asked, Shard::optimizer, {}));
     return "";
   } catch (const InputError& error) {
     return error.what();
@@ -44,10 +45,10 @@ TEST(ShardShares, OfAHostAreDividedAmongItsRanks) {
   bp::test::run_ranks(
       3,
       [](Communicator& world) {
-        EXPECT_THAT(shard_shares(world, "equal", Shard::optimizer, 4), ElementsAre());
-        EXPECT_THAT(shard_shares(world, "host 0:3,host 1:0", Shard::optimizer, 4),
+        EXPECT_THAT(shard_shares(world, "equal", Shard::optimizer, {}), ElementsAre());
+        EXPECT_THAT(shard_shares(world, "host 0:3,host 1:0", Shard::optimizer, {}),
                     ElementsAre(1.5, 1.5, 0));
-        const std::vector<double> by_memory = shard_shares(world, "auto", Shard::gradients, 4);
+        const std::vector<double> by_memory = shard_shares(world, "auto", Shard::gradients, {});
         ASSERT_EQ(by_memory.size(), 3);
         EXPECT_GT(by_memory[0], 0);
         EXPECT_EQ(by_memory[0], by_memory[1]);

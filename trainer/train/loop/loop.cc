@@ -57,11 +57,15 @@ double epochs_done(const CheckpointState& state) {
 }
 
 std::vector<double> shares_of(Communicator& world, const RunSettings& settings, const Bert& model) {
-  std::uint64_t weights = 0;
+  UndividedState state;
+  const std::vector<std::string> sparse = model.sparse_gradients();
   for (const auto& [name, parameter] : model.parameters()) {
-    if (parameter.requires_grad()) weights += parameter.nbytes();
+    if (!parameter.requires_grad()) continue;
+    state.weights += parameter.nbytes();
+    const bool has_rows = std::ranges::count(sparse, name) > 0;
+    if (has_rows) state.rows += parameter.nbytes() * moment_names(settings).size();
   }
-  return shard_shares(world, settings.shard_shares, settings.shard, weights);
+  return shard_shares(world, settings.shard_shares, settings.shard, state);
 }
 
 // One run of training on this rank: its parts, and how far it is.

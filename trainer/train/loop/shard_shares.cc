@@ -35,10 +35,10 @@ std::vector<double> asked_for(const std::string& asked, const Topology& topology
 }
 
 // By host. Ranks of a host may be in control groups of their own; the smallest counts.
-std::vector<double> by_memory(Communicator& world, Shard shard, std::uint64_t weights) {
+std::vector<double> by_memory(Communicator& world, Shard shard, const UndividedState& state) {
   const MemoryUse use = memory_use();
   const auto mine = static_cast<double>(room_for_shards(
-      use.limit - std::min(use.used, use.limit), weights, world.topology().local_size(), shard));
+      use.limit - std::min(use.used, use.limit), state, world.topology().local_size(), shard));
   std::vector<double> of_ranks(static_cast<std::size_t>(world.size()));
   all_gather(world, const_view(std::span(&mine, 1)), view(of_ranks), {.name = "room for shards"});
   std::vector<double> shares;
@@ -70,20 +70,25 @@ std::map<std::string, double> parse_host_shares(const std::string& text) {
   return shares;
 }
 
-std::uint64_t room_for_shards(std::uint64_t free, std::uint64_t weights, int ranks, Shard shard) {
-  const std::uint64_t freed = weights * static_cast<std::uint64_t>(ranks - 1);
-  const std::uint64_t gradients =
-      shard == Shard::gradients ? 0 : weights * static_cast<std::uint64_t>(ranks);
-  return free + freed - std::min(gradients, free + freed);
+std::uint64_t room_for_shards(std::uint64_t free,
+                              const UndividedState& state,
+                              int ranks,
+                              Shard shard) {
+  const auto of_all = [&](int copies) {
+    return state.weights * static_cast<std::uint64_t>(copies);
+  };
+  const std::uint64_t room = free + of_all(ranks - 1);
+  const std::uint64_t gradients = shard == Shard::gradients ? 0 : of_all(ranks);
+  return room - std::min(room, gradients + state.rows);
 }
 
 std::vector<double> shard_shares(Communicator& world,
                                  const std::string& asked,
                                  Shard shard,
-                                 std::uint64_t weights) {
+                                 const UndividedState& state) {
   if (asked == "equal") return {};
   const std::vector<double> of_hosts =
-      asked == "auto" ? by_memory(world, shard, weights) : asked_for(asked, world.topology());
+      asked == "auto" ? by_memory(world, shard, state) : asked_for(asked, world.topology());
   if (std::accumulate(of_hosts.begin(), of_hosts.end(), 0.0) == 0) return {};
   std::vector<double> shares;
   for (int rank = 0; rank < world.size(); ++rank) {

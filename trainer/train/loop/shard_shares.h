@@ -14,19 +14,24 @@ namespace bp::trainer {
 // "a:3,b:1": hosts and their shares. Throws InputError.
 [[nodiscard]] std::map<std::string, double> parse_host_shares(const std::string& text);
 
+// Bytes.
+struct UndividedState {
+  std::uint64_t weights = 0;  // those that are trained, and as many of gradients
+  std::uint64_t rows = 0;     // moments of matrices with sparse gradients, which each host has
+};
 // Returns the bytes that a host has left for what is divided, once its ranks share the weights and
-// keep their gradients. `free`: while each of `ranks` has weights of `weights` bytes of its own.
+// keep their gradients. `free`: while each of `ranks` has weights of its own.
 [[nodiscard]] std::uint64_t room_for_shards(std::uint64_t free,
-                                            std::uint64_t weights,
+                                            const UndividedState& state,
                                             int ranks,
                                             Shard shard);
 
 // Collective. Returns the shares for DistributedOptimizerOptions: the ranks of a host have equal
-// ones. `asked`: "equal"; "auto" for the room of each host; or the shares of all hosts. `weights`:
-// bytes of the trained parameters. Throws InputError.
+// ones. `asked`: "equal"; "auto" for the room of each host; or the shares of all hosts. Throws
+// InputError.
 [[nodiscard]] std::vector<double> shard_shares(Communicator& world,
                                                const std::string& asked,
                                                Shard shard,
-                                               std::uint64_t weights);
+                                               const UndividedState& state);
 
 }  // namespace bp::trainer
