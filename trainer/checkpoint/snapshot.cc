@@ -107,7 +107,7 @@ void restore_state(const std::string& path,
     ParameterState state;
     for (const std::string& moment : moments) {
       const Tensor values = room_for(parameter);
-      arrays.read(moment + "." + name, "F32", values);
+      arrays.read(concat(moment, ".", name), "F32", values);
       state.moments.push_back(values.to(parameter.device()));
     }
     const Tensor step = at::empty({}, at::kLong);
@@ -284,7 +284,8 @@ void Checkpoints::save(const CheckpointState& state,
   snapshot_.take(model, optimizer, averages);
   writer_.start(state, [this](const std::string& folder) {
     snapshot_.write(folder);
-    for (const auto& [name, text] : options_.texts) write_whole_file(folder + "/" + name, text);
+    for (const auto& [name, text] : options_.texts)
+      write_whole_file(concat(folder, "/", name), text);
     options_.before_publishing();
   });
   if (!options_.copies) writer_.wait();
