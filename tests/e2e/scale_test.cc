@@ -58,6 +58,33 @@ TEST_F(Scale, EstimateMeasuresAFewStepsAndKeepsNothing) {
   EXPECT_FALSE(std::filesystem::exists(path("runs"))) << "an estimate is not a run";
 }
 
+// docs/features.md, Gradients: What each kind of sharding costs | `estimate`
+TEST_F(Scale, EstimateSaysWhatEachShardCosts) {
+  const Ended ended = in_folder(
+      concat("OMP_NUM_THREADS=1 ", kBinDir, "/bprun -n 2 ", kBinDir,
+             "/bert_train estimate stones.csv --max-length 16 --measured-steps 1 --freeze "
+             "0 --out e.json"));
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("this job takes --shard optimizer"));
+  const auto json = nlohmann::json::parse(read(path("e.json")));
+  EXPECT_EQ(json["shard"], "optimizer");
+  const auto bytes = [&](const char* what) { return 4 * json[what].get<std::int64_t>(); };
+  const auto of = [&](std::size_t shard, const char* what) {
+    return json["shards"][shard][what].get<std::int64_t>();
+  };
+  ASSERT_EQ(json["shards"].size(), 4);
+  EXPECT_EQ(json["shards"][0]["shard"], "none");
+  EXPECT_EQ(of(0, "weights"), 2 * bytes("parameters"));
+  EXPECT_EQ(of(0, "moments"), 2 * 2 * bytes("trained"));
+  EXPECT_EQ(of(2, "weights"), bytes("parameters"));
+  EXPECT_EQ(of(2, "moments"), 2 * bytes("trained"));
+  EXPECT_EQ(of(2, "gradients"), of(0, "gradients"));
+  EXPECT_LT(of(2, "gradients"), 2 * bytes("trained")) << "the words have sparse gradients";
+  EXPECT_EQ(json["shards"][3]["shard"], "gradients");
+  EXPECT_EQ(of(3, "gradients"), 0);
+  EXPECT_EQ(json["memory"]["optimizer"], bytes("trained"));
+}
+
 // docs/features.md, Evaluation and reports: A table of speed by number of ranks | `scale --worlds
 // 1,2,3+1`
 TEST_F(Scale, RunsEachWorldAndComparesThem) {

@@ -22,20 +22,20 @@
 #include "trainer/common/whole_file.h"
 #include "trainer/gpu/use_gpu.h"
 #include "trainer/model/passes/precision.h"
-#include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/report/metrics.h"
+#include "trainer/report/shard_costs.h"
 #include "trainer/runs/estimate.h"
 #include "trainer/share/shared_data.h"
 #include "trainer/share/temporary_folder.h"
 #include "trainer/tasks/inputs.h"
 #include "trainer/train/loop/loop.h"
+#include "trainer/train/loop/shard_shares.h"
+#include "trainer/train/loop/training_state.h"
 #include "trainer/train/methods/freeze.h"
 
 namespace bp::trainer {
 namespace {
-
-constexpr std::uint64_t kBytes = 4;  // of a number of fp32
 
 // Returns the most memory that this process has had, in bytes.
 std::uint64_t peak_memory() {
@@ -57,13 +57,13 @@ std::uint64_t most_of_ranks(Communicator& world, std::uint64_t value) {
 }
 
 // Trains for a few steps, of which nothing stays, and puts what was measured into `estimate`.
-// Returns false if it was asked to stop.
-bool measure(Communicator& world,
-             int measured_steps,
-             const RunSettings& settings,
-             const TrainJob& planned,
-             Bert& model,
-             Estimate& estimate) {
+// Returns what the ranks divided; nothing if it was asked to stop.
+std::optional<Shard> measure(Communicator& world,
+                             int measured_steps,
+                             const RunSettings& settings,
+                             const TrainJob& planned,
+                             Bert& model,
+                             Estimate& estimate) {
   std::optional<TemporaryFolder> folder;
   TrainJob job = planned;
   if (world.rank() == 0) {
@@ -77,46 +77,50 @@ bool measure(Communicator& world,
   few.early_stop = {};
   few.eval_first = false;
   few.run.clear();  // a step that fails leaves no file
-  if (train(world, few, job, model).stopped) return false;
+  const TrainResult result = train(world, few, job, model);
+  if (result.stopped) return std::nullopt;
   estimate.measured = measured_steps;
   estimate.memory.peak = most_of_ranks(world, peak_memory());
-  if (world.rank() != 0) return true;
+  if (world.rank() != 0) return result.shard;
   estimate.world = mean_step(read_metrics(job.metrics), warm_up);
   estimate.world.name = list_of(world.topology().local_sizes, "+");
   estimate.world.ranks = world.size();
-  return true;
+  return result.shard;
 }
 
-// The memory of a sparse gradient is that of a few rows.
-std::uint64_t numbers_of_sparse_gradients(const Bert& model) {
-  const std::vector<std::string> sparse = model.sparse_gradients();
-  std::uint64_t numbers = 0;
-  for (const auto& [name, parameter] : model.parameters()) {
-    if (std::ranges::count(sparse, name) == 0) continue;
-    numbers += static_cast<std::uint64_t>(parameter.numel());
+// `used`: what the ranks divided in the measured steps.
+void add_memory(const RunSettings& settings,
+                const TrainingState& state,
+                Shard used,
+                Estimate& estimate) {
+  estimate.shard = used;
+  estimate.memory.weights = state.kept();
+  for (std::size_t host = 0; host < state.hosts.size(); ++host) {
+    const ShardCost cost = shard_cost(state, host, used);
+    const auto ranks = static_cast<std::uint64_t>(cost.ranks);
+    const std::uint64_t gradients = (cost.peak - cost.weights - cost.moments) / ranks;
+    estimate.memory.gradients = std::max(estimate.memory.gradients, gradients);
+    estimate.memory.optimizer = std::max(estimate.memory.optimizer, cost.moments / ranks);
   }
-  return numbers;
+  const int ranks = estimate.world.ranks;
+  const bool can_divide = used != Shard::none || settings.shard == Shard::none ||
+                          state.hosts.size() == static_cast<std::size_t>(ranks);
+  if (ranks > 1 && settings.rank_device.gpu < 0 && can_divide) estimate.shards = shard_costs(state);
 }
 
 // What follows from the model and the options alone.
-Estimate planned(const EstimateOptions& options, const ModelSource& source, const Bert& model) {
+Estimate planned(const EstimateOptions& options,
+                 const ModelSource& source,
+                 const Bert& model,
+                 const TrainingState& state) {
   const EncoderSpec& config = model.config();
   Estimate estimate{.model = concat(source.name, " (", config.layers, " layers, hidden ",
                                     config.hidden, ", ", config.vocabulary, " words)"),
                     .parts = parts_of(model, options)};
   if (!options.parameter_table) estimate.parts = joined_layers(std::move(estimate.parts));
-  std::uint64_t all = 0;
-  std::uint64_t trained = 0;
-  for (const ModelPart& part : estimate.parts) {
-    all += static_cast<std::uint64_t>(part.parameters);
-    trained += static_cast<std::uint64_t>(part.trained);
-  }
-  const std::uint64_t kept = trained * kBytes * moment_names(options).size();
-  estimate.memory.weights = all * kBytes * (options.ema > 0 ? 2 : 1);
-  estimate.memory.gradients = (trained - numbers_of_sparse_gradients(model)) * kBytes;
-  estimate.memory.optimizer = kept;
   if (options.save_every.by == SaveBy::never) return estimate;
-  estimate.checkpoint = estimate.memory.weights + (options.optimizer_state ? kept : 0);
+  estimate.checkpoint =
+      state.kept() + (options.optimizer_state ? state.moments * state.trained() : 0);
   estimate.checkpoints = 1 + options.keep + options.keep_best;
   return estimate;
 }
@@ -154,8 +158,13 @@ int run_command(Communicator& world, const EstimateOptions& options) {
   job.regularization = source.task->regularization();
   job.evaluate = [] { return DevScores{}; };
 
-  Estimate estimate = planned(options, source, *model);
-  if (!measure(world, options.measured_steps, settings, job, *model, estimate)) {
+  TrainingState state = training_state(settings, *model);
+  state.hosts = shard_hosts(world.topology(),
+                            shard_shares(world, settings.shard_shares, settings.shard, state));
+  Estimate estimate = planned(options, source, *model, state);
+  const std::optional<Shard> used =
+      measure(world, options.measured_steps, settings, job, *model, estimate);
+  if (!used) {
     say("stopped on request; nothing was written");
     return stop_exit_code();
   }
@@ -163,6 +172,7 @@ int run_command(Communicator& world, const EstimateOptions& options) {
   estimate.epoch_steps = sampler.steps_per_epoch();
   estimate.steps = total_steps(settings, sampler, 0, {});
   if (!writes) return 0;
+  add_memory(settings, state, *used, estimate);
   print_line(estimate_text(estimate));
   if (!options.out.empty()) write_whole_file(options.out, to_json(estimate));
   return 0;

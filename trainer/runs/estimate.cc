@@ -43,6 +43,21 @@ std::string wrapped_facts(const std::string& line) {
   return out + rest;
 }
 
+// Empty if the ranks can divide nothing.
+std::string shards_text(const Estimate& e) {
+  if (e.shards.empty()) return "";
+  const std::string facts =
+      concat("shards    this job takes --shard ", name_of(e.shard),
+             "; MiB that a host needs at most, without activations and the program:");
+  return concat(wrapped_facts(facts), "\n", shard_table(e.shards));
+}
+
+Json shard_json(const ShardCost& cost) {
+  Json json{{"shard", name_of(cost.shard)}, {"ranks", cost.ranks}};
+  for (const auto& [name, bytes] : cost.figures()) json[name] = bytes;
+  return json;
+}
+
 }  // namespace
 
 MeasuredWorld mean_step(const Metrics& metrics, std::int64_t warm_up) {
@@ -132,13 +147,15 @@ std::string estimate_text(const Estimate& e) {
                    " at a time: ",
                    size_text(e.checkpoint * static_cast<std::uint64_t>(e.checkpoints)));
   return concat(wrapped_facts("model     " + e.model), "\n", parts_text(e.parts),
-                wrapped_facts(of_memory), "\n", wrapped_facts(of_step), "\n", wrapped_facts(of_run),
-                "\n", wrapped_facts(of_disk));
+                wrapped_facts(of_memory), "\n", shards_text(e), wrapped_facts(of_step), "\n",
+                wrapped_facts(of_run), "\n", wrapped_facts(of_disk));
 }
 
 std::string to_json(const Estimate& e) {
   Json parts = Json::array();
   for (const ModelPart& part : e.parts) parts.push_back(json_of(part));
+  Json shards = Json::array();
+  for (const ShardCost& cost : e.shards) shards.push_back(shard_json(cost));
   const ModelPart all = sum_of(e.parts);
   const Json json{{"model", e.model},
                   {"parameters", all.parameters},
@@ -149,6 +166,8 @@ std::string to_json(const Estimate& e) {
                     {"weights", e.memory.weights},
                     {"gradients", e.memory.gradients},
                     {"optimizer", e.memory.optimizer}}},
+                  {"shard", name_of(e.shard)},
+                  {"shards", shards},
                   {"step",
                    {{"world", e.world.name},
                     {"ranks", e.world.ranks},

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "bp/torch/shard.h"
 #include "trainer/report/metrics.h"
 #include "trainer/report/parameter_table.h"
+#include "trainer/report/shard_costs.h"
 #include "trainer/runs/scaling.h"
 
 namespace bp::trainer {
@@ -22,6 +24,9 @@ struct Estimate {
     std::uint64_t gradients = 0;
     std::uint64_t optimizer = 0;  // what the optimizer keeps of each parameter
   } memory = {};
+
+  Shard shard = Shard::none;           // what the ranks divided in the measured steps
+  std::vector<ShardCost> shards = {};  // what they could divide; empty: nothing
 
   MeasuredWorld world = {};   // a step, measured
   std::int64_t measured = 0;  // number of steps that were

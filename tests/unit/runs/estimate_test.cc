@@ -11,6 +11,7 @@ namespace bp::trainer {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 StepRecord record_of(std::int64_t step, std::int64_t samples, double per_second, double exposed) {
   StepRecord record;
@@ -93,6 +94,24 @@ TEST(EstimateText, HasParametersMemoryTimeAndDisk) {
   EXPECT_THAT(joined, HasSubstr("250 ms a step of 128 samples (mean of 20), 20.0 %"));
   EXPECT_THAT(joined, HasSubstr("100 steps an epoch: 25.0 s; 1,000 steps the run: 4:10"));
   EXPECT_THAT(text, HasSubstr("12.0 MiB a checkpoint, at most 4 at a time: 48.0 MiB"));
+}
+
+TEST(EstimateText, SaysWhatEachShardCostsIfRanksCanDivide) {
+  Estimate e = example();
+  EXPECT_THAT(estimate_text(e), Not(HasSubstr("--shard")));
+  EXPECT_THAT(to_json(e), HasSubstr("\"shards\": []"));
+  e.shard = Shard::host;
+  const std::vector<ShardHost> hosts = {{.ranks = 3, .share = 0.75}, {.ranks = 1, .share = 0.25}};
+  e.shards = shard_costs({.dense = 400U << 20, .moments = 2, .hosts = hosts});
+  const std::string text = estimate_text(e);
+  EXPECT_THAT(text, HasSubstr("this job takes --shard host;"));
+  EXPECT_THAT(text, HasSubstr("\n--shard "));
+  EXPECT_THAT(text, HasSubstr("\ngradients "));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  const std::string json = to_json(e);
+  EXPECT_THAT(json, HasSubstr("\"shard\": \"host\""));
+  EXPECT_THAT(json, HasSubstr("\"peak\": 2516582400"));  // 24 bytes a parameter
 }
 
 TEST(EstimateJson, HasTheMeasuredStepForScale) {

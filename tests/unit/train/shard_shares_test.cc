@@ -26,9 +26,9 @@ TEST(ShardShares, AreReadByHost) {
 }
 
 TEST(ShardShares, FollowTheMemoryBesideWhatIsWhole) {
-  const UndividedState state{.weights = 10, .rows = 5};
-  EXPECT_EQ(room_for_shards(100, state, 4, Shard::optimizer), 100 + 30 - 40 - 5);
-  EXPECT_EQ(room_for_shards(100, state, 4, Shard::gradients), 100 + 30 - 5);
+  const TrainingState state{.dense = 10, .rows = 2, .moments = 2};
+  EXPECT_EQ(room_for_shards(100, state, 4, Shard::optimizer), 100 + 48 - 12 - 40 - 4);
+  EXPECT_EQ(room_for_shards(100, state, 4, Shard::gradients), 100 + 48 - 12 - 4);
   EXPECT_EQ(room_for_shards(3, state, 1, Shard::optimizer), 0);
 }
 

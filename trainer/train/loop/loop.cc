@@ -32,6 +32,7 @@
 #include "trainer/train/loop/figure_sums.h"
 #include "trainer/train/loop/save_rule.h"
 #include "trainer/train/loop/shard_shares.h"
+#include "trainer/train/loop/training_state.h"
 #include "trainer/train/methods/averaged_weights.h"
 #include "trainer/train/methods/freeze.h"
 #include "trainer/train/methods/step_loss.h"
@@ -57,15 +58,8 @@ double epochs_done(const CheckpointState& state) {
 }
 
 std::vector<double> shares_of(Communicator& world, const RunSettings& settings, const Bert& model) {
-  UndividedState state;
-  const std::vector<std::string> sparse = model.sparse_gradients();
-  for (const auto& [name, parameter] : model.parameters()) {
-    if (!parameter.requires_grad()) continue;
-    state.weights += parameter.nbytes();
-    const bool has_rows = std::ranges::count(sparse, name) > 0;
-    if (has_rows) state.rows += parameter.nbytes() * moment_names(settings).size();
-  }
-  return shard_shares(world, settings.shard_shares, settings.shard, state);
+  return shard_shares(world, settings.shard_shares, settings.shard,
+                      training_state(settings, model));
 }
 
 // One run of training on this rank: its parts, and how far it is.
@@ -121,6 +115,7 @@ class Loop {
     result.end.totals = log_.totals();
     result.epochs = epochs_done(now_);
     result.stopped = stopped_;
+    result.shard = optimizer_.shard();
     result.ended = ended_.value_or(RunEnd::steps);
     result.ended_text = early_stop_.explain(result.ended);
     result.summary = log_.summary();

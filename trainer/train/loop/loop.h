@@ -60,6 +60,7 @@ struct TrainResult {
   bool stopped = false;          // a request ended it early
   RunEnd ended = RunEnd::steps;  // why it ended, unless `stopped`
   std::string ended_text = {};   // the same for people
+  Shard shard = Shard::none;     // what the ranks divided
   TrainSummary summary;          // of the whole run
 };
 

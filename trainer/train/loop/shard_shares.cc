@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "bp/collective.h"
 #include "trainer/common/text_list.h"
+#include "trainer/report/shard_costs.h"
 #include "trainer/train/watch/memory_watch.h"
 
 namespace bp::trainer {
@@ -35,7 +36,7 @@ std::vector<double> asked_for(const std::string& asked, const Topology& topology
 }
 
 // By host. Ranks of a host may be in control groups of their own; the smallest counts.
-std::vector<double> by_memory(Communicator& world, Shard shard, const UndividedState& state) {
+std::vector<double> by_memory(Communicator& world, Shard shard, const TrainingState& state) {
   const MemoryUse use = memory_use();
   const auto mine = static_cast<double>(room_for_shards(
       use.limit - std::min(use.used, use.limit), state, world.topology().local_size(), shard));
@@ -70,22 +71,17 @@ std::map<std::string, double> parse_host_shares(const std::string& text) {
   return shares;
 }
 
-std::uint64_t room_for_shards(std::uint64_t free,
-                              const UndividedState& state,
-                              int ranks,
-                              Shard shard) {
-  const auto of_all = [&](int copies) {
-    return state.weights * static_cast<std::uint64_t>(copies);
-  };
-  const std::uint64_t room = free + of_all(ranks - 1);
-  const std::uint64_t gradients = shard == Shard::gradients ? 0 : of_all(ranks);
-  return room - std::min(room, gradients + state.rows);
+std::uint64_t room_for_shards(std::uint64_t free, TrainingState state, int ranks, Shard shard) {
+  const std::uint64_t all = free + state.weights() * static_cast<std::uint64_t>(ranks);
+  state.hosts = {{.ranks = ranks, .share = 0}};
+  const ShardCost cost = shard_cost(state, 0, shard);
+  return all - std::min(cost.weights + cost.gradients + cost.moments, all);
 }
 
 std::vector<double> shard_shares(Communicator& world,
                                  const std::string& asked,
                                  Shard shard,
-                                 const UndividedState& state) {
+                                 const TrainingState& state) {
   if (asked == "equal") return {};
   const std::vector<double> of_hosts =
       asked == "auto" ? by_memory(world, shard, state) : asked_for(asked, world.topology());

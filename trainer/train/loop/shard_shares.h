@@ -8,21 +8,17 @@
 
 #include "bp/communicator.h"
 #include "bp/torch/shard.h"
+#include "trainer/report/shard_costs.h"
 
 namespace bp::trainer {
 
 // "a:3,b:1": hosts and their shares. Throws InputError.
 [[nodiscard]] std::map<std::string, double> parse_host_shares(const std::string& text);
 
-// Bytes.
-struct UndividedState {
-  std::uint64_t weights = 0;  // those that are trained, and as many of gradients
-  std::uint64_t rows = 0;     // moments of matrices with sparse gradients, which each host has
-};
-// Returns the bytes that a host has left for what is divided, once its ranks share the weights and
-// keep their gradients. `free`: while each of `ranks` has weights of its own.
+// Returns the bytes that a host has left for what all hosts divide, once its ranks keep what each
+// host has. `free`: while each of `ranks` has all weights of its own.
 [[nodiscard]] std::uint64_t room_for_shards(std::uint64_t free,
-                                            const UndividedState& state,
+                                            TrainingState state,
                                             int ranks,
                                             Shard shard);
 
@@ -32,6 +28,6 @@ struct UndividedState {
 [[nodiscard]] std::vector<double> shard_shares(Communicator& world,
                                                const std::string& asked,
                                                Shard shard,
-                                               const UndividedState& state);
+                                               const TrainingState& state);
 
 }  // namespace bp::trainer

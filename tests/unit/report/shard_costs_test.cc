@@ -1,0 +1,154 @@
+// What --shard costs and saves on a host.
+#include "trainer/report/shard_costs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace bp::trainer {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+constexpr std::array kStages = {Shard::none, Shard::host, Shard::optimizer, Shard::gradients};
+
+ShardCost cost_of(TrainingState state, const std::vector<ShardHost>& hosts, Shard shard) {
+  state.hosts = hosts;
+  return shard_cost(state, 0, shard);
+}
+
+std::vector<ShardCost> costs_of(TrainingState state, const std::vector<ShardHost>& hosts) {
+  state.hosts = hosts;
+  return shard_costs(state);
+}
+
+// Returns the peak and what lasts from step to step on the first host, in the order of kStages.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> memory_of(
+    const TrainingState& state, const std::vector<ShardHost>& hosts) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> memory;
+  for (const Shard shard : kStages) {
+    const ShardCost cost = cost_of(state, hosts, shard);
+    EXPECT_EQ(cost.shard, shard);
+    EXPECT_EQ(cost.ranks, hosts[0].ranks);
+    memory.emplace_back(cost.peak, cost.weights + cost.gradients + cost.moments);
+  }
+  return memory;
+}
+
+std::vector<std::uint64_t> sent_by_first_host(const TrainingState& state,
+                                              const std::vector<ShardHost>& hosts) {
+  std::vector<std::uint64_t> sent;
+  for (const Shard shard : kStages) sent.push_back(cost_of(state, hosts, shard).sent);
+  return sent;
+}
+
+// docs/acceptance.md, Optimizer: The cost of each kind of sharding is that of the table in
+// docs/optimizer.md.
+TEST(ShardCosts, AreThoseOfTheTableOfTheOptimizer) {
+  // 1,000 parameters in fp32 with AdamW. 16 L; 12 + 4 L; 4 + 8 L / P + 4 L; 4 + 8 L / P and 4 L /
+  // P.
+  const TrainingState state{.dense = 4000, .moments = 2};
+  EXPECT_THAT(memory_of(state, {{.ranks = 4, .share = 1}}),
+              ElementsAre(Pair(64'000, 64'000), Pair(28'000, 28'000), Pair(28'000, 28'000),
+                          Pair(16'000, 12'000)));
+  EXPECT_THAT(memory_of(state, {{.ranks = 3, .share = 0.75}, {.ranks = 1, .share = 0.25}}),
+              ElementsAre(Pair(48'000, 48'000), Pair(24'000, 24'000), Pair(22'000, 22'000),
+                          Pair(13'000, 10'000)));
+}
+
+// Each rank has loaded the model before the ranks share it.
+TEST(ShardCosts, AtTheStartAreACopyForEachRank) {
+  const TrainingState state{.frozen = 10, .dense = 100, .rows = 1000, .undivided = 10'000};
+  const std::vector<ShardHost> hosts = {{.ranks = 3, .share = 1}};
+  EXPECT_EQ(cost_of(state, hosts, Shard::none).start, 33'330U);
+  EXPECT_EQ(cost_of(state, hosts, Shard::gradients).start, 33'330U);
+}
+
+TEST(ShardCosts, OfFrozenParametersAreOneCopyForAHost) {
+  const TrainingState state{.frozen = 10'000, .dense = 40, .moments = 2};
+  EXPECT_THAT(memory_of(state, {{.ranks = 2, .share = 1}}),
+              ElementsAre(Pair(20'320, 20'320), Pair(10'200, 10'200), Pair(10'200, 10'200),
+                          Pair(10'160, 10'120)));
+}
+
+TEST(ShardCosts, OfSparseGradientsAreDividedInsideAHostOnly) {
+  const std::vector<ShardHost> hosts = {{.ranks = 2, .share = 0.5}, {.ranks = 2, .share = 0.5}};
+  EXPECT_THAT(memory_of({.rows = 100, .moments = 2}, hosts),
+              ElementsAre(Pair(600, 600), Pair(300, 300), Pair(300, 300), Pair(300, 300)));
+  EXPECT_THAT(memory_of({.undivided = 100, .moments = 2}, hosts),
+              ElementsAre(Pair(600, 600), Pair(600, 600), Pair(600, 600), Pair(600, 600)));
+}
+
+TEST(ShardCosts, CountAveragesTheWireAndSumsOfSeveralMicroBatches) {
+  const std::vector<ShardHost> hosts = {{.ranks = 2, .share = 1}};
+  EXPECT_EQ(cost_of({.dense = 100, .averages = true}, hosts, Shard::host).weights, 300U);
+  const TrainingState narrow{.dense = 100, .wire = 2, .error_feedback = true};
+  EXPECT_EQ(cost_of(narrow, hosts, Shard::optimizer).gradients, 500U);
+  const TrainingState several{.dense = 100, .accumulates = true};
+  EXPECT_EQ(cost_of(several, hosts, Shard::gradients).peak, 300U);
+  EXPECT_EQ(cost_of(several, hosts, Shard::gradients).gradients, 0U);
+}
+
+TEST(ShardCosts, OnSeveralHostsAreTheBytesOfARing) {
+  const std::vector<ShardHost> even = {{.ranks = 2, .share = 0.5}, {.ranks = 2, .share = 0.5}};
+  EXPECT_THAT(sent_by_first_host({.frozen = 9, .dense = 1000, .rows = 5}, even),
+              ElementsAre(1000, 1000, 1000, 1000));
+  // The parameters travel as they are, whatever the wire of the gradients is.
+  EXPECT_THAT(sent_by_first_host({.dense = 1000, .wire = 2}, even),
+              ElementsAre(500, 500, 750, 750));
+  // The sums that others own, and all parameters but those of the next host.
+  EXPECT_THAT(sent_by_first_host({.dense = 1000}, {{.ranks = 3, .share = 0.6},
+                                                   {.ranks = 1, .share = 0.3},
+                                                   {.ranks = 1, .share = 0.1}}),
+              ElementsAre(1333, 1333, 400 + 700, 400 + 700));
+  EXPECT_THAT(sent_by_first_host({.dense = 1000}, {{.ranks = 4, .share = 1}}),
+              ElementsAre(0, 0, 0, 0));
+}
+
+TEST(ShardCosts, AreThoseOfTheHostThatNeedsMost) {
+  const TrainingState state{.dense = 1000, .moments = 2};
+  const std::vector<ShardCost> costs =
+      costs_of(state, {{.ranks = 1, .share = 0.9}, {.ranks = 2, .share = 0.1}});
+  EXPECT_THAT(costs, ElementsAre(Field(&ShardCost::ranks, 2), Field(&ShardCost::ranks, 2),
+                                 Field(&ShardCost::ranks, 1), Field(&ShardCost::ranks, 1)));
+  EXPECT_EQ(costs[2].peak, 1000 + 1800 + 1000U);
+}
+
+TEST(ShardCosts, FollowTheSharesOfRanks) {
+  Topology topology;
+  topology.local_sizes = {3, 1};
+  const auto shares = [&](const std::vector<double>& of_ranks) {
+    std::vector<std::pair<int, double>> hosts;
+    for (const ShardHost& host : shard_hosts(topology, of_ranks)) {
+      hosts.emplace_back(host.ranks, host.share);
+    }
+    return hosts;
+  };
+  EXPECT_THAT(shares({}), ElementsAre(Pair(3, 0.75), Pair(1, 0.25)));
+  EXPECT_THAT(shares({1, 1, 1, 9}), ElementsAre(Pair(3, 0.25), Pair(1, 0.75)));
+}
+
+TEST(ShardTable, ComparesWithNoneAndHasWhatIsSentBetweenHosts) {
+  const TrainingState state{.dense = 4U << 20, .moments = 2};
+  const std::vector<ShardHost> one = {{.ranks = 4, .share = 1}};
+  EXPECT_EQ(shard_table(costs_of(state, one)),
+            "--shard    weights  gradients  moments  start  peak  sent  peak of none\n"
+            "none          16.0       16.0     32.0   16.0  64.0   0.0          1.00\n"
+            "host           4.0       16.0      8.0   16.0  28.0   0.0          0.44\n"
+            "optimizer      4.0       16.0      8.0   16.0  28.0   0.0          0.44\n"
+            "gradients      4.0        0.0      8.0   16.0  16.0   0.0          0.25\n");
+  const std::vector<ShardHost> two = {{.ranks = 2, .share = 0.5}, {.ranks = 2, .share = 0.5}};
+  EXPECT_THAT(
+      shard_table(costs_of(state, two)),
+      HasSubstr("\nnone           8.0        8.0     16.0    8.0  32.0   4.0          1.00\n"));
+}
+
+}  // namespace
+}  // namespace bp::trainer

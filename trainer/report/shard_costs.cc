@@ -1,0 +1,103 @@
+#include "trainer/report/shard_costs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/report/escape.h"
+#include "base/report/report_table.h"
+#include "base/text.h"
+
+namespace bp::trainer {
+namespace {
+
+std::uint64_t part_of(std::uint64_t bytes, double share) {
+  return static_cast<std::uint64_t>(std::llround(static_cast<double>(bytes) * share));
+}
+
+std::uint64_t on_wire(const TrainingState& state) {
+  return state.dense * state.wire / sizeof(float);
+}
+
+// A narrow wire has memory of its own, and error feedback keeps what rounding took.
+std::uint64_t gradients_of_rank(const TrainingState& state) {
+  return state.dense + (state.wire < sizeof(float) ? on_wire(state) : 0) +
+         (state.error_feedback ? state.dense : 0);
+}
+
+std::string in_mib(std::uint64_t bytes) { return fixed(static_cast<double>(bytes) / (1 << 20), 1); }
+
+bool is_over_hosts(Shard shard) { return shard == Shard::optimizer || shard == Shard::gradients; }
+
+// A ring takes a sum past all hosts but its owner, and brings it to all hosts but its owner.
+std::uint64_t sent_by(const TrainingState& state, std::size_t host, Shard shard) {
+  const std::vector<ShardHost>& hosts = state.hosts;
+  if (hosts.size() == 1) return 0;
+  const std::uint64_t gradients = on_wire(state);
+  if (!is_over_hosts(shard)) return part_of(gradients, 2 - 2.0 / static_cast<double>(hosts.size()));
+  const double next = hosts[(host + 1) % hosts.size()].share;
+  return part_of(gradients, 1 - hosts[host].share) + part_of(state.dense, 1 - next);
+}
+
+}  // namespace
+
+std::vector<ShardHost> shard_hosts(const Topology& topology, const std::vector<double>& of_ranks) {
+  std::vector<ShardHost> hosts;
+  double all = 0;
+  std::size_t rank = 0;
+  for (const int ranks : topology.local_sizes) {
+    ShardHost& host = hosts.emplace_back(ShardHost{.ranks = ranks, .share = 0});
+    for (int l = 0; l < ranks; ++l) host.share += of_ranks.empty() ? 1 : of_ranks[rank++];
+    all += host.share;
+  }
+  for (ShardHost& host : hosts) host.share /= all;
+  return hosts;
+}
+
+ShardCost shard_cost(const TrainingState& state, std::size_t host, Shard shard) {
+  const ShardHost& at = state.hosts.at(host);
+  const auto ranks = static_cast<std::uint64_t>(at.ranks);
+  const std::uint64_t copies = shard == Shard::none ? ranks : 1;  // of what ranks can share
+  const std::uint64_t gradients = gradients_of_rank(state);
+  const double share = is_over_hosts(shard) ? at.share : static_cast<double>(copies);
+  ShardCost cost{.shard = shard, .ranks = at.ranks};
+  const std::uint64_t shared = state.weights() - state.undivided;
+  cost.weights = shared * copies + (state.kept() - shared) * ranks;
+  cost.start = state.weights() * ranks;
+  cost.moments =
+      state.moments * (part_of(state.dense, share) + state.rows * copies + state.undivided * ranks);
+  cost.gradients = shard == Shard::gradients ? 0 : gradients * ranks;
+  const std::uint64_t in_step = shard != Shard::gradients ? cost.gradients
+                                : state.accumulates       ? gradients * ranks
+                                                          : part_of(gradients, share);
+  cost.peak = cost.weights + cost.moments + in_step;
+  cost.sent = sent_by(state, host, shard);
+  return cost;
+}
+
+std::vector<ShardCost> shard_costs(const TrainingState& state) {
+  std::vector<ShardCost> costs;
+  for (const Shard shard : {Shard::none, Shard::host, Shard::optimizer, Shard::gradients}) {
+    ShardCost& most = costs.emplace_back();
+    for (std::size_t host = 0; host < state.hosts.size(); ++host) {
+      most = std::max(most, shard_cost(state, host, shard),
+                      [](const auto& a, const auto& b) { return a.peak < b.peak; });
+    }
+  }
+  return costs;
+}
+
+std::string shard_table(const std::vector<ShardCost>& costs) {
+  Table table = table_of({"--shard"});
+  for (const auto& [name, bytes] : costs.at(0).figures()) table.columns.push_back({name});
+  table.columns.push_back({"peak of none"});
+  for (const ShardCost& cost : costs) {
+    std::vector<std::string> row = {std::string(name_of(cost.shard))};
+    for (const auto& [name, bytes] : cost.figures()) row.push_back(in_mib(bytes));
+    row.push_back(fixed(static_cast<double>(cost.peak) / static_cast<double>(costs[0].peak), 2));
+    table.add(std::move(row));
+  }
+  return terminal_text(table);
+}
+
+}  // namespace bp::trainer

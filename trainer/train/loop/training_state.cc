@@ -1,0 +1,38 @@
+#include "trainer/train/loop/training_state.h"
+
+#include <ATen/core/Tensor.h>
+#include <torch/optim/optimizer.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bp/torch/elementwise.h"
+#include "bp/types.h"
+#include "trainer/optim/optimizer.h"
+#include "trainer/train/methods/averaged_weights.h"
+
+namespace bp::trainer {
+
+TrainingState training_state(const RunSettings& settings, const Bert& model) {
+  const std::vector<std::string> sparse = model.sparse_gradients();
+  const auto optimizer = make_optimizer(model.parameters(), settings);
+  const bool divides_rows = dynamic_cast<const RowSharing*>(optimizer.get()) != nullptr;
+  TrainingState state{.moments = moment_names(settings).size(),
+                      .averages = RunAverages(settings).are_made(),
+                      .wire = size_of(settings.wire),
+                      .error_feedback = settings.error_feedback,
+                      .accumulates = settings.accumulate.most() > 1};
+  for (const auto& [name, parameter] : model.parameters()) {
+    const bool is_sparse = std::ranges::count(sparse, name) > 0;
+    std::uint64_t& bytes = !parameter.requires_grad() ? state.frozen
+                           : !is_sparse               ? state.dense
+                           : divides_rows             ? state.rows
+                                                      : state.undivided;
+    bytes += parameter.nbytes();
+  }
+  return state;
+}
+
+}  // namespace bp::trainer
