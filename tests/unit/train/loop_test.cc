@@ -20,7 +20,9 @@
 #include "tests/support/run_ranks.h"
 #include "tests/support/torch_model.h"
 #include "train_fixture.h"
+#include "trainer/model/families/family.h"
 #include "trainer/report/metrics.h"
+#include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
@@ -68,7 +70,7 @@ class Train : public test::SmallData {
     bp::test::run_ranks(ranks, [&](Communicator& world) {
       const SampleStore store = SampleStore::open(store_path());
       // Each rank begins with other weights. train() must broadcast those of rank 0.
-      Bert model(config(store, dropout), make_classifier_head, options.precision,
+      Bert model(spec_of(store, dropout), make_classifier_head, options.precision,
                  static_cast<std::uint64_t>(world.rank() + 1));
       if (sparse_) model.use_sparse_gradients();
       TrainJob with_metrics = job(store, options);
@@ -83,7 +85,18 @@ class Train : public test::SmallData {
     });
     return result;
   }
+  [[nodiscard]] EncoderSpec spec_of(const SampleStore& store, double dropout) const {
+    EncoderSpec spec = config(store, dropout);
+    if (family_.empty()) return spec;
+    const int vocabulary = spec.vocabulary;
+    spec = new_encoder(2, 64, family_);
+    spec.vocabulary = vocabulary;
+    spec.pad_id = store.pad_id();
+    spec.head = head_of({store.names()}, spec);
+    return spec;
+  }
   bool sparse_ = true;  // as in a run of bert_train
+  std::string family_;  // "": BERT, smaller than others
 };
 
 struct Layout {
@@ -117,6 +130,21 @@ TEST_F(Train, LayoutsOfTheSameSamplesTrainTheSameModelEvenWithDropout) {
         EXPECT_EQ(lines[step].parameters, first[step].parameters) << step;
       }
     }
+  }
+}
+
+// docs/acceptance.md, Models: A model of each family trains to the same weights on any ranks.
+TEST_F(Train, LayoutsTrainTheSameModelOfEachFamily) {
+  RunSettings options = test::SmallData::options();
+  options.steps = 4;
+  for (const std::string& family : model_types()) {
+    SCOPED_TRACE(family);
+    family_ = family;
+    options.batch = 24;
+    const Result one = train_on(1, options, 0);
+    options.batch = 8;
+    const Result three = train_on(3, options, 0);
+    EXPECT_LE(bp::test::distance(one.parameters, three.parameters), 2e-5);
   }
 }
 
