@@ -1,55 +1,27 @@
 #include "comm/torch/host_shards.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/from_blob.h>
+#include <ATen/ops/empty.h>
 #include <malloc.h>
-#include <torch/optim/adagrad.h>
-#include <torch/optim/adam.h>
-#include <torch/optim/adamw.h>
-#include <torch/optim/rmsprop.h>
-#include <torch/optim/sgd.h>
 
 #include <algorithm>
-#include <array>
+#include <cstdint>
 #include <exception>
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <typeinfo>
 #include <utility>
 
-#include <c10/util/Type.h>
-
-#include "base/text.h"
-#include "bp/error.h"
+#include "comm/torch/divisible.h"
 #include "comm/torch/give_back.h"
 #include "comm/torch/host_exchange.h"
+#include "comm/torch/shared_room.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
 namespace {
 
 namespace optim = torch::optim;
-
-constexpr std::size_t kAlignment = 64;  // bytes; that of LibTorch's own allocator
-
-// For LibTorch's own optimizers.
-const Elementwise& libtorch_states() {
-  static const Elementwise kStates;
-  return kStates;
-}
-
-// Returns null for an optimizer that does not treat each element by itself.
-const Elementwise* elementwise(const optim::Optimizer& optimizer) {
-  if (const auto* const own = dynamic_cast<const Elementwise*>(&optimizer)) {
-    return own->is_elementwise() ? own : nullptr;
-  }
-  const std::array known = {&typeid(optim::SGD), &typeid(optim::Adam), &typeid(optim::AdamW),
-                            &typeid(optim::RMSprop), &typeid(optim::Adagrad)};
-  const bool is_known = std::ranges::any_of(
-      known, [&](const std::type_info* type) { return *type == typeid(optimizer); });
-  return is_known ? &libtorch_states() : nullptr;
-}
 
 bool is_member(const at::Tensor& parameter, optim::Optimizer& optimizer) {
   return std::ranges::any_of(optimizer.param_groups(), [&](optim::OptimizerParamGroup& group) {
@@ -81,65 +53,7 @@ std::span<std::byte> bytes_of(const at::Tensor& dense) {
 // memory for the process.
 void give_back_freed_memory() { ::malloc_trim(0); }
 
-// Memory that all ranks share, from which tensors get their elements one after another.
-class SharedRoom {
- public:
-  SharedRoom(Communicator& comm, std::size_t bytes)
-      : memory_(std::make_shared<Buffer>(comm.allocate_shared(bytes))) {}
-
-  static std::size_t of(const at::Tensor& like, std::int64_t count) {
-    const std::size_t bytes = static_cast<std::size_t>(count) * like.element_size();
-    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  }
-  [[nodiscard]] std::span<std::byte> bytes() const { return {memory_->data(), memory_->bytes()}; }
-  at::Tensor take(const at::Tensor& like, std::int64_t count) {
-    std::byte* const data = memory_->data() + used_;
-    used_ += of(like, count);
-    return at::from_blob(
-        data, {count}, [memory = memory_](void*) {}, at::dtype(like.scalar_type()));
-  }
-
- private:
-  std::shared_ptr<Buffer> memory_;
-  std::size_t used_ = 0;
-};
-
 }  // namespace
-
-std::vector<at::Tensor*> Elementwise::tensors_of(optim::OptimizerParamState& state) const {
-  if (auto* const adamw = dynamic_cast<optim::AdamWParamState*>(&state)) {
-    return {&adamw->exp_avg(), &adamw->exp_avg_sq(), &adamw->max_exp_avg_sq()};
-  }
-  if (auto* const adam = dynamic_cast<optim::AdamParamState*>(&state)) {
-    return {&adam->exp_avg(), &adam->exp_avg_sq(), &adam->max_exp_avg_sq()};
-  }
-  if (auto* const sgd = dynamic_cast<optim::SGDParamState*>(&state)) {
-    return {&sgd->momentum_buffer()};
-  }
-  if (auto* const rms = dynamic_cast<optim::RMSpropParamState*>(&state)) {
-    return {&rms->square_avg(), &rms->momentum_buffer(), &rms->grad_avg()};
-  }
-  if (auto* const adagrad = dynamic_cast<optim::AdagradParamState*>(&state)) {
-    return {&adagrad->sum()};
-  }
-  throw Error(ErrorCode::invalid_argument,
-              concat("Elementwise::tensors_of() does not know the state ",
-                     c10::demangle(typeid(state).name()), ": override it"));
-}
-
-std::string reason_against_shards(const Communicator& comm,
-                                  const ParameterSet& parameters,
-                                  const optim::Optimizer& optimizer) {
-  if (!parameters.device().is_cpu()) return concat("the parameters lie on ", parameters.device());
-  if (comm.size() > comm.topology().hosts() && !comm.backend().ends_with("shm")) {
-    return concat("the ranks share no memory with the backend ", comm.backend());
-  }
-  if (elementwise(optimizer) == nullptr) {
-    return concat("the optimizer ", c10::demangle(typeid(optimizer).name()),
-                  " is not known to treat each element by itself (bp/torch/elementwise.h)");
-  }
-  return "";
-}
 
 HostShards::HostShards(Owners& owners,
                        const ParameterSet& parameters,
@@ -441,10 +355,8 @@ void HostShards::free_parts_of_other_hosts(const Exchanged& tensor) const {
 
 // Between the barriers of a step.
 void HostShards::free_state_of_other_hosts() {
-  if (!std::exchange(has_state_of_other_hosts_, false) || !owners_.are_on_several_hosts() ||
-      owners_.leaders() == nullptr) {
-    return;
-  }
+  const bool has_some = std::exchange(has_state_of_other_hosts_, false);
+  if (!has_some || !owners_.are_on_several_hosts() || owners_.leaders() == nullptr) return;
   for (const Exchanged& tensor : divided_state()) free_parts_of_other_hosts(tensor);
 }
 

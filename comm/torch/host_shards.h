@@ -34,12 +34,6 @@
 
 namespace bp {
 
-// Returns why the ranks of a host cannot share this optimizer's work; empty if they can. The same
-// on all ranks.
-[[nodiscard]] std::string reason_against_shards(const Communicator& comm,
-                                                const ParameterSet& parameters,
-                                                const torch::optim::Optimizer& optimizer);
-
 class HostShards final : private ParameterParts {
  public:
   // Returns which elements of the trained parameter i an owner has, in the order of memory.

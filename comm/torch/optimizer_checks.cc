@@ -14,7 +14,7 @@
 #include "base/joined.h"
 #include "base/text.h"
 #include "bp/torch/portable_steps.h"
-#include "comm/torch/host_shards.h"
+#include "comm/torch/divisible.h"
 #include "comm/torch/misuse.h"
 #include "comm/torch/same_lines.h"
 #include "comm/torch/tensor_view.h"

@@ -1,0 +1,23 @@
+// Which optimizers ranks can divide.
+#pragma once
+
+#include <torch/optim/optimizer.h>
+
+#include <string>
+
+#include "bp/communicator.h"
+#include "bp/torch/elementwise.h"
+#include "comm/torch/parameter_set.h"
+
+namespace bp {
+
+// Returns null for an optimizer that does not treat each element by itself.
+[[nodiscard]] const Elementwise* elementwise(const torch::optim::Optimizer& optimizer);
+
+// Returns why the ranks of a host cannot share this optimizer's work; empty if they can. The same
+// on all ranks.
+[[nodiscard]] std::string reason_against_shards(const Communicator& comm,
+                                                const ParameterSet& parameters,
+                                                const torch::optim::Optimizer& optimizer);
+
+}  // namespace bp
