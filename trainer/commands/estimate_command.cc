@@ -117,7 +117,7 @@ Estimate planned(const EstimateOptions& options,
   Estimate estimate{.model = concat(source.name, " (", config.layers, " layers, hidden ",
                                     config.hidden, ", ", config.vocabulary, " words)"),
                     .parts = parts_of(model, options)};
-  if (!options.parameter_table) estimate.parts = joined_layers(std::move(estimate.parts));
+  if (!options.parameter_table) estimate.parts = joined_layers(estimate.parts);
   if (options.save_every.by == SaveBy::never) return estimate;
   estimate.checkpoint =
       state.kept() + (options.optimizer_state ? state.moments * state.trained() : 0);
