@@ -296,6 +296,7 @@ std::vector<Exchanged> HostShards::divided_state() {
 void HostShards::gather_state(int root) {
   const int host = owners_.host_of(root);
   if (!state_is_divided_ || gathered_ == host) return;
+  (void)settle_state(false, owners_.local_rank() == 0);
   gathered_ = host;
   barrier(owners_.local(), {.name = "state is written"});
   if (owners_.leaders() != nullptr) {
@@ -326,6 +327,7 @@ std::vector<std::vector<Block>> HostShards::parts() const {
 // A host has the parts of others for a moment only.
 void HostShards::while_parts_change(const std::function<void()>& change) {
   if (!state_is_divided_) return change();
+  (void)settle_state(false, owners_.local_rank() == 0);
   const std::vector<std::vector<Block>> before = parts();
   change();
   state_is_whole_ = false;

@@ -391,6 +391,45 @@ TEST_P(ShardsOf, GoOnFromAPlainRunAndTheOtherWayRound) {
   }
 }
 
+// docs/acceptance.md, Optimizer: A state that all ranks load is not lost when buckets change their
+// order.
+TEST(Shards, AStateThatAllRanksLoadIsKept) {
+  test::RanksOptions options = kShared;
+  options.local_sizes = {2, 1};
+  run_ranks(
+      3,
+      [](Communicator& world) {
+        Net net;
+        DistributedOptimizer optimizer(world, net.named(), adam(net.trained()),
+                                       {.nominal_weight = 3, .shard = Shard::optimizer});
+        const auto make_step = [&](int window) {
+          optimizer.backward(net.loss(window), 1);
+          EXPECT_TRUE(optimizer.step());
+        };
+        make_step(0);
+        optimizer.gather_state();
+        const bool is_root = world.topology().host() == 0;
+        const std::string wanted = is_root ? state_bits(optimizer.optimizer(), net.trained()) : "";
+        std::string bytes = world.rank() == 0 ? saved(optimizer.optimizer()) : "";
+        broadcast_object(world, bytes);
+        for (const bool moves : {false, true}) {
+          make_step(1);
+          torch::serialize::InputArchive archive;
+          archive.load_from(bytes.data(), bytes.size());
+          optimizer.optimizer().load(archive);
+          if (moves) {
+            DistributedOptimizer::State state = optimizer.state();
+            std::ranges::reverse(state.bucket_order);
+            optimizer.load_state(state);
+          }
+          optimizer.gather_state();
+          if (!is_root) continue;
+          EXPECT_TRUE(wanted == state_bits(optimizer.optimizer(), net.trained())) << moves;
+        }
+      },
+      options);
+}
+
 // docs/features.md, Gradients: Shares of the state by the memory of ranks | `--shard-shares`,
 // `DistributedOptimizerOptions::shard_shares`
 // docs/acceptance.md, Optimizer: Ranks own as much of the state as their shares say, perhaps

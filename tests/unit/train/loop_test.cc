@@ -1,5 +1,6 @@
 // The training loop: it gives the same model for every layout of ranks and micro-batches, uses each
-// row once per epoch, and stops when it must.
+// row once per epoch, and stops when it must. Longer than 400 lines, because all cases share the
+// fixture that trains on any ranks.
 #include "trainer/train/loop/loop.h"
 
 #include <ATen/ATen.h>

@@ -1,3 +1,4 @@
+// Longer than 400 lines, because a step reads from top to bottom in one class.
 #include "trainer/train/loop/loop.h"
 
 #include <ATen/core/Tensor.h>
@@ -57,11 +58,6 @@ double epochs_done(const CheckpointState& state) {
   return static_cast<double>(at.epoch * state.rows + at.used) / static_cast<double>(state.rows);
 }
 
-std::vector<double> shares_of(Communicator& world, const RunSettings& settings, const Bert& model) {
-  return shard_shares(world, settings.shard_shares, settings.shard,
-                      training_state(settings, model));
-}
-
 // One run of training on this rank: its parts, and how far it is.
 class Loop {
  public:
@@ -80,16 +76,18 @@ class Loop {
         averages_(settings),
         data_({job.store, sampling(settings, job.rows, world.size(), job.lengths), world.rank(),
                now_.step, now_.position, steps_ - now_.step, settings.task}),
-        optimizer_(world,
-                   model.parameters(),
-                   make_optimizer(model.parameters(), settings),
-                   {.micro_batches = settings.accumulate.most(),
-                    .wire = settings.wire,
-                    .error_feedback = settings.error_feedback,
-                    .loss_scaling = {.initial = settings.loss_scale},
-                    .sparse_gradients = model.sparse_gradients(),
-                    .shard = settings.shard,
-                    .shard_shares = shares_of(world, settings, model)}),
+        optimizer_(
+            world,
+            model.parameters(),
+            make_optimizer(model.parameters(), settings),
+            {.micro_batches = settings.accumulate.most(),
+             .wire = settings.wire,
+             .error_feedback = settings.error_feedback,
+             .loss_scaling = {.initial = settings.loss_scale},
+             .sparse_gradients = model.sparse_gradients(),
+             .shard = settings.shard,
+             .shard_shares = shard_shares(
+                 world, settings.shard_shares, settings.shard, training_state(settings, model))}),
         unfreezing_(model, settings.unfreeze_every, job.rows),
         log_(job.metrics, steps_, now_.step, now_.totals, world.counters(), job.events),
         figures_(step_figures(model, job.regularization, job.distillation)),
