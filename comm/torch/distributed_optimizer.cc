@@ -83,6 +83,15 @@ void broadcast_state(Communicator& comm,
   }
 }
 
+// Returns the names of the parameters of which ranks may have different ones between steps.
+std::vector<std::string> may_differ(const DistributedOptimizerOptions& options) {
+  std::vector<std::string> names = options.sparse_gradients;
+  for (const std::vector<std::string>& layer : options.layers) {
+    names.insert(names.end(), layer.begin(), layer.end());
+  }
+  return names;
+}
+
 std::unique_ptr<torch::optim::Optimizer> required(
     std::unique_ptr<torch::optim::Optimizer> optimizer) {
   if (!optimizer) {
@@ -104,7 +113,7 @@ class DistributedOptimizer::Impl {
         parameters_(sort_parameters(parameters)),
         optimizer_(required(std::move(optimizer))),
         options_(checked(options, comm, parameters_, *optimizer_)),
-        agreement_(comm, parameters_.trained, options_.sparse_gradients, *optimizer_),
+        agreement_(comm, parameters_.trained, may_differ(options_), *optimizer_),
         owners_(comm, options_.shard != Shard::host, options_.shard_shares),
         window_(comm, parameters_, options_, divides() ? &owners_ : nullptr, latch_, agreement_),
         closure_step_(comm, parameters_, *optimizer_, window_) {
@@ -117,9 +126,14 @@ class DistributedOptimizer::Impl {
     if (!divides()) return;
     owners_.connect();
     agreement_.run_write([&] {
-      shards_.emplace(
-          owners_, parameters_, options_.sparse_gradients, *optimizer_,
-          [this](std::size_t i, int owner) { return window_.gradients().part_of(i, owner); });
+      const PartOf part_of = [this](std::size_t i, int owner) {
+        return window_.gradients().part_of(i, owner);
+      };
+      shards_.emplace(owners_, parameters_, *optimizer_,
+                      HostShards::Options{.sparse = options_.sparse_gradients,
+                                          .layers = options_.layers,
+                                          .frees_layers = options_.shard == Shard::parameters,
+                                          .part_of = part_of});
     });
   }
 
@@ -225,6 +239,17 @@ class DistributedOptimizer::Impl {
     if (shards_) latch_.run([&] { shards_->gather_state(root); });
   }
 
+  void enter_layer(std::size_t layer) {
+    latch_.require_usable();
+    if (LayerGathers* const layers = layers_of_hosts()) {
+      latch_.run([&] { layers->enter(layer); });
+    }
+  }
+
+  void gather_parameters() {
+    if (LayerGathers* const layers = layers_of_hosts()) latch_.run([&] { layers->gather(); });
+  }
+
   [[nodiscard]] Shard shard() const { return options_.shard; }
   GradientWindow& window() { return window_; }
   torch::optim::Optimizer& optimizer() { return *optimizer_; }
@@ -244,6 +269,7 @@ class DistributedOptimizer::Impl {
     members_ = std::move(now);
   }
 
+  [[nodiscard]] LayerGathers* layers_of_hosts() { return shards_ ? shards_->layers() : nullptr; }
   [[nodiscard]] bool divides() const { return options_.shard != Shard::none; }
 
   void update() {
@@ -314,6 +340,8 @@ std::size_t DistributedOptimizer::bucket_count() const {
 std::uint64_t DistributedOptimizer::collectives() const {
   return impl_->window().gradients().started();
 }
+void DistributedOptimizer::enter_layer(std::size_t layer) { impl_->enter_layer(layer); }
+void DistributedOptimizer::gather_parameters() { impl_->gather_parameters(); }
 void DistributedOptimizer::gather_state(int root) { impl_->gather_state(root); }
 Shard DistributedOptimizer::shard() const { return impl_->shard(); }
 torch::optim::Optimizer& DistributedOptimizer::optimizer() { return impl_->optimizer(); }

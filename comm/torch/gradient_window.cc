@@ -35,7 +35,7 @@ GradientsOptions gradients_options(const DistributedOptimizerOptions& options,
           .check_finite = options.loss_scaling.initial > 0 || options.wire == DataType::f16 ||
                           options.error_feedback,
           .owners = owners,
-          .frees = options.shard == Shard::gradients};
+          .frees = frees_gradients(options.shard)};
 }
 
 struct Range {
@@ -80,6 +80,7 @@ GradientWindow::GradientWindow(Communicator& comm,
                               const at::Tensor& gradient) { return takes_late(i, gradient); },
               .arrived = [this](std::size_t i) { gradients_.arrived(i); }}),
       can_overflow_(gradients_options(options).check_finite),
+      runs_fillers_(!options.layers.empty()),
       nominal_weight_(options.nominal_weight) {}
 
 // Autograd is about to accumulate a gradient into parameter `i`.
@@ -93,7 +94,7 @@ bool GradientWindow::takes_late(std::size_t i, const at::Tensor& gradient) {
     latch_.set(why);
     refuse(why);
   }
-  return gradients_.takes_late(i, gradient);
+  return is_filler_ ? gradients_.passes(i) : gradients_.takes_late(i, gradient);
 }
 
 void GradientWindow::require_empty(const char* call) const {
@@ -145,9 +146,10 @@ void GradientWindow::backward(const at::Tensor& loss, double weight, bool retain
     agree_on_nominal_weight(weight);
     ++backwards_;
     const bool is_last = backwards_ == micro_batches_;
-    if (weight > 0) {
-      const double factor = factor_of(loss, weight);
-      add_loss(loss, weight);
+    is_filler_ = weight == 0;
+    if (!is_filler_ || (runs_fillers_ && loss.defined() && loss.requires_grad())) {
+      const double factor = is_filler_ ? 1 : factor_of(loss, weight);
+      if (!is_filler_) add_loss(loss, weight);
       if (is_last) {
         phase_ = Phase::reducing;
         gradients_.expect_last();

@@ -101,6 +101,7 @@ class GradientWindow {
   LossScale loss_scale_;
   GradientHooks hooks_;
   bool can_overflow_;
+  const bool runs_fillers_;  // backward passes of weight 0
 
   Phase phase_ = Phase::accumulating;
   int backwards_ = 0;                    // in this window
@@ -112,6 +113,7 @@ class GradientWindow {
   bool from_all_ranks_ = true;
   bool stop_requested_ = false;
   bool in_backward_ = false;
+  bool is_filler_ = false;  // this backward pass, whose gradients do not count
   bool has_warned_ = false;
 };
 

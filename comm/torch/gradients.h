@@ -80,6 +80,8 @@ class Gradients {
   // Autograd is about to add `gradient` to that of parameter i. Returns true if it must not,
   // because the gradient is late and has been taken.
   [[nodiscard]] bool takes_late(std::size_t i, const at::Tensor& gradient);
+  // The same of a gradient that does not count. Returns true.
+  [[nodiscard]] bool passes(std::size_t i);
   // Autograd has added to parameter i's gradient.
   void arrived(std::size_t i);
   // A backward pass that has begun after the last call of this function has ended.
@@ -167,6 +169,7 @@ class Gradients {
   void start(Bucket& bucket);
   void free_sums_of_others();
   void count_arrival(std::size_t i);
+  void count_in_bucket(std::size_t i);
   void write_totals(Bucket& bucket) const;
   [[nodiscard]] Totals read_totals();
   [[nodiscard]] Totals totals_of(std::span<const double> sums);

@@ -71,11 +71,21 @@ void Gradients::arrived(std::size_t i) {
   entry.version = entry.version_now();
   entry.last = entry.last_now();
   count_arrival(i);
+  count_in_bucket(i);
+}
+
+bool Gradients::passes(std::size_t i) {
+  ++entries_[i].arrivals;
+  count_in_bucket(i);
+  return true;
+}
+
+void Gradients::count_in_bucket(std::size_t i) {
+  const Entry& entry = entries_[i];
   const bool was_expected = entry.arrivals <= entry.most_arrivals;
-  if (expecting_last_ && entry.slot.defined() && was_expected) {
-    progress_.arrived(entry.bucket);
-    start_complete();
-  }
+  if (!expecting_last_ || !entry.slot.defined() || !was_expected) return;
+  progress_.arrived(entry.bucket);
+  start_complete();
 }
 
 void Gradients::count_arrival(std::size_t i) {

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "bp/communicator.h"
+#include "comm/torch/give_back.h"
 
 namespace bp {
 namespace {
@@ -81,27 +84,66 @@ class Chunk {
   Work work_;
 };
 
+// Chunks on their way, in order.
+class InFlight {
+ public:
+  explicit InFlight(Owners& owners) : owners_(owners) {}
+
+  // Starts all tensors. Never are more than `most` chunks on their way.
+  void start(std::span<const Exchanged> tensors, const Exchange& exchange, std::size_t most) {
+    while (!tensors.empty()) {
+      std::size_t count = 0;
+      for (std::size_t bytes = 0; count < tensors.size() && bytes < kChunk; ++count) {
+        bytes += tensors[count].elements.nbytes();
+      }
+      if (chunks_.size() == most) finish_first();
+      chunks_.emplace_back(owners_, tensors.first(count), exchange);
+      chunks_.back().start(*owners_.leaders(), owners_.host());
+      tensors = tensors.subspan(count);
+    }
+  }
+  void finish() {
+    while (!chunks_.empty()) finish_first();
+  }
+
+ private:
+  void finish_first() {
+    chunks_.front().finish(owners_.host());
+    chunks_.pop_front();
+  }
+
+  Owners& owners_;
+  std::deque<Chunk> chunks_;
+};
+
 }  // namespace
 
 void exchange_between_hosts(Owners& owners,
                             std::span<const Exchanged> tensors,
                             const Exchange& exchange) {
-  std::deque<Chunk> in_flight;
-  const auto finish_first = [&] {
-    in_flight.front().finish(owners.host());
-    in_flight.pop_front();
-  };
-  while (!tensors.empty()) {
-    std::size_t count = 0;
-    for (std::size_t bytes = 0; count < tensors.size() && bytes < kChunk; ++count) {
-      bytes += tensors[count].elements.nbytes();
-    }
-    if (in_flight.size() == kInFlight) finish_first();
-    in_flight.emplace_back(owners, tensors.first(count), exchange);
-    in_flight.back().start(*owners.leaders(), owners.host());
-    tensors = tensors.subspan(count);
+  InFlight in_flight(owners);
+  in_flight.start(tensors, exchange, kInFlight);
+  in_flight.finish();
+}
+
+std::function<void()> start_exchange(Owners& owners,
+                                     std::span<const Exchanged> tensors,
+                                     const Exchange& exchange) {
+  const auto in_flight = std::make_shared<InFlight>(owners);
+  in_flight->start(tensors, exchange, std::numeric_limits<std::size_t>::max());
+  return [in_flight] { in_flight->finish(); };
+}
+
+void free_parts_of_other_hosts(const Owners& owners,
+                               const Exchanged& tensor,
+                               const PartOf& part_of) {
+  for (int owner = 0; owner < owners.size(); ++owner) {
+    if (owners.host_of(owner) == owners.host()) continue;
+    const Block part = part_of(tensor.parameter, owner);
+    const std::size_t size = tensor.elements.element_size();
+    give_back({static_cast<std::byte*>(tensor.elements.data_ptr()) + part.offset * size,
+               part.count * size});
   }
-  while (!in_flight.empty()) finish_first();
 }
 
 }  // namespace bp

@@ -22,13 +22,23 @@ struct Exchanged {
 // order. Each owner has changed its part, and its host has waited for that. Afterwards the tensors
 // of all hosts, or of `to` only, have all parts. `part_of(i, owner)`: the owner's elements of
 // parameter i. Takes some MiB of memory. `arrived` is called on each host for each tensor.
+using PartOf = std::function<Block(std::size_t i, int owner)>;
 struct Exchange {
-  std::function<Block(std::size_t i, int owner)> part_of;
+  PartOf part_of;
   std::optional<int> to = {};
   std::function<void(const Exchanged&)> arrived = [](const Exchanged&) {};
 };
 void exchange_between_hosts(Owners& owners,
                             std::span<const Exchanged> tensors,
                             const Exchange& exchange);
+// The same, but in the background until the call of what it returns, and with memory for all that
+// is on its way. The arguments must live until then.
+[[nodiscard]] std::function<void()> start_exchange(Owners& owners,
+                                                   std::span<const Exchanged> tensors,
+                                                   const Exchange& exchange);
+// Gives the memory of the parts of other hosts back to the system.
+void free_parts_of_other_hosts(const Owners& owners,
+                               const Exchanged& tensor,
+                               const PartOf& part_of);
 
 }  // namespace bp

@@ -57,19 +57,18 @@ void give_back_freed_memory() { ::malloc_trim(0); }
 
 HostShards::HostShards(Owners& owners,
                        const ParameterSet& parameters,
-                       const std::vector<std::string>& sparse,
                        optim::Optimizer& optimizer,
-                       PartOf part_of)
+                       Options options)
     : owners_(owners),
       optimizer_(optimizer),
       elementwise_(*elementwise(optimizer)),
-      part_of_(std::move(part_of)) {
+      part_of_(options.part_of) {
   const at::NoGradGuard no_grad;
   const bool divides_rows = dynamic_cast<RowSharing*>(&optimizer) != nullptr;
   std::vector<Divided> by_rows;
   for (std::size_t i = 0; i < parameters.trained.size(); ++i) {
     const auto& [name, parameter] = parameters.trained[i];
-    const bool is_sparse = std::ranges::count(sparse, name) > 0;
+    const bool is_sparse = std::ranges::count(options.sparse, name) > 0;
     if (is_sparse && !(divides_rows && is_member(parameter, optimizer))) continue;
     (is_sparse ? by_rows : divided_).push_back({.parameter = parameter, .number = i});
   }
@@ -94,7 +93,28 @@ HostShards::HostShards(Owners& owners,
   }
   broadcast_parameters(0);
   share_rows();
+  make_layers(parameters, options);
   give_back_freed_memory();
+}
+
+void HostShards::make_layers(const ParameterSet& parameters, const Options& options) {
+  LayerGathers::Options gathers{.layers = decltype(gathers.layers)(options.layers.size()),
+                                .exchange = {.part_of = part_of_},
+                                .frees = options.frees_layers};
+  for (const Divided& one : std::span(divided_).first(in_parts_)) {
+    const std::string& name = parameters.trained[one.number].name;
+    const auto layer = std::ranges::find_if(
+        options.layers,
+        [&](const std::vector<std::string>& names) { return std::ranges::count(names, name) > 0; });
+    if (layer == options.layers.end()) {
+      in_no_layer_.push_back(exchanged(one));
+      continue;
+    }
+    gathers.layers[static_cast<std::size_t>(layer - options.layers.begin())].push_back(
+        exchanged(one));
+    in_layers_.push_back(exchanged(one));
+  }
+  if (!options.layers.empty()) layers_.emplace(owners_, std::move(gathers));
 }
 
 void HostShards::share_rows() {
@@ -190,7 +210,10 @@ bool HostShards::settle_state(bool in_step, bool writes) {
   return moved;
 }
 
-void HostShards::broadcast_parameters(int root) { owners_.broadcast(std::span(&memory_, 1), root); }
+void HostShards::broadcast_parameters(int root) {
+  if (layers_) layers_->gather();
+  owners_.broadcast(std::span(&memory_, 1), root);
+}
 
 void HostShards::broadcast_state(int root, const std::function<void()>& broadcast_rest) {
   gather_state(root);
@@ -275,15 +298,6 @@ void HostShards::unite() {
   members_.clear();
 }
 
-void HostShards::exchange_parameters() {
-  if (owners_.leaders() == nullptr) return;
-  std::vector<Exchanged> all;
-  for (std::size_t i = 0; i < in_parts_; ++i) {
-    all.push_back({.elements = divided_[i].shared, .parameter = divided_[i].number});
-  }
-  exchange_between_hosts(owners_, all, {.part_of = part_of_});
-}
-
 std::vector<Exchanged> HostShards::divided_state() {
   std::vector<Exchanged> all;
   for_each_state(in_parts_, false,
@@ -328,17 +342,26 @@ std::vector<std::vector<Block>> HostShards::parts() const {
 void HostShards::while_parts_change(const std::function<void()>& change) {
   if (!state_is_divided_) return change();
   (void)settle_state(false, owners_.local_rank() == 0);
+  if (layers_) {
+    barrier(owners_.local(), {.name = "layers are read"});
+    layers_->leave();
+  }
   const std::vector<std::vector<Block>> before = parts();
   change();
   state_is_whole_ = false;
   gathered_.reset();
   barrier(owners_.local(), {.name = "state is written"});
   if (owners_.leaders() != nullptr) {
+    std::vector<Exchanged> moving = divided_state();
+    moving.insert(moving.end(), in_layers_.begin(), in_layers_.end());
     exchange_between_hosts(
-        owners_, divided_state(),
+        owners_, moving,
         {.part_of = [&](std::size_t i,
                         int owner) { return before[i][static_cast<std::size_t>(owner)]; },
-         .arrived = [&](const Exchanged& tensor) { free_parts_of_other_hosts(tensor); }});
+         .arrived =
+             [&](const Exchanged& tensor) {
+               free_parts_of_other_hosts(owners_, tensor, part_of_);
+             }});
   }
   barrier(owners_.local(), {.name = "state has arrived"});
   for (std::size_t i = 0; i < in_parts_; ++i) choose_part(divided_[i]);
@@ -348,18 +371,13 @@ void HostShards::while_parts_change(const std::function<void()>& change) {
                  });
 }
 
-void HostShards::free_parts_of_other_hosts(const Exchanged& tensor) const {
-  for (int owner = 0; owner < owners_.size(); ++owner) {
-    if (owners_.host_of(owner) == owners_.host()) continue;
-    give_back(bytes_of(part_of(tensor.elements, part_of_(tensor.parameter, owner))));
-  }
-}
-
 // Between the barriers of a step.
 void HostShards::free_state_of_other_hosts() {
   const bool has_some = std::exchange(has_state_of_other_hosts_, false);
   if (!has_some || !owners_.are_on_several_hosts() || owners_.leaders() == nullptr) return;
-  for (const Exchanged& tensor : divided_state()) free_parts_of_other_hosts(tensor);
+  for (const Exchanged& tensor : divided_state()) {
+    free_parts_of_other_hosts(owners_, tensor, part_of_);
+  }
 }
 
 void HostShards::step() {
@@ -368,6 +386,7 @@ void HostShards::step() {
     barrier(owners_.local(), {.name = "shared state"});
   }
   free_state_of_other_hosts();
+  if (layers_) layers_->leave();
   divide();
   auto* const own = dynamic_cast<Elementwise*>(&optimizer_);
   if (own != nullptr) own->use_parts(this);
@@ -376,8 +395,11 @@ void HostShards::step() {
   unite();
   barrier(owners_.local(), {.name = "parameters are written"});
   if (!owners_.are_on_several_hosts()) return;
-  exchange_parameters();
+  if (owners_.leaders() != nullptr) {
+    exchange_between_hosts(owners_, in_no_layer_, {.part_of = part_of_});
+  }
   barrier(owners_.local(), {.name = "parameters have arrived"});
+  if (layers_) layers_->begin();
 }
 
 }  // namespace bp

@@ -29,6 +29,7 @@
 #include "bp/communicator.h"
 #include "bp/torch/elementwise.h"
 #include "comm/torch/host_exchange.h"
+#include "comm/torch/layer_gathers.h"
 #include "comm/torch/owners.h"
 #include "comm/torch/parameter_set.h"
 
@@ -36,16 +37,19 @@ namespace bp {
 
 class HostShards final : private ParameterParts {
  public:
-  // Returns which elements of the trained parameter i an owner has, in the order of memory.
-  using PartOf = std::function<Block(std::size_t i, int owner)>;
+  struct Options {
+    std::vector<std::string> sparse;               // as DistributedOptimizerOptions has it
+    std::vector<std::vector<std::string>> layers;  // the same; empty on one host
+    bool frees_layers = false;                     // of other hosts
+    PartOf part_of;  // which elements of the trained parameter i an owner has, in memory's order
+  };
   // Collective. Moves the parameters into shared memory, with the values of rank 0, but not those
   // that `sparse` names unless the optimizer divides rows. All must outlive this object, and
   // `owners` are connected.
   HostShards(Owners& owners,
              const ParameterSet& parameters,
-             const std::vector<std::string>& sparse,
              torch::optim::Optimizer& optimizer,
-             PartOf part_of);
+             Options options);
   // Gives this rank a copy of each parameter.
   ~HostShards() override;
   HostShards(const HostShards&) = delete;
@@ -62,6 +66,8 @@ class HostShards final : private ParameterParts {
   void while_parts_change(const std::function<void()>& change);
   // Collective. Runs the optimizer's step on this rank's elements. All ranks see the result.
   void step();
+  // Null if there are none.
+  [[nodiscard]] LayerGathers* layers() { return layers_ ? &*layers_ : nullptr; }
   // Whether the parameter lies in shared memory.
   [[nodiscard]] bool has(const at::Tensor& parameter) const;
 
@@ -88,16 +94,21 @@ class HostShards final : private ParameterParts {
   void unite();
   [[nodiscard]] Place place_of(const at::Tensor& part) const override;
   void all_reduce(std::span<double> numbers) const override;
-  void exchange_parameters();
+  [[nodiscard]] Exchanged exchanged(const Divided& one) const {
+    return {.elements = one.shared, .parameter = one.number};
+  }
+  void make_layers(const ParameterSet& parameters, const Options& options);
   [[nodiscard]] std::vector<Exchanged> divided_state();
   [[nodiscard]] std::vector<std::vector<Block>> parts() const;
-  void free_parts_of_other_hosts(const Exchanged& tensor) const;
   void free_state_of_other_hosts();
 
   Owners& owners_;
   torch::optim::Optimizer& optimizer_;
   const Elementwise& elementwise_;
   const PartOf part_of_;
+  std::optional<LayerGathers> layers_;
+  std::vector<Exchanged> in_no_layer_;
+  std::vector<Exchanged> in_layers_;
   bool state_is_whole_ = true;     // of this rank, outside of a step: not in parts
   bool state_is_divided_ = false;  // each host has its part; the same on all ranks, as is the next
   std::optional<int> gathered_ = {};       // the host that has the others', too

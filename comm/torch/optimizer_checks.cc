@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <set>
 #include <typeinfo>
 
 #include <c10/util/Type.h>
@@ -62,6 +63,25 @@ std::string steps_of(const torch::optim::Optimizer& optimizer, const at::Device&
   return concat("steps ", is_old ? "without" : "with", " AVX2 (ATEN_CPU_CAPABILITY)");
 }
 
+void require_layers(const DistributedOptimizerOptions& options, const ParameterSet& parameters) {
+  if (options.shard == Shard::parameters && options.layers.empty()) {
+    refuse(
+        "shard = parameters without layers: name the parameters of each layer, or set shard to "
+        "gradients");
+  }
+  std::set<std::string> names;
+  for (const std::vector<Parameter>* const some : {&parameters.trained, &parameters.frozen}) {
+    for (const Parameter& parameter : *some) names.insert(parameter.name);
+  }
+  for (const std::vector<std::string>& layer : options.layers) {
+    for (const std::string& name : layer) {
+      if (names.erase(name) == 0) {
+        refuse("layers names ", name, ", which is not a parameter, or is in a layer already");
+      }
+    }
+  }
+}
+
 }  // namespace
 
 DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
@@ -91,11 +111,12 @@ DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
     refuse("shard = ", name_of(options.shard), ", but ", reason,
            ": set it to none, or to automatic");
   }
-  if (options.shard == Shard::gradients && options.error_feedback) {
-    refuse(
-        "shard = gradients with error_feedback, for which each rank keeps its whole gradient: "
-        "set shard to optimizer");
+  if (frees_gradients(options.shard) && options.error_feedback) {
+    refuse("shard = ", name_of(options.shard),
+           " with error_feedback, for which each rank keeps its whole gradient: set shard to "
+           "optimizer");
   }
+  require_layers(options, parameters);
   if (!reason.empty() || comm.size() == 1) options.shard = Shard::none;
   if (options.shard == Shard::automatic) options.shard = Shard::host;
   if (options.shard == Shard::host && comm.topology().hosts() == comm.size()) {
@@ -105,6 +126,7 @@ DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
     options.shard = Shard::optimizer;
   }
   require_shares(options.shard_shares, comm.topology(), options.shard == Shard::host);
+  if (!divides_among_hosts(options.shard) || comm.topology().hosts() == 1) options.layers.clear();
   return options;
 }
 
@@ -138,6 +160,9 @@ void require_agreement(Communicator& comm,
       concat("shard_shares ", joined(options.shard_shares, ", ")),
       steps_of(optimizer, parameters.device()),
   };
+  for (const std::vector<std::string>& layer : options.layers) {
+    lines.push_back(concat("layer ", joined(layer, ", ")));
+  }
   for (const std::string& name : options.sparse_gradients) {
     lines.push_back(concat("sparse_gradients ", name));
   }

@@ -10,7 +10,8 @@
 
 namespace bp {
 
-// Returns the options, with `shard` none or optimizer. Throws invalid_argument for impossible ones.
+// Returns the options, with a `shard` that is not automatic, and with `layers` only
+// if the ranks of several hosts divide something. Throws invalid_argument for impossible ones.
 [[nodiscard]] DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
                                                   const Communicator& comm,
                                                   const ParameterSet& parameters,

@@ -99,11 +99,11 @@ std::string text_of(double value) {
 
 StepAgreement::StepAgreement(Communicator& comm,
                              const std::vector<Parameter>& parameters,
-                             const std::vector<std::string>& sparse,
+                             const std::vector<std::string>& may_differ,
                              const torch::optim::Optimizer& optimizer)
     : comm_(comm), parameters_(parameters), options_(optimizer), written_(parameters.size()) {
   for (const Parameter& parameter : parameters) {
-    is_sparse_.push_back(std::ranges::count(sparse, parameter.name) > 0);
+    may_differ_.push_back(std::ranges::count(may_differ, parameter.name) > 0);
   }
   if (comm.size() > 1) marks_.resize(parameters.size());
   run_write([] {});
@@ -120,7 +120,7 @@ std::uint64_t StepAgreement::mark_of(std::size_t i) const {
 }
 
 std::string_view StepAgreement::last_of(std::size_t i) const {
-  return is_sparse_[i] ? std::string_view() : last_element_of(parameters_[i].tensor);
+  return may_differ_[i] ? std::string_view() : last_element_of(parameters_[i].tensor);
 }
 
 void StepAgreement::notice_writes() {
@@ -161,7 +161,7 @@ void StepAgreement::settle_difference() {
     lines.push_back(concat("group ", group, " ", name, " ", text_of(value)));
   });
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (is_sparse_[i] && !written_[i]) continue;
+    if (may_differ_[i] && !written_[i]) continue;
     lines.push_back(concat(parameters_[i].name, " with bits ",
                            sum_of_bits(parameters_[i].tensor).item<std::int64_t>()));
   }

@@ -37,11 +37,12 @@ class WrappedOptions {
 
 class StepAgreement {
  public:
-  // All but `sparse` must outlive this object. `sparse`: the names of parameters with sparse
-  // gradients. Their optimizer may put off the updates of rows, on each rank of other ones.
+  // All but `may_differ` must outlive this object. `may_differ`: the names of parameters of which
+  // ranks may have different ones, because their optimizer puts off the updates of rows, on each
+  // rank of other ones, or because a host has only parts of them.
   StepAgreement(Communicator& comm,
                 const std::vector<Parameter>& parameters,
-                const std::vector<std::string>& sparse,
+                const std::vector<std::string>& may_differ,
                 const torch::optim::Optimizer& optimizer);
 
   // Returns the fingerprint. It reads all elements of those parameters only that the program has
@@ -68,13 +69,13 @@ class StepAgreement {
   void notice_writes();
   // Returns a number that most writes to parameter i change, at little cost.
   [[nodiscard]] std::uint64_t mark_of(std::size_t i) const;
-  // Returns that of parameter i, unless its optimizer may put off updates of rows.
+  // Returns that of parameter i, unless ranks may have different ones.
   [[nodiscard]] std::string_view last_of(std::size_t i) const;
 
   Communicator& comm_;
   const std::vector<Parameter>& parameters_;
   WrappedOptions options_;
-  std::vector<bool> is_sparse_;       // by parameter
+  std::vector<bool> may_differ_;      // by parameter
   std::vector<std::uint64_t> marks_;  // of the parameters when they were last looked at
   std::vector<bool> written_;         // by the program
   bool suspended_ = false;

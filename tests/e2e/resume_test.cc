@@ -132,7 +132,10 @@ TEST_F(Resume, BetweenSharedAndPrivateWeightsARunContinuesToTheSameBits) {
                                  {kUneven, "--optimizer sgd --lr 0.1", "host"},
                                  {kUneven, "--optimizer lamb --layer-decay 0.5", "optimizer"},
                                  {kUneven, "", "optimizer --shard-shares localhost:1,127.0.0.1:2"},
-                                 {kUneven, "", "gradients --shard-shares auto"}};
+                                 {kUneven, "", "gradients --shard-shares auto"},
+                                 {kUneven, "--accumulate 2 --unfreeze-every 1", "parameters"},
+                                 {kUneven, "--precision bf16 --checkpoint-activations --r-drop 1",
+                                  "parameters --shard-shares localhost:0,127.0.0.1:1"}};
   for (const auto& [ranks, extra, shard] : jobs) {
     const auto run = [&](const std::string& options) {
       const Ended ended =

@@ -72,7 +72,7 @@ TEST_F(Scale, EstimateSaysWhatEachShardCosts) {
   const auto of = [&](std::size_t shard, const char* what) {
     return json["shards"][shard][what].get<std::int64_t>();
   };
-  ASSERT_EQ(json["shards"].size(), 4);
+  ASSERT_EQ(json["shards"].size(), 5);
   EXPECT_EQ(json["shards"][0]["shard"], "none");
   EXPECT_EQ(of(0, "weights"), 2 * bytes("parameters"));
   EXPECT_EQ(of(0, "moments"), 2 * 2 * bytes("trained"));

@@ -21,6 +21,7 @@ struct BatchArray {
 struct Batch {
   int rows = 0;
   int length = 0;                              // columns; 0 when rows is 0
+  bool is_filler = false;                      // other ranks' samples, which do not count here
   std::vector<std::int64_t> token_ids;         // [rows, length], padded with pad_id
   std::vector<std::int32_t> lengths;           // [rows], the number of tokens without padding
   std::vector<std::int64_t> sample_ids;        // [rows]

@@ -283,9 +283,10 @@ void add_model_options(OptionSet& set, TrainOptions& options) {
                      {"host", Shard::host},
                      {"optimizer", Shard::optimizer},
                      {"gradients", Shard::gradients},
+                     {"parameters", Shard::parameters},
                      {"auto", Shard::automatic}})
       .on_resume = OnResume::free;
-  set.needs(Need{"shard", "what all hosts divide", {"optimizer", "gradients"}});
+  set.needs(Need{"shard", "what all hosts divide", {"optimizer", "gradients", "parameters"}});
   set.text({"shard-shares",
             "How much of what all hosts divide each of them has: auto follows their free memory",
             "", "equal|auto|HOST:N,..."},

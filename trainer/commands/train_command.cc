@@ -259,7 +259,7 @@ class Run {
     saving.moments.reset();
     if (settings_.optimizer_state) saving.moments = moment_names(settings_);
     saving.averaged = averages();
-    saving.copies = settings_.shard != Shard::gradients;
+    saving.copies = !frees_gradients(settings_.shard);
     saving.texts = model_texts(*model_, tokenizer());
     saving.before_publishing = [this] { folder_->require_lease(); };
     bool told = start_.own;

@@ -98,10 +98,23 @@ std::string parse_training(OptionSet& set,
                             name_of(o.shard), " each has its own part"),
                      "leave out one of the two");
   }
-  if (o.error_feedback && o.shard == Shard::gradients) {
+  if (o.error_feedback && frees_gradients(o.shard)) {
     throw InputError(2,
-                     "--error-feedback keeps each rank's gradient, which --shard gradients frees",
+                     concat("--error-feedback keeps each rank's gradient, which --shard ",
+                            name_of(o.shard), " frees"),
                      "say --shard optimizer, or leave out one of the two");
+  }
+  const char* const reader = o.ema > 0          ? "--ema"
+                             : o.swa_from > 0   ? "--swa-from"
+                             : o.detect_anomaly ? "--detect-anomaly"
+                             : !o.trace.empty() ? "--trace"
+                                                : nullptr;
+  if (o.shard == Shard::parameters && reader != nullptr) {
+    throw InputError(2,
+                     concat(reader,
+                            " reads all weights after each step, and with --shard "
+                            "parameters a host has a part of them"),
+                     "say --shard gradients, or leave out one of the two");
   }
   if (o.check_gradients > 0) o.shard = Shard::none;
   if (o.shard_shares != "equal" && o.shard_shares != "auto") {

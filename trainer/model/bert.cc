@@ -81,6 +81,18 @@ std::vector<std::string> Bert::sparse_gradients() const {
   return {names_of(config_).word_embeddings()};
 }
 
+std::vector<std::vector<std::string>> Bert::layers() const {
+  std::vector<std::vector<std::string>> all;
+  for (int i = 0; i < config_.own_layers(); ++i) {
+    const std::string prefix = names_of(config_).layer(config_, i);
+    std::vector<std::string>& layer = all.emplace_back();
+    for (const auto& [name, parameter] : parameters()) {
+      if (name.starts_with(prefix)) layer.push_back(name);
+    }
+  }
+  return all;
+}
+
 Tensor Bert::forward(const Batch& batch, const TrainingStep* step) const {
   const at::AutoGradMode mode(step != nullptr && at::GradMode::is_enabled());
   const Pass pass = encoder_.begin(batch, step);

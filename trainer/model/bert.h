@@ -1,7 +1,9 @@
 // A model: an encoder with the head of a task.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -57,6 +59,14 @@ class Bert {
 
   // The caller must call it after each change of parameters, before the next forward pass.
   void parameters_changed() { encoder_.parameters_changed(); }
+  // As those of Encoder.
+  void before_layers(const std::function<void(std::size_t layer)>& enter) {
+    encoder_.before_layers(enter);
+  }
+  [[nodiscard]] bool enters_layers() const { return encoder_.enters_layers(); }
+  void cast_layers() { encoder_.cast_layers(); }
+  // Returns the names of the parameters of each layer that has some of its own.
+  [[nodiscard]] std::vector<std::vector<std::string>> layers() const;
 
   // Lets backward passes make a sparse gradient of the word embeddings, with only the rows of the
   // words that a batch has, where that is possible: on the CPU, if the embeddings are trained and

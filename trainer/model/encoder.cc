@@ -138,8 +138,33 @@ std::vector<Linear*> Encoder::products() {
 // The copies are new tensors each time, because an autograd graph that still exists keeps the
 // copies with which it was made.
 void Encoder::parameters_changed() {
+  is_cast_.assign(layers_.size(), !enter_);
+  if (!enter_) return cast(products());
+  if (projection_) cast({&*projection_});
+}
+
+void Encoder::before_layers(const std::function<void(std::size_t layer)>& enter) {
+  enter_ = nullptr;
+  if (!enter) return;
+  enter_ = [this, enter](std::size_t layer) {
+    enter(layer);
+    cast_layer(layer);
+  };
+}
+
+void Encoder::cast_layers() {
+  for (std::size_t i = 0; i < layers_.size(); ++i) cast_layer(i);
+}
+
+void Encoder::cast_layer(std::size_t layer) {
+  if (is_cast_[layer]) return;
+  is_cast_[layer] = true;
+  cast(products_of(layers_[layer]));
+}
+
+void Encoder::cast(const std::vector<Linear*>& products) {
   std::vector<Weight*> all;
-  for (Linear* const linear : products()) {
+  for (Linear* const linear : products) {
     all.push_back(&linear->weight);
     for (Adapter& adapter : linear->adapters) all.insert(all.end(), {&adapter.a, &adapter.b});
   }

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,6 +46,13 @@ class Encoder {
 
   // Casts the weights that products use. The caller must call it after each change of parameters.
   void parameters_changed();
+
+  // From now on a pass calls `enter` before it reads the parameters of a layer, forward and
+  // backward, and the model need not have them before. So parameters_changed() leaves those of
+  // layers to the passes, or to cast_layers(). Null: no longer. Then call parameters_changed().
+  void before_layers(const std::function<void(std::size_t layer)>& enter);
+  [[nodiscard]] bool enters_layers() const { return enter_ != nullptr; }
+  void cast_layers();
 
   // Adds what the adapters compute to the matrices beside them. The encoder has no adapters
   // afterwards.
@@ -101,6 +109,8 @@ class Encoder {
              std::uint32_t& site,
              Parameters& parameters) const;
   [[nodiscard]] std::vector<Linear*> products();
+  void cast(const std::vector<Linear*>& products);
+  void cast_layer(std::size_t layer);
   // Returns the products of a layer in the order of WeightNames::products().
   [[nodiscard]] static std::vector<Linear*> products_of(Layer& layer);
   // Returns the states of all tokens before the first layer of a stack.
@@ -158,6 +168,8 @@ class Encoder {
   Rotation rotation_;                 // in layers that see whole texts, if the spec has any
   Rotation local_rotation_;           // in local layers
   std::vector<Layer> layers_;
+  std::vector<bool> is_cast_;  // by layer
+  std::function<void(std::size_t layer)> enter_;
   Norm final_norm_;  // undefined without one, as that of the pooler
   Linear pooler_;
   Norm pooler_norm_;

@@ -242,7 +242,10 @@ Tensor Encoder::layers(const Pass& pass, LayerSpan span, const Tensor& x, States
   Tensor y = x;
   for (std::size_t i = span.first; i < span.end; ++i) {
     const bool is_last = static_cast<int>(i) + 1 == spec_.layers;
+    const std::size_t own = i % layers_.size();
+    if (enter_) enter_(own);
     y = LayerPass(*this, pass, i, is_last && states == States::first_tokens)(y);
+    if (enter_ && y.requires_grad()) y.register_hook([this, own](const Tensor&) { enter_(own); });
   }
   return y;
 }

@@ -27,16 +27,24 @@ std::uint64_t gradients_of_rank(const TrainingState& state) {
 
 std::string in_mib(std::uint64_t bytes) { return fixed(static_cast<double>(bytes) / (1 << 20), 1); }
 
-bool is_over_hosts(Shard shard) { return shard == Shard::optimizer || shard == Shard::gradients; }
+// Each pass through the layers needs all but the one that the pass before ended with.
+std::uint64_t brought_again(const TrainingState& state) {
+  if (state.layers == 0) return 0;
+  const auto layers = static_cast<std::uint64_t>(state.layers);
+  const auto passes = static_cast<std::uint64_t>(2 * state.micro_batches - 1);
+  return state.in_layers / layers * (layers - 1) * passes;
+}
 
 // A ring takes a sum past all hosts but its owner, and brings it to all hosts but its owner.
 std::uint64_t sent_by(const TrainingState& state, std::size_t host, Shard shard) {
   const std::vector<ShardHost>& hosts = state.hosts;
   if (hosts.size() == 1) return 0;
   const std::uint64_t gradients = on_wire(state);
-  if (!is_over_hosts(shard)) return part_of(gradients, 2 - 2.0 / static_cast<double>(hosts.size()));
+  if (!divides_among_hosts(shard))
+    return part_of(gradients, 2 - 2.0 / static_cast<double>(hosts.size()));
   const double next = hosts[(host + 1) % hosts.size()].share;
-  return part_of(gradients, 1 - hosts[host].share) + part_of(state.dense, 1 - next);
+  const std::uint64_t again = shard == Shard::parameters ? brought_again(state) : 0;
+  return part_of(gradients, 1 - hosts[host].share) + part_of(state.dense + again, 1 - next);
 }
 
 }  // namespace
@@ -59,25 +67,31 @@ ShardCost shard_cost(const TrainingState& state, std::size_t host, Shard shard) 
   const auto ranks = static_cast<std::uint64_t>(at.ranks);
   const std::uint64_t copies = shard == Shard::none ? ranks : 1;  // of what ranks can share
   const std::uint64_t gradients = gradients_of_rank(state);
-  const double share = is_over_hosts(shard) ? at.share : static_cast<double>(copies);
+  const double share = divides_among_hosts(shard) ? at.share : static_cast<double>(copies);
   ShardCost cost{.shard = shard, .ranks = at.ranks};
   const std::uint64_t shared = state.weights() - state.undivided;
   cost.weights = shared * copies + (state.kept() - shared) * ranks;
   cost.start = state.weights() * ranks;
   cost.moments =
       state.moments * (part_of(state.dense, share) + state.rows * copies + state.undivided * ranks);
-  cost.gradients = shard == Shard::gradients ? 0 : gradients * ranks;
-  const std::uint64_t in_step = shard != Shard::gradients ? cost.gradients
-                                : state.accumulates       ? gradients * ranks
+  cost.gradients = frees_gradients(shard) ? 0 : gradients * ranks;
+  const std::uint64_t in_step = !frees_gradients(shard)   ? cost.gradients
+                                : state.micro_batches > 1 ? gradients * ranks
                                                           : part_of(gradients, share);
-  cost.peak = cost.weights + cost.moments + in_step;
+  const bool frees = shard == Shard::parameters && state.layers > 0;
+  const std::uint64_t others = frees ? state.in_layers - part_of(state.in_layers, at.share) : 0;
+  cost.weights -= others;
+  // A layer, the next one, and that on its way.
+  const std::uint64_t in_use = frees ? std::min(others, 3 * others / state.layers) : 0;
+  cost.peak = cost.weights + in_use + cost.moments + in_step;
   cost.sent = sent_by(state, host, shard);
   return cost;
 }
 
 std::vector<ShardCost> shard_costs(const TrainingState& state) {
   std::vector<ShardCost> costs;
-  for (const Shard shard : {Shard::none, Shard::host, Shard::optimizer, Shard::gradients}) {
+  for (const Shard shard :
+       {Shard::none, Shard::host, Shard::optimizer, Shard::gradients, Shard::parameters}) {
     ShardCost& most = costs.emplace_back();
     for (std::size_t host = 0; host < state.hosts.size(); ++host) {
       most = std::max(most, shard_cost(state, host, shard),

@@ -31,7 +31,9 @@ struct TrainingState {
   bool averages = false;        // each rank keeps averages of all parameters
   std::uint64_t wire = 4;       // bytes of a dense gradient's element between ranks
   bool error_feedback = false;
-  bool accumulates = false;  // a step has several micro-batches
+  int micro_batches = 1;
+  std::uint64_t in_layers = 0;  // of `dense`: what Shard::parameters divides
+  int layers = 0;               // of one size
   std::vector<ShardHost> hosts = {{}};
 
   [[nodiscard]] std::uint64_t trained() const { return dense + rows + undivided; }

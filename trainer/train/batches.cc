@@ -59,16 +59,24 @@ StepBatches Batches::make(std::int64_t step, const EpochPosition& position) cons
   result.step = step;
   const int micro_batches = sampler_.micro_batches(position.epoch);
   int part = 0;
-  for (const std::vector<std::int64_t>& rows : sampler_.step(position)) {
+  const std::vector<std::vector<std::int64_t>> parts = sampler_.step(position);
+  std::vector<std::int64_t> filler;
+  for (const std::vector<std::int64_t>& rows : parts) {
+    if (options_.fills && filler.empty() && !rows.empty()) filler.push_back(rows.front());
+  }
+  for (const std::vector<std::int64_t>& rows : parts) {
     result.world_rows += static_cast<std::int64_t>(rows.size());
     for (const std::int64_t row : rows) {
       result.world_tokens += (*lengths_)[static_cast<std::size_t>(row)];
     }
     if (part++ / micro_batches != options_.rank) continue;
     std::vector<Sample> samples;
-    for (const std::int64_t row : rows) samples.push_back(store_.load(Split::train, row));
+    for (const std::int64_t row : rows.empty() ? filler : rows) {
+      samples.push_back(store_.load(Split::train, row));
+    }
     Batch batch = make_batch(samples, store_.schema(), store_.pad_id());
     if (complete_) complete_(batch, {options_.sampler.seed, position.epoch});
+    batch.is_filler = rows.empty() && batch.rows > 0;
     result.micro_batches.push_back(std::move(batch));
   }
   return result;

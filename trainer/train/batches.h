@@ -34,6 +34,7 @@ struct BatchesOptions {
   std::int64_t first_step = 0;  // of the run, from 0
   EpochPosition position = {};  // where that step begins
   std::int64_t steps = 0;       // the number of steps to make, in as many epochs as they need
+  bool fills = false;           // a micro-batch without rows gets a filler, one of the step's
   std::shared_ptr<const TaskData> task = {};  // completes the batches; null: nothing is missing
 };
 

@@ -35,6 +35,13 @@ std::vector<at::Tensor> forward_blocks(const Bert& model, const std::vector<Batc
       outputs[place] = model.forward(blocks[place], nullptr).contiguous();
     }
   };
+  // Ranks enter the layers of one pass together.
+  if (model.enters_layers()) {
+    at::parallel_for(0, 2, 1, [&](std::int64_t begin, std::int64_t /*end*/) {
+      if (begin == 0) run(0, count);
+    });
+    return outputs;
+  }
   // Another device computes one block after the other, whichever thread asks it to.
   if (!model.parameters().front().second.is_cpu()) {
     run(0, count);

@@ -127,6 +127,12 @@ struct DistributedOptimizerOptions {
   // the same on all ranks. Empty: as much as the others. A host's ranks may not all have 0 with
   // Shard::host.
   std::vector<double> shard_shares = {};
+  // The names of the parameters of each layer, in the order of a forward pass; each parameter in
+  // one layer at most. Then the hosts exchange a layer's parameters while the pass computes the
+  // layer before it: call enter_layer(). What stays whole on each host, such as word embeddings, is
+  // not named here. Empty: the hosts exchange all parameters at the end of step(). Without effect
+  // where the ranks of several hosts divide nothing.
+  std::vector<std::vector<std::string>> layers = {};
 };
 
 class DistributedOptimizer {
@@ -156,11 +162,27 @@ class DistributedOptimizer {
   // gradient times `weight` to the window. Functions in the graph may run a backward pass
   // themselves. The loss may also depend on parameters of another DistributedOptimizer, whose
   // gradients stay unchanged, and on other leaves, which get the gradient of the loss times
-  // weight / nominal_weight() * loss_scale(). Weight 0 (filler) runs no backward. `retain_graph`
-  // keeps the graph for another backward. Throws invalid_argument if the window already has its
-  // micro_batches, if that factor is outside the range of the loss's type, and if a parameter has
-  // changed its type, shape or device.
+  // weight / nominal_weight() * loss_scale(). Weight 0 (filler) runs no backward, but for
+  // enter_layer(). `retain_graph` keeps the graph for another backward. Throws invalid_argument if
+  // the window already has its micro_batches, if that factor is outside the range of the loss's
+  // type, and if a parameter has changed its type, shape or device.
   void backward(const at::Tensor& loss, double weight, bool retain_graph = false);
+  // With options.layers: call it before a pass reads the parameters of a layer, in forward and in
+  // backward passes. For the latter, from a hook of the layer's output:
+  //
+  //   optimizer.enter_layer(i);
+  //   x = layers[i]->forward(x);
+  //   x.register_hook([&, i](const at::Tensor&) { optimizer.enter_layer(i); });
+  //
+  // Collective: all ranks enter the same layers in the same order. So a rank without data makes a
+  // pass, too, over any rows, and gives its loss to backward() with weight 0, which then runs and
+  // drops the gradients. With Shard::parameters the layer is whole until the next call for another
+  // one.
+  void enter_layer(std::size_t layer);
+  // With options.layers: makes all parameters whole on all hosts, until the next step(). For what
+  // reads them outside of passes, such as saving; before the destructor if you want them after it.
+  // Collective.
+  void gather_parameters();
   // Does nothing, since gradients are empty between windows: for loops that were written for a
   // plain optimizer. Throws invalid_argument inside a window.
   void zero_grad();

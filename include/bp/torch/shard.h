@@ -27,6 +27,11 @@ namespace BP_API bp {
 // micro-batch to the last.) It costs the time in which the system makes new pages, and does not go
 // with error feedback.
 //
+// `parameters`: moreover, a host has the parameters of the model's layers, which you name in
+// DistributedOptimizerOptions::layers, in parts too, and the whole ones of the layer that is in use
+// and of the one that follows (enter_layer() of DistributedOptimizer). It sends them twice in a
+// step, before the forward and the backward pass. The results have the bits of `gradients`.
+//
 // `automatic`: `host`, or `none` where that is not possible. On one host `host` is `optimizer`.
 //
 // It is for parameters on the CPU, hosts whose ranks share memory (communicator.h), and optimizers
@@ -38,15 +43,25 @@ namespace BP_API bp {
 // In between, the program must write a parameter on one rank of each host only, or replace its
 // memory (set_data()). Between reduce() and step() the gradient that a parameter shows is the mean
 // in this rank's part only, and may not be replaced. With `optimizer` and `gradients` on several
-// hosts the state is in parts, as step() needs it, until DistributedOptimizer::gather_state().
-// clip_grad_norm() is a collective. Parameters with sparse gradients and their state stay whole on
-// each rank, unless the optimizer divides rows (RowSharing). If step() throws, parameters may be
-// partly updated.
-enum class Shard : std::uint8_t { none, host, optimizer, gradients, automatic };
+// hosts the state is in parts, as step() needs it, until DistributedOptimizer::gather_state(), and
+// with `layers` so are parameters, until gather_parameters(). clip_grad_norm() is a collective.
+// Parameters with sparse gradients and their state stay whole on each rank, unless the optimizer
+// divides rows (RowSharing). If step() throws, parameters may be partly updated.
+enum class Shard : std::uint8_t { none, host, optimizer, gradients, parameters, automatic };
+
+// Whether a rank frees the gradients that others own.
+[[nodiscard]] constexpr bool frees_gradients(Shard shard) {
+  return shard == Shard::gradients || shard == Shard::parameters;
+}
+
+// Whether the ranks of all hosts divide something.
+[[nodiscard]] constexpr bool divides_among_hosts(Shard shard) {
+  return shard == Shard::optimizer || frees_gradients(shard);
+}
 
 [[nodiscard]] constexpr std::string_view name_of(Shard shard) {
-  constexpr std::array<std::string_view, 5> kNames = {"none", "host", "optimizer", "gradients",
-                                                      "automatic"};
+  constexpr std::array<std::string_view, 6> kNames = {"none",      "host",       "optimizer",
+                                                      "gradients", "parameters", "automatic"};
   return kNames.at(static_cast<std::size_t>(shard));
 }
 

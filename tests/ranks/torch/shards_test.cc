@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <sstream>
@@ -73,9 +74,19 @@ struct Net {
             {"frozen", frozen}};
   }
   [[nodiscard]] std::vector<at::Tensor> trained() const { return {first, bias, second, unused}; }
-  [[nodiscard]] at::Tensor loss(double seed) const {
+  // Two, and what is in none.
+  [[nodiscard]] static std::vector<std::vector<std::string>> layers() {
+    return {{"first", "bias"}, {"second"}};
+  }
+  [[nodiscard]] at::Tensor loss(
+      double seed, const std::function<void(std::size_t)>& enter = [](std::size_t) {}) const {
+    enter(0);
     const at::Tensor hidden = (numbers({4, 300}, seed).matmul(first) + bias).tanh();
-    return at::mse_loss(hidden.matmul(second) + frozen, numbers({4, 100}, seed + 1));
+    hidden.register_hook([enter](const at::Tensor&) { enter(0); });
+    enter(1);
+    const at::Tensor output = hidden.matmul(second);
+    output.register_hook([enter](const at::Tensor&) { enter(1); });
+    return at::mse_loss(output + frozen, numbers({4, 100}, seed + 1));
   }
 };
 
@@ -165,6 +176,8 @@ struct Training {
   DistributedOptimizerOptions options = {};
   double clip = 0;  // 0: no clipping
   int windows = 4;
+  bool by_layer = false;
+  bool has_fillers = false;  // the last rank has no rows
 };
 
 // What the ranks divide if `shard` is asked for.
@@ -180,19 +193,24 @@ Trained train(Communicator& world, const Training& training, Shard shard) {
   DistributedOptimizerOptions options = training.options;
   options.shard = shard;
   options.first_bucket_bytes = 4000;
+  if (training.by_layer) options.layers = Net::layers();
   DistributedOptimizer optimizer(world, net.named(), training.make(net.trained()), options,
                                  DistributedOptimizer::Start::from_rank_0);
   Trained result;
   for (int window = 0; window < training.windows; ++window) {
     for (int batch = 0; batch < options.micro_batches; ++batch) {
       const double seed = 10 * window + 3 * batch + 100 * world.rank();
-      optimizer.backward(net.loss(seed), 1 + world.rank());
+      const bool is_filler = training.has_fillers && world.rank() + 1 == world.size();
+      const at::Tensor loss =
+          net.loss(seed, [&](std::size_t layer) { optimizer.enter_layer(layer); });
+      optimizer.backward(loss, is_filler ? 0 : 1 + world.rank());
     }
     if (training.clip > 0) result.norms.push_back(optimizer.clip_grad_norm(training.clip));
     EXPECT_TRUE(optimizer.step());
   }
   EXPECT_EQ(optimizer.shard(), made_of(shard, world.topology()));
   optimizer.gather_state();
+  optimizer.gather_parameters();
   Parameters all = net.trained();
   all.push_back(net.frozen);
   result.parameters = test::bits(all);
@@ -211,8 +229,10 @@ void expect_same_on(const std::vector<int>& hosts, const Training& training) {
       std::accumulate(hosts.begin(), hosts.end(), 0),
       [&](Communicator& world) {
         const Trained plain = train(world, training, Shard::none);
-        for (const Shard shard : {Shard::host, Shard::optimizer, Shard::gradients}) {
-          if (shard == Shard::gradients && training.options.error_feedback) continue;
+        for (const Shard shard :
+             {Shard::host, Shard::optimizer, Shard::gradients, Shard::parameters}) {
+          if (frees_gradients(shard) && training.options.error_feedback) continue;
+          if (shard == Shard::parameters && !training.by_layer) continue;
           // Between more hosts reduce_scatter adds in another order than all_reduce.
           if (shard != Shard::host && hosts.size() > 2) continue;
           const Trained shards = train(world, training, shard);
@@ -255,6 +275,26 @@ TEST(Shards, HaveTheBitsOfNoneOnSeveralHosts) {
   for (const std::vector<int>& hosts : {std::vector{2, 1}, std::vector{2, 1, 1}}) {
     expect_same_on(hosts, {.make = lamb, .clip = 0.01});
   }
+}
+
+// docs/acceptance.md, Optimizer: Hosts that bring each other the parameters of a layer when a pass
+// enters it compute the bits of ranks that share nothing.
+TEST(Shards, HaveTheBitsOfNoneByLayer) {
+  for (const std::vector<int>& hosts : {std::vector{1, 1}, {2, 1}, {1, 3}}) {
+    for (const int micro_batches : {1, 3}) {
+      for (const bool has_fillers : {false, true}) {
+        expect_same_on(hosts, {.options = {.micro_batches = micro_batches},
+                               .clip = 0.01,
+                               .by_layer = true,
+                               .has_fillers = has_fillers});
+      }
+    }
+  }
+  expect_same_on({2, 1}, {.options = {.shard_shares = {0, 1, 3}}, .by_layer = true});
+}
+
+TEST_P(ShardsOf, HaveTheBitsOfNoneByLayer) {
+  expect_same_on({2, 1}, {.make = GetParam(), .by_layer = true});
 }
 
 TEST(Shards, HaveTheBitsOfNoneOnANarrowWire) {
@@ -534,6 +574,66 @@ std::string train_words(Communicator& world, Make make, Shard shard) {
   }
   test::expect_equal_on_all_ranks(world, test::bits(trained));
   return test::bits(trained);
+}
+
+// docs/features.md, Gradients: Parameters that hosts divide | `--shard parameters`,
+// `DistributedOptimizer::enter_layer`
+// docs/acceptance.md, Optimizer: With `parameters` a host has the parts of other hosts of the layer
+// that a pass is in, and of no other one.
+TEST(Shards, AHostHasNoMemoryForTheLayersOfOthers) {
+  test::RanksOptions options = kShared;
+  options.local_sizes = {1, 1};
+  run_ranks(
+      2,
+      [](Communicator& world) {
+        Net net;
+        DistributedOptimizer optimizer(world, net.named(), adamw(net.trained()),
+                                       {.shard = Shard::parameters, .layers = Net::layers()});
+        const auto is_whole = [](const at::Tensor& tensor) {
+          return bytes_in_memory(tensor) > tensor.nbytes() * 97 / 100;
+        };
+        const auto enter = [&](std::size_t layer) { optimizer.enter_layer(layer); };
+        for (int window = 0; window < 3; ++window) {
+          const at::Tensor loss = net.loss(window, enter);
+          if (window > 0) {
+            EXPECT_FALSE(is_whole(net.first));
+            EXPECT_TRUE(is_whole(net.second));
+          }
+          optimizer.backward(loss, 1);
+          EXPECT_TRUE(optimizer.step());
+          EXPECT_FALSE(is_whole(net.second));
+          EXPECT_FALSE(is_whole(net.first) && window > 0);  // it is on its way
+        }
+        optimizer.gather_parameters();
+        EXPECT_TRUE(is_whole(net.first));
+        EXPECT_TRUE(is_whole(net.second));
+        optimizer.backward(net.loss(3, enter), 1);
+        EXPECT_TRUE(optimizer.step());
+        EXPECT_FALSE(is_whole(net.second));
+      },
+      options);
+}
+
+TEST(Shards, LayersThatCannotBeAreRefusedByName) {
+  run_ranks(
+      2,
+      [](Communicator& world) {
+        const auto refusal = [&](const std::vector<std::vector<std::string>>& layers) {
+          const Net net;
+          try {
+            const DistributedOptimizer optimizer(world, net.named(), adamw(net.trained()),
+                                                 {.shard = Shard::parameters, .layers = layers});
+          } catch (const Error& error) {
+            return std::string(error.what());
+          }
+          return std::string();
+        };
+        EXPECT_THAT(refusal({}), HasSubstr("shard = parameters without layers"));
+        EXPECT_THAT(refusal({{"first"}, {"third"}}), HasSubstr("layers names third"));
+        EXPECT_THAT(refusal({{"first"}, {"first"}}), HasSubstr("in a layer already"));
+        EXPECT_EQ(refusal({{"first", "frozen"}}), "");
+      },
+      kShared);
 }
 
 TEST(Shards, LeaveSparseGradientsWhole) {

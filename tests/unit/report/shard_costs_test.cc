@@ -91,7 +91,7 @@ TEST(ShardCosts, CountAveragesTheWireAndSumsOfSeveralMicroBatches) {
   EXPECT_EQ(cost_of({.dense = 100, .averages = true}, hosts, Shard::host).weights, 300U);
   const TrainingState narrow{.dense = 100, .wire = 2, .error_feedback = true};
   EXPECT_EQ(cost_of(narrow, hosts, Shard::optimizer).gradients, 500U);
-  const TrainingState several{.dense = 100, .accumulates = true};
+  const TrainingState several{.dense = 100, .micro_batches = 3};
   EXPECT_EQ(cost_of(several, hosts, Shard::gradients).peak, 300U);
   EXPECT_EQ(cost_of(several, hosts, Shard::gradients).gradients, 0U);
 }
@@ -112,12 +112,30 @@ TEST(ShardCosts, OnSeveralHostsAreTheBytesOfARing) {
               ElementsAre(0, 0, 0, 0));
 }
 
+TEST(ShardCosts, OfDividedLayersAreThoseThatPassesBringAndKeep) {
+  // 10 layers of 100 bytes, and 200 bytes beside them.
+  const TrainingState state{.dense = 1200, .moments = 2, .in_layers = 1000, .layers = 10};
+  const ShardCost cost = cost_of(state, {{.share = 0.25}, {.share = 0.75}}, Shard::parameters);
+  EXPECT_EQ(cost.weights, 200 + 250U);
+  EXPECT_EQ(cost.moments, 2 * 300U);
+  EXPECT_EQ(cost.peak, cost.weights + cost.moments + 300 + 3 * 75U);
+  // Ten layers forward and nine backward.
+  EXPECT_EQ(cost.sent, 900 + 300 + 225U);
+  TrainingState twice = state;
+  twice.micro_batches = 2;
+  EXPECT_EQ(cost_of(twice, {{.share = 0.25}, {.share = 0.75}}, Shard::parameters).sent,
+            900 + 300 + 3 * 225U);
+  // All ranks of one host share them.
+  EXPECT_EQ(cost_of(state, {{.ranks = 4, .share = 1}}, Shard::parameters).weights, 1200U);
+}
+
 TEST(ShardCosts, AreThoseOfTheHostThatNeedsMost) {
   const TrainingState state{.dense = 1000, .moments = 2};
   const std::vector<ShardCost> costs =
       costs_of(state, {{.ranks = 1, .share = 0.9}, {.ranks = 2, .share = 0.1}});
   EXPECT_THAT(costs, ElementsAre(Field(&ShardCost::ranks, 2), Field(&ShardCost::ranks, 2),
-                                 Field(&ShardCost::ranks, 1), Field(&ShardCost::ranks, 1)));
+                                 Field(&ShardCost::ranks, 1), Field(&ShardCost::ranks, 1),
+                                 Field(&ShardCost::ranks, 1)));
   EXPECT_EQ(costs[2].peak, 1000 + 1800 + 1000U);
 }
 
@@ -139,15 +157,16 @@ TEST(ShardTable, ComparesWithNoneAndHasWhatIsSentBetweenHosts) {
   const TrainingState state{.dense = 4U << 20, .moments = 2};
   const std::vector<ShardHost> one = {{.ranks = 4, .share = 1}};
   EXPECT_EQ(shard_table(costs_of(state, one)),
-            "--shard    weights  gradients  moments  start  peak  sent  peak of none\n"
-            "none          16.0       16.0     32.0   16.0  64.0   0.0          1.00\n"
-            "host           4.0       16.0      8.0   16.0  28.0   0.0          0.44\n"
-            "optimizer      4.0       16.0      8.0   16.0  28.0   0.0          0.44\n"
-            "gradients      4.0        0.0      8.0   16.0  16.0   0.0          0.25\n");
+            "--shard     weights  gradients  moments  start  peak  sent  peak of none\n"
+            "none           16.0       16.0     32.0   16.0  64.0   0.0          1.00\n"
+            "host            4.0       16.0      8.0   16.0  28.0   0.0          0.44\n"
+            "optimizer       4.0       16.0      8.0   16.0  28.0   0.0          0.44\n"
+            "gradients       4.0        0.0      8.0   16.0  16.0   0.0          0.25\n"
+            "parameters      4.0        0.0      8.0   16.0  16.0   0.0          0.25\n");
   const std::vector<ShardHost> two = {{.ranks = 2, .share = 0.5}, {.ranks = 2, .share = 0.5}};
   EXPECT_THAT(
       shard_table(costs_of(state, two)),
-      HasSubstr("\nnone           8.0        8.0     16.0    8.0  32.0   4.0          1.00\n"));
+      HasSubstr("\nnone            8.0        8.0     16.0    8.0  32.0   4.0          1.00\n"));
 }
 
 }  // namespace

@@ -21,14 +21,26 @@ namespace {
 struct Share {
   std::int64_t first = 0;  // samples first .. last-1
   std::int64_t last = 0;
+
+  [[nodiscard]] std::int64_t size() const { return last - first; }
+  // Returns the samples after the first `done`, at most `most`.
+  [[nodiscard]] Share part(std::int64_t done, std::int64_t most) const {
+    const std::int64_t begin = std::min(first + done, last);
+    return {.first = begin, .last = std::min(begin + most, last)};
+  }
 };
+
+std::size_t blocks_in(std::int64_t samples) {
+  return static_cast<std::size_t>((samples + kBlockSamples - 1) / kBlockSamples);
+}
+
+// The first rank has as many blocks as any.
 Share share_of(std::int64_t samples, int ranks, int rank) {
-  const auto blocks = static_cast<std::size_t>((samples + kBlockSamples - 1) / kBlockSamples);
-  const Block mine = block_of(blocks, ranks, rank);
+  const Block mine = block_of(blocks_in(samples), ranks, rank);
   const auto first = static_cast<std::int64_t>(mine.offset);
   const auto count = static_cast<std::int64_t>(mine.count);
-  return {std::min(samples, first * kBlockSamples),
-          std::min(samples, (first + count) * kBlockSamples)};
+  return {.first = std::min(samples, first * kBlockSamples),
+          .last = std::min(samples, (first + count) * kBlockSamples)};
 }
 
 std::vector<Batch> load_blocks(const SampleStore& store,
@@ -57,7 +69,7 @@ std::vector<Batch> first_blocks(const TaskData& task,
                                 const SampleStore& store,
                                 Split split,
                                 std::int64_t most) {
-  const Share share{0, std::min(store.size(split), most * kBlockSamples)};
+  const Share share{.first = 0, .last = std::min(store.size(split), most * kBlockSamples)};
   return load_blocks(store, split, share, task.completion(store.vocabulary(), store.tokenizer()));
 }
 
@@ -69,19 +81,28 @@ bool evaluate(Communicator& world,
               Scorer& scorer) {
   const CompleteBatch complete = task.completion(store.vocabulary(), store.tokenizer());
   const Share mine = share_of(store.size(split), world.size(), world.rank());
+  const bool by_layer = model.enters_layers();
+  const Share most = by_layer ? share_of(store.size(split), world.size(), 0) : mine;
+  const std::vector<Batch> fillers = first_blocks(task, store, split, by_layer ? 1 : 0);
   const std::int64_t round = samples_at_once();
   const bool leads = world.topology().local_rank() == 0;
   CoreWatch cores;
   std::int64_t stopping = stop_signal() != 0 ? 1 : 0;
-  for (std::int64_t begin = mine.first; begin < mine.last && stopping == 0; begin += round) {
-    const std::vector<Batch> blocks =
-        load_blocks(store, split, {begin, std::min(mine.last, begin + round)}, complete);
+  const auto agree_to_stop = [&] {
+    all_reduce(world, view(std::span(&stopping, 1)), {.op = ReduceOp::sum, .name = "stop"});
+  };
+  if (by_layer) agree_to_stop();
+  for (std::int64_t done = 0; done < most.size() && stopping == 0; done += round) {
+    const Share now = mine.part(done, round);
+    std::vector<Batch> blocks = load_blocks(store, split, now, complete);
+    if (by_layer) blocks.resize(blocks_in(most.part(done, round).size()), fillers.front());
     const std::vector<at::Tensor> outputs = forward_blocks(model, blocks);
-    for (std::size_t b = 0; b < blocks.size(); ++b) scorer.add(blocks[b], outputs[b]);
+    for (std::size_t b = 0; b < blocks_in(now.size()); ++b) scorer.add(blocks[b], outputs[b]);
     cores.look("an evaluation", leads);
     stopping = stop_signal() != 0 ? 1 : 0;
+    if (by_layer) agree_to_stop();
   }
-  all_reduce(world, view(std::span(&stopping, 1)), {.op = ReduceOp::sum, .name = "stop"});
+  agree_to_stop();
   if (stopping > 0) return false;
   all_reduce(world, view(scorer.counts()), {.op = ReduceOp::sum, .name = "scores"});
   gather_kept(world, scorer.kept());

@@ -17,7 +17,8 @@ namespace bp::trainer {
 // Collective. Adds the results of the split to `scorer`, which has none yet. The split is cut into
 // blocks of samples that do not depend on the ranks; each rank scores a contiguous share of the
 // blocks. If a signal asks a rank to stop, all ranks end early and return false; the results are
-// then not valid. `task`: the store's, which completes the blocks.
+// then not valid. `task`: the store's, which completes the blocks. Where passes enter layers
+// together (Encoder::before_layers()), all ranks make equally many, each one after another.
 [[nodiscard]] bool evaluate(Communicator& world,
                             const Bert& model,
                             const TaskData& task,

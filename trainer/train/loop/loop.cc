@@ -74,8 +74,9 @@ class Loop {
         early_stop_(settings.early_stop, job.main_score, job.start.improvement),
         time_(settings.early_stop.max_time, job.start.elapsed, job.now),
         averages_(settings),
+        by_layer_(may_exchange_by_layer()),
         data_({job.store, sampling(settings, job.rows, world.size(), job.lengths), world.rank(),
-               now_.step, now_.position, steps_ - now_.step, settings.task}),
+               now_.step, now_.position, steps_ - now_.step, by_layer_, settings.task}),
         optimizer_(
             world,
             model.parameters(),
@@ -87,7 +88,8 @@ class Loop {
              .sparse_gradients = model.sparse_gradients(),
              .shard = settings.shard,
              .shard_shares = shard_shares(
-                 world, settings.shard_shares, settings.shard, training_state(settings, model))}),
+                 world, settings.shard_shares, settings.shard, training_state(settings, model)),
+             .layers = by_layer_ ? model.layers() : std::vector<std::vector<std::string>>()}),
         unfreezing_(model, settings.unfreeze_every, job.rows),
         log_(job.metrics, steps_, now_.step, now_.totals, world.counters(), job.events),
         figures_(step_figures(model, job.regularization, job.distillation)),
@@ -105,7 +107,8 @@ class Loop {
       gpu_memory_.watch(now_.step, [this] { make_step(); });
     }
     if (job_.checkpoints != nullptr) job_.checkpoints->finish();
-    updates().catch_up();
+    gather_weights();
+    enter_layers(false);
     if (averages_.get() != nullptr) averages_.get()->exchange(model_);
     log_.finish();
     TrainResult result;
@@ -136,6 +139,7 @@ class Loop {
          .loss_scale = now_.loss_scale > 0 ? now_.loss_scale : optimizer_.loss_scale(),
          .good_windows = now_.good_windows,
          .bucket_order = now_.bucket_order});
+    enter_layers(by_layer_);
     model_.parameters_changed();
   }
 
@@ -195,19 +199,41 @@ class Loop {
   [[nodiscard]] bool scales_loss() const { return settings_.loss_scale > 0; }
   [[nodiscard]] OptimizerState& updates() { return state_of(optimizer_.optimizer()); }
 
-  // Whether only forward passes read the weights from a step to the next one.
+  // Whether only passes read the weights from a step to the next one.
   [[nodiscard]] bool may_defer_rows() const {
     return !averages_.are_made() && settings_.trace.empty() && !settings_.detect_anomaly &&
            settings_.check_gradients == 0;
   }
+  [[nodiscard]] bool may_exchange_by_layer() const {
+    return divides_among_hosts(settings_.shard) && world_.topology().hosts() > 1 &&
+           may_defer_rows();
+  }
 
-  // Every rank computes the same number of micro-batches; one without rows has weight 0.
+  // Whether passes bring the weights of the layers that they enter.
+  void enter_layers(bool bring) {
+    if (!bring) return model_.before_layers(nullptr);
+    model_.before_layers([this](std::size_t layer) { optimizer_.enter_layer(layer); });
+  }
+
+  // All ranks have all weights until the next step.
+  void gather_weights() {
+    updates().catch_up();
+    optimizer_.gather_parameters();
+    model_.cast_layers();
+  }
+
+  // Every rank computes the same number of micro-batches; one without rows, or with a filler, has
+  // weight 0.
   void compute_gradient(const StepBatches& batches, const TrainingStep& step) {
     for (const Batch& batch : batches.micro_batches) {
       if (batch.rows == 0) {
         optimizer_.backward(at::zeros({}), 0);
       } else {
         const Loss loss = loss_of(batch, step);
+        if (batch.is_filler) {
+          optimizer_.backward(loss.mean, 0);
+          continue;
+        }
         unread_.insert(unread_.end(), loss.figures.begin(), loss.figures.end());
         optimizer_.backward(loss.mean, loss.weight);
       }
@@ -228,7 +254,7 @@ class Loop {
                                      double lr) {
     const DistributedOptimizer::Window window = optimizer_.window();
     const auto refuse = [&](const char* what, double value, const std::string& since) {
-      updates().catch_up();
+      gather_weights();
       report_not_finite(world_, {settings_.run, what, value, since, window.loss, lr, model_,
                                  batches, step, job_.regularization, job_.distillation,
                                  optimizer_.loss_scale(), optimizer_.nominal_weight()});
@@ -309,9 +335,18 @@ class Loop {
   }
 
   [[nodiscard]] DevScores evaluated() {
-    updates().catch_up();
+    const bool frees_layers = by_layer_ && settings_.shard == Shard::parameters;
+    if (frees_layers) {
+      updates().catch_up();
+    } else {
+      gather_weights();
+    }
+    enter_layers(frees_layers);
     const WithAverages with_averages(averages_.get(), model_);
-    return job_.evaluate();
+    const DevScores scores = job_.evaluate();
+    enter_layers(by_layer_);
+    if (!settings_.tensorboard.empty()) gather_weights();  // whose histograms are written
+    return scores;
   }
 
   void evaluate() {
@@ -342,10 +377,10 @@ class Loop {
     if (settings_.save_every.by == SaveBy::never) return;
     if (settings_.error_feedback) forget_residuals();
     exchange_figures();
+    gather_weights();
     optimizer_.gather_state();
     if (job_.checkpoints == nullptr) return;
     const TraceScope scope(world_.trace(), kTraceRow, "checkpoint");
-    updates().catch_up();
     now_.totals = log_.totals();
     now_.elapsed = time_.elapsed();
     now_.optimizer_state = settings_.optimizer_state;
@@ -384,6 +419,7 @@ class Loop {
   bool stopped_ = false;
   std::optional<RunEnd> ended_;
 
+  const bool by_layer_;  // the hosts exchange weights, during passes
   Batches data_;
   DistributedOptimizer optimizer_;
   GradualUnfreezing unfreezing_;

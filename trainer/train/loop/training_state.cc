@@ -23,7 +23,9 @@ TrainingState training_state(const RunSettings& settings, const Bert& model) {
                       .averages = RunAverages(settings).are_made(),
                       .wire = size_of(settings.wire),
                       .error_feedback = settings.error_feedback,
-                      .accumulates = settings.accumulate.most() > 1};
+                      .micro_batches = settings.accumulate.most()};
+  const std::vector<std::vector<std::string>> layers = model.layers();
+  state.layers = static_cast<int>(layers.size());
   for (const auto& [name, parameter] : model.parameters()) {
     const bool is_sparse = std::ranges::count(sparse, name) > 0;
     std::uint64_t& bytes = !parameter.requires_grad() ? state.frozen
@@ -31,6 +33,11 @@ TrainingState training_state(const RunSettings& settings, const Bert& model) {
                            : divides_rows             ? state.rows
                                                       : state.undivided;
     bytes += parameter.nbytes();
+    const bool is_in_layer =
+        std::ranges::any_of(layers, [&name = name](const std::vector<std::string>& names) {
+          return std::ranges::count(names, name) > 0;
+        });
+    if (&bytes == &state.dense && is_in_layer) state.in_layers += parameter.nbytes();
   }
   return state;
 }
