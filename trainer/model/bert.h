@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <c10/core/Device.h>
@@ -64,6 +65,7 @@ class Bert {
     encoder_.before_layers(enter);
   }
   [[nodiscard]] bool enters_layers() const { return encoder_.enters_layers(); }
+  void cast_by(Encoder::CastWeights cast) { encoder_.cast_by(std::move(cast)); }
   void cast_layers() { encoder_.cast_layers(); }
   // Returns the names of the parameters of each layer that has some of its own.
   [[nodiscard]] std::vector<std::vector<std::string>> layers() const;

@@ -168,6 +168,7 @@ void Encoder::cast(const std::vector<Linear*>& products) {
     all.push_back(&linear->weight);
     for (Adapter& adapter : linear->adapters) all.insert(all.end(), {&adapter.a, &adapter.b});
   }
+  if (cast_ && number_ != at::kFloat) return cast_(all, number_);
   if (!words_.is_cpu() && number_ != at::kFloat) return cast_together(all, number_);
   for (Weight* const weight : all) {
     weight->compute = weight_for_products(weight->master, number_);

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <c10/core/ScalarType.h>
@@ -53,6 +54,9 @@ class Encoder {
   void before_layers(const std::function<void(std::size_t layer)>& enter);
   [[nodiscard]] bool enters_layers() const { return enter_ != nullptr; }
   void cast_layers();
+  // How it casts weights; null: alone, into new tensors. Then call parameters_changed().
+  using CastWeights = std::function<void(const std::vector<Weight*>&, at::ScalarType number)>;
+  void cast_by(CastWeights cast) { cast_ = std::move(cast); }
 
   // Adds what the adapters compute to the matrices beside them. The encoder has no adapters
   // afterwards.
@@ -170,6 +174,7 @@ class Encoder {
   std::vector<Layer> layers_;
   std::vector<bool> is_cast_;  // by layer
   std::function<void(std::size_t layer)> enter_;
+  CastWeights cast_;
   Norm final_norm_;  // undefined without one, as that of the pooler
   Linear pooler_;
   Norm pooler_norm_;

@@ -31,6 +31,7 @@
 #include "trainer/train/batches.h"
 #include "trainer/train/loop/early_stop.h"
 #include "trainer/train/loop/figure_sums.h"
+#include "trainer/train/loop/host_casts.h"
 #include "trainer/train/loop/save_rule.h"
 #include "trainer/train/loop/shard_shares.h"
 #include "trainer/train/loop/training_state.h"
@@ -109,6 +110,10 @@ class Loop {
     if (job_.checkpoints != nullptr) job_.checkpoints->finish();
     gather_weights();
     enter_layers(false);
+    if (casts_) {
+      model_.cast_by(nullptr);
+      model_.parameters_changed();
+    }
     if (averages_.get() != nullptr) averages_.get()->exchange(model_);
     log_.finish();
     TrainResult result;
@@ -140,6 +145,12 @@ class Loop {
          .good_windows = now_.good_windows,
          .bucket_order = now_.bucket_order});
     enter_layers(by_layer_);
+    if (optimizer_.shard() != Shard::none && world_.size() > world_.topology().hosts()) {
+      casts_.emplace(world_);
+      model_.cast_by([this](const std::vector<Weight*>& weights, at::ScalarType number) {
+        (*casts_)(weights, number);
+      });
+    }
     model_.parameters_changed();
   }
 
@@ -422,6 +433,7 @@ class Loop {
   const bool by_layer_;  // the hosts exchange weights, during passes
   Batches data_;
   DistributedOptimizer optimizer_;
+  std::optional<HostCasts> casts_;
   GradualUnfreezing unfreezing_;
   TrainLog log_;
   FigureSums figures_;
