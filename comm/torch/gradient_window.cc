@@ -35,7 +35,8 @@ GradientsOptions gradients_options(const DistributedOptimizerOptions& options,
           .check_finite = options.loss_scaling.initial > 0 || options.wire == DataType::f16 ||
                           options.error_feedback,
           .owners = owners,
-          .frees = frees_gradients(options.shard)};
+          .frees = frees_gradients(options.shard),
+          .waits = options.layers.empty()};
 }
 
 struct Range {

@@ -64,6 +64,7 @@ struct GradientsOptions {
   bool check_finite = false;
   Owners* owners = nullptr;  // see Bucket; each rank has the sums of its part_of() only
   bool frees = false;        // as a Bucket does
+  bool waits = true;         // in a backward pass, until the first of many sums is there
 };
 
 class Gradients {

@@ -131,7 +131,9 @@ void Gradients::start_complete() {
   free_sums_of_others();
 }
 
-// The backward pass waits rather than fill more buckets than this while the network is slower.
+// The backward pass waits rather than fill more buckets than this while the network is slower. It
+// does not wait where ranks enter layers together, which waits for all of them anyway, and in which
+// a rank may wait for this one that still lacks a gradient for the first bucket.
 void Gradients::free_sums_of_others() {
   constexpr std::size_t kInFlight = 8;
   const auto has_started = [this](std::size_t i) {
@@ -139,7 +141,8 @@ void Gradients::free_sums_of_others() {
   };
   while (options_.frees && has_started(freed_)) {
     Bucket& first = buckets_[freed_];
-    if (!has_started(freed_ + kInFlight) && !first.is_summed()) return;
+    const bool waits = options_.waits && has_started(freed_ + kInFlight);
+    if (!waits && !first.is_summed()) return;
     first.wait();
     first.free_sums_of_others();
     ++freed_;

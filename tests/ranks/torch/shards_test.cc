@@ -614,6 +614,45 @@ TEST(Shards, AHostHasNoMemoryForTheLayersOfOthers) {
       options);
 }
 
+// Ranks that wait for sums in the middle of a backward pass would wait for one that waits for them
+// to enter a layer.
+TEST(Shards, ARankWithoutAGradientKeepsNobodyFromEnteringLayers) {
+  test::RanksOptions options = kShared;
+  options.local_sizes = {1, 1};
+  run_ranks(
+      2,
+      [](Communicator& world) {
+        constexpr std::size_t kLayers = 20;
+        std::vector<std::vector<std::string>> layers;
+        NamedTensors named;
+        Parameters all;
+        for (std::size_t i = 0; i < kLayers; ++i) {
+          all.push_back(numbers({30, 30}, static_cast<double>(i)).requires_grad_());
+          named.emplace_back(concat("layer.", i), all.back());
+          layers.push_back({named.back().first});
+        }
+        all.push_back(numbers({30}, 99).requires_grad_());
+        named.emplace_back("head", all.back());
+        DistributedOptimizer optimizer(world, named, adamw(all),
+                                       {.first_bucket_bytes = 64,
+                                        .bucket_bytes = 64,
+                                        .shard = Shard::parameters,
+                                        .layers = layers});
+        for (int window = 0; window < 3; ++window) {
+          at::Tensor x = numbers({2, 30}, window);
+          for (std::size_t i = 0; i < kLayers; ++i) {
+            optimizer.enter_layer(i);
+            x = x.matmul(all[i]).add(1);
+            x.register_hook([&optimizer, i](const at::Tensor&) { optimizer.enter_layer(i); });
+          }
+          if (world.rank() == 0) x = x * all.back();
+          optimizer.backward(x.square().mean(), 1);
+          EXPECT_TRUE(optimizer.step());
+        }
+      },
+      options);
+}
+
 TEST(Shards, LayersThatCannotBeAreRefusedByName) {
   run_ranks(
       2,
