@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Trains with each pair of values of precision, accumulation, world, schedule, optimizer, task and kind of batch, on
-several ranks and in one process, and prints how far the weights differ.
+"""Trains with each pair of values of precision, accumulation, world, schedule, optimizer, task, kind of batch and what
+ranks divide, on several ranks and in one process, and prints how far the weights differ.
 
   tests/acceptance/pairwise.py BIN WORK    BIN: the folder of bert_train and bprun; WORK: a folder for data and runs
 
@@ -23,6 +23,7 @@ FACTORS = {
     "precision": ["fp32", "bf16", "fp16"],
     "accumulate": ["1", "2", "1,3"],
     "batch": ["rows", "tokens"],
+    "shard": ["none", "host", "optimizer", "gradients", "parameters"],  # of the several ranks
 }
 WORLDS = {"1": ["-n", "1"], "2": ["-n", "2"], "4": ["-n", "4"], "3+1": ["-H", "localhost:3,127.0.0.1:1"]}
 RANKS = {"1": 1, "2": 2, "4": 4, "3+1": 4}
@@ -62,7 +63,7 @@ def data_of(task):
     }[task]
 
 
-def train(setting, work, run, ranks, placing):
+def train(setting, work, run, ranks, placing, shard):
     """Returns the weights after training, by their names."""
     factor = RANKS[setting["world"]] // ranks
     accumulate = ",".join(str(int(count) * factor) for count in setting["accumulate"].split(","))
@@ -71,7 +72,7 @@ def train(setting, work, run, ranks, placing):
         "--store", f"{setting['task']}.sqlite", "--model", "small", "--max-length", "32", "--vocab-size", "200",
         "--epochs", "2", "--save-every", "none", "--precision", setting["precision"], "--schedule",
         setting["schedule"], *SCHEDULE.get(setting["schedule"], []), "--optimizer", setting["optimizer"], "--lr",
-        str(RATE.get(setting["optimizer"], 1e-3)), "--accumulate", accumulate, *batch, "--run", run]
+        str(RATE.get(setting["optimizer"], 1e-3)), "--accumulate", accumulate, *batch, "--shard", shard, "--run", run]
     done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=300,
                           env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False)
     if done.returncode != 0:
@@ -111,9 +112,10 @@ def main():
     print(" ".join(f"{name:13}" for name in FACTORS), f"{'difference':>10} {'tolerance':>10}")
     failed = 0
     for i, setting in enumerate(settings):
-        alone, steps = train(setting, work, f"alone-{i}", 1, [f"{binaries}/bert_train"])
+        alone, steps = train(setting, work, f"alone-{i}", 1, [f"{binaries}/bert_train"], "none")
         placing = [f"{binaries}/bprun", *WORLDS[setting["world"]], f"{binaries}/bert_train"]
-        together, same_steps = train(setting, work, f"ranks-{i}", RANKS[setting["world"]], placing)
+        together, same_steps = train(setting, work, f"ranks-{i}", RANKS[setting["world"]], placing,
+                                     setting["shard"])
         most = tolerance(setting, steps)
         found = largest_difference(alone, together)
         good = found <= most and steps == same_steps

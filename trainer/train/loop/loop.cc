@@ -90,7 +90,8 @@ class Loop {
              .shard = settings.shard,
              .shard_shares = shard_shares(
                  world, settings.shard_shares, settings.shard, training_state(settings, model)),
-             .layers = by_layer_ ? model.layers() : std::vector<std::vector<std::string>>()}),
+             .layers =
+                 may_defer_rows() ? model.layers() : std::vector<std::vector<std::string>>()}),
         unfreezing_(model, settings.unfreeze_every, job.rows),
         log_(job.metrics, steps_, now_.step, now_.totals, world.counters(), job.events),
         figures_(step_figures(model, job.regularization, job.distillation)),
