@@ -66,8 +66,9 @@ int main() {
   auto test_set = Quarters(kTrainRows, kTestRows).map(torch::data::transforms::Stack<>());
   auto test_loader = torch::data::make_data_loader(std::move(test_set), kTestRows);
 
-  const auto settings = torch::optim::SGDOptions(0.05).momentum(0.9);
-  auto optimizer = bp::make_distributed<torch::optim::SGD>(world, model, settings);
+  const auto settings = torch::optim::AdamWOptions(0.01);
+  auto optimizer = bp::make_distributed<torch::optim::AdamW>(world, model, settings,
+                                                             {.shard = bp::Shard::automatic});
 
   double last_loss = 0;
   for (int epoch = 0; epoch < kEpochs; ++epoch) {

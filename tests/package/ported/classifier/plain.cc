@@ -64,8 +64,8 @@ int main() {
   auto test_set = Quarters(kTrainRows, kTestRows).map(torch::data::transforms::Stack<>());
   auto test_loader = torch::data::make_data_loader(std::move(test_set), kTestRows);
 
-  const auto settings = torch::optim::SGDOptions(0.05).momentum(0.9);
-  torch::optim::SGD optimizer(model.parameters(), settings);
+  const auto settings = torch::optim::AdamWOptions(0.01);
+  torch::optim::AdamW optimizer(model.parameters(), settings);
 
   double last_loss = 0;
   for (int epoch = 0; epoch < kEpochs; ++epoch) {
