@@ -16,6 +16,7 @@
 // the *residual*. Only the rank's own rounding counts, not that of the sums.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -96,7 +97,7 @@ class Bucket {
   void finish(bool count_errors);
   void scale_residuals(double factor);
   // If the bucket frees. Of the sums: once they are there.
-  [[nodiscard]] bool is_summed() const { return work_.done(); }
+  [[nodiscard]] bool is_summed(std::chrono::milliseconds within) { return work_.wait_for(within); }
   void free_sums_of_others();
   void free_all();
 

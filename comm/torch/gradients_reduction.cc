@@ -5,6 +5,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -131,18 +132,23 @@ void Gradients::start_complete() {
   free_sums_of_others();
 }
 
-// The backward pass waits rather than fill more buckets than this while the network is slower. It
-// does not wait where ranks enter layers together, which waits for all of them anyway, and in which
-// a rank may wait for this one that still lacks a gradient for the first bucket.
+// The backward pass waits rather than fill more buckets than this while the network is slower. But
+// a rank that still lacks a gradient for the first bucket may wait for this one, in an operation of
+// its backward pass. So this one gives up waiting, and where ranks enter layers together, for which
+// they wait anyway, it does not begin.
 void Gradients::free_sums_of_others() {
   constexpr std::size_t kInFlight = 8;
+  constexpr std::chrono::seconds kPatience(5);
   const auto has_started = [this](std::size_t i) {
     return i < buckets_.size() && progress_.has_started(i);
   };
   while (options_.frees && has_started(freed_)) {
     Bucket& first = buckets_[freed_];
     const bool waits = options_.waits && has_started(freed_ + kInFlight);
-    if (!waits && !first.is_summed()) return;
+    if (!first.is_summed(waits ? kPatience : std::chrono::seconds(0))) {
+      if (waits) options_.waits = false;
+      return;
+    }
     first.wait();
     first.free_sums_of_others();
     ++freed_;

@@ -34,6 +34,7 @@
 #include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
+#include "bp/torch/collective.h"
 #include "bp/torch/distributed_optimizer.h"
 #include "bp/torch/elementwise.h"
 #include "tests/support/run_ranks.h"
@@ -614,35 +615,35 @@ TEST(Shards, AHostHasNoMemoryForTheLayersOfOthers) {
       options);
 }
 
-// Ranks that wait for sums in the middle of a backward pass would wait for one that waits for them
-// to enter a layer.
-TEST(Shards, ARankWithoutAGradientKeepsNobodyFromEnteringLayers) {
+// Twenty layers, each with a bucket of its own, and a head of which only rank 0 has a gradient.
+// `pass` is called before a forward or backward pass goes through a layer.
+void train_with_a_missing_gradient(
+    Shard shard, bool by_layer, const std::function<at::Tensor(Communicator&, at::Tensor)>& pass) {
   test::RanksOptions options = kShared;
   options.local_sizes = {1, 1};
   run_ranks(
       2,
-      [](Communicator& world) {
+      [&](Communicator& world) {
         constexpr std::size_t kLayers = 20;
+        Communicator own = world.split(0);  // for what the program itself does
         std::vector<std::vector<std::string>> layers;
         NamedTensors named;
         Parameters all;
         for (std::size_t i = 0; i < kLayers; ++i) {
           all.push_back(numbers({30, 30}, static_cast<double>(i)).requires_grad_());
           named.emplace_back(concat("layer.", i), all.back());
-          layers.push_back({named.back().first});
+          if (by_layer) layers.push_back({named.back().first});
         }
         all.push_back(numbers({30}, 99).requires_grad_());
         named.emplace_back("head", all.back());
-        DistributedOptimizer optimizer(world, named, adamw(all),
-                                       {.first_bucket_bytes = 64,
-                                        .bucket_bytes = 64,
-                                        .shard = Shard::parameters,
-                                        .layers = layers});
+        DistributedOptimizer optimizer(
+            world, named, adamw(all),
+            {.first_bucket_bytes = 64, .bucket_bytes = 64, .shard = shard, .layers = layers});
         for (int window = 0; window < 3; ++window) {
           at::Tensor x = numbers({2, 30}, window);
           for (std::size_t i = 0; i < kLayers; ++i) {
             optimizer.enter_layer(i);
-            x = x.matmul(all[i]).add(1);
+            x = pass(own, x.matmul(all[i]).add(1));
             x.register_hook([&optimizer, i](const at::Tensor&) { optimizer.enter_layer(i); });
           }
           if (world.rank() == 0) x = x * all.back();
@@ -651,6 +652,20 @@ TEST(Shards, ARankWithoutAGradientKeepsNobodyFromEnteringLayers) {
         }
       },
       options);
+}
+
+// Ranks that wait for sums in the middle of a backward pass would wait for one that waits for them
+// to enter a layer.
+TEST(Shards, ARankWithoutAGradientKeepsNobodyFromEnteringLayers) {
+  train_with_a_missing_gradient(Shard::parameters, true,
+                                [](Communicator& /*own*/, const at::Tensor& x) { return x; });
+}
+
+// The same in a collective of the program's own backward pass. It takes five seconds, once.
+TEST(Shards, ARankWithoutAGradientKeepsNobodyFromItsOwnCollectives) {
+  train_with_a_missing_gradient(
+      Shard::gradients, false,
+      [](Communicator& own, const at::Tensor& x) { return all_reduced(own, x); });
 }
 
 TEST(Shards, LayersThatCannotBeAreRefusedByName) {
