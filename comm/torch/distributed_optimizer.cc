@@ -242,7 +242,7 @@ class DistributedOptimizer::Impl {
   void enter_layer(std::size_t layer) {
     latch_.require_usable();
     if (LayerGathers* const layers = layers_of_hosts()) {
-      latch_.run([&] { layers->enter(layer); });
+      window_.run_uncounted([&] { latch_.run([&] { layers->enter(layer); }); });
     }
   }
 
@@ -314,6 +314,7 @@ DistributedOptimizer::DistributedOptimizer(Communicator& comm,
 DistributedOptimizer::~DistributedOptimizer() = default;
 
 void DistributedOptimizer::broadcast_parameters(int root) { impl_->broadcast_parameters(root); }
+void DistributedOptimizer::begin_window(int micro_batches) { impl_->window().begin(micro_batches); }
 void DistributedOptimizer::backward(const at::Tensor& loss, double weight, bool retain_graph) {
   impl_->backward(loss, weight, retain_graph);
 }

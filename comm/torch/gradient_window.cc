@@ -82,7 +82,15 @@ GradientWindow::GradientWindow(Communicator& comm,
               .arrived = [this](std::size_t i) { gradients_.arrived(i); }}),
       can_overflow_(gradients_options(options).check_finite),
       runs_fillers_(!options.layers.empty()),
+      expected_(options.micro_batches),
       nominal_weight_(options.nominal_weight) {}
+
+void GradientWindow::begin(int micro_batches) {
+  require_empty("begin_window");
+  if (micro_batches < 1) refuse("begin_window(", micro_batches, "): a window has a micro-batch");
+  expected_ = micro_batches;
+  began_ = Clock::now();
+}
 
 // Autograd is about to accumulate a gradient into parameter `i`.
 bool GradientWindow::takes_late(std::size_t i, const at::Tensor& gradient) {
@@ -105,9 +113,9 @@ void GradientWindow::require_empty(const char* call) const {
 }
 
 void GradientWindow::require_backward_makes_sense(const at::Tensor& loss, double weight) const {
-  if (backwards_ == micro_batches_) {
+  if (backwards_ == expected_) {
     refuse("backward() for a window that already has its ", backwards_,
-           " micro-batches: call step() first, or raise micro_batches");
+           " micro-batches: call step() first, raise micro_batches, or call begin_window()");
   }
   if (phase_ != Phase::accumulating) {
     refuse("backward() after reduce(): call step() first, which begins the next window");
@@ -146,7 +154,7 @@ void GradientWindow::backward(const at::Tensor& loss, double weight, bool retain
   latch_.run([&] {
     agree_on_nominal_weight(weight);
     ++backwards_;
-    const bool is_last = backwards_ == micro_batches_;
+    const bool is_last = backwards_ == expected_;
     is_filler_ = weight == 0;
     if (!is_filler_ || (runs_fillers_ && loss.defined() && loss.requires_grad())) {
       const double factor = is_filler_ ? 1 : factor_of(loss, weight);
@@ -227,6 +235,7 @@ void GradientWindow::run_backward(const at::Tensor& loss, double factor, bool re
 void GradientWindow::start_rest(bool is_from_backward) {
   phase_ = Phase::reducing;
   mine_.stops = std::exchange(stop_requested_, false);
+  mine_.seconds = std::chrono::duration<double>(Clock::now() - began_).count();
   mine_.fingerprint = agreement_.fingerprint();
   mine_.is_from_backward = is_from_backward;
   gradients_.start_rest(mine_);
@@ -259,6 +268,7 @@ void GradientWindow::finish_reduction() {
     const bool empty = all.weight <= 0;
     result_ = {.loss = empty ? 0 : all.weighted_loss / all.weight,
                .weight = all.weight,
+               .seconds = all.seconds,
                .stop = all.stops,
                .overflow = !all.finite};
     pending_scale_ = empty ? 1 : nominal_weight_ / all.weight / loss_scale_.value();
@@ -349,7 +359,9 @@ void GradientWindow::end() {
     gradients_.scale_residuals(loss_scale_.update(result_->overflow));
   }
   phase_ = Phase::accumulating;
+  expected_ = micro_batches_;
   backwards_ = 0;
+  began_ = Clock::now();
   mine_ = {};
 }
 

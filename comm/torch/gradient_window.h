@@ -7,6 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -31,6 +32,7 @@ class GradientWindow {
  public:
   using Result = DistributedOptimizer::Window;
   using State = DistributedOptimizer::State;
+  using Clock = std::chrono::steady_clock;
 
   // All must outlive this object. `options` are checked. `owners`: the ranks that divide the
   // gradients, connected before the first reduction; null: none do.
@@ -42,6 +44,7 @@ class GradientWindow {
                  StepAgreement& agreement);
 
   // As the functions of DistributedOptimizer.
+  void begin(int micro_batches);
   void backward(const at::Tensor& loss, double weight, bool retain_graph);
   void reduce();
   double clip_grad_norm(double max_norm);
@@ -53,6 +56,14 @@ class GradientWindow {
   void load_state(const State& state);
   // Gives all ranks root's nominal weight and loss scale, which a rank that has joined lacks.
   void broadcast_scales(int root);
+
+  // Runs `wait`, whose time does not count for Result::seconds.
+  template <class Wait>
+  void run_uncounted(const Wait& wait) {
+    const auto begin = Clock::now();
+    wait();
+    began_ += Clock::now() - begin;
+  }
 
   // After reduce(): the window has a weight, and did not overflow.
   [[nodiscard]] bool can_step() const { return result_->weight > 0 && !result_->overflow; }
@@ -104,7 +115,9 @@ class GradientWindow {
   const bool runs_fillers_;  // backward passes of weight 0
 
   Phase phase_ = Phase::accumulating;
-  int backwards_ = 0;                    // in this window
+  int expected_;       // backward() of this window
+  int backwards_ = 0;  // so far
+  Clock::time_point began_ = Clock::now();
   OwnTotals mine_;                       // of this window, on this rank
   std::vector<std::size_t> next_order_;  // of buckets; empty: no change
   double nominal_weight_;

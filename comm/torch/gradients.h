@@ -38,6 +38,7 @@ namespace bp {
 struct OwnTotals {
   double weight = 0;
   double weighted_loss = 0;
+  double seconds = 0;              // of its passes
   at::Tensor loss_on_device = {};  // a part of weighted_loss; undefined: none
   bool stops = false;
   std::uint64_t fingerprint = 0;  // of what must be the same on all ranks
@@ -48,7 +49,8 @@ struct OwnTotals {
 struct Totals {
   double weight = 0;
   double weighted_loss = 0;
-  bool stops = false;  // some rank does
+  std::vector<double> seconds = {};  // of each rank's passes
+  bool stops = false;                // some rank does
   // Only fingerprints of the same place in the program can be compared. Some ranks may fill the
   // window while others do not.
   enum class Fingerprints : std::uint8_t { equal, different, incomparable };

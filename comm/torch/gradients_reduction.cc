@@ -174,6 +174,7 @@ void Gradients::write_totals(Bucket& bucket) const {
       comm_.rank(),
       {.weight = mine_.weight,
        .weighted_loss = mine_.weighted_loss,
+       .seconds = mine_.seconds,
        .fingerprint = mine_.fingerprint,
        .stops = mine_.stops,
        .has_late_gradients =
@@ -210,7 +211,10 @@ Totals Gradients::read_totals() {
     norm_ = arithmetic_.read(elements, buckets_.back().extra(), sums);
     return totals_of(elements);
   }
-  Totals all{.weight = mine_.weight, .weighted_loss = mine_.weighted_loss, .stops = mine_.stops};
+  Totals all{.weight = mine_.weight,
+             .weighted_loss = mine_.weighted_loss,
+             .seconds = {mine_.seconds},
+             .stops = mine_.stops};
   for (Entry& entry : entries_) entry.is_unused = !entry.has_arrived();
   if (mine_.loss_on_device.defined()) {
     double loss = 0;
@@ -232,6 +236,7 @@ Totals Gradients::totals_of(std::span<const double> sums) {
   for (const RankTotals& one : ranks) {
     all.weight += one.weight;
     all.weighted_loss += one.weighted_loss;
+    all.seconds.push_back(one.seconds);
     all.stops = all.stops || one.stops;
     if (one.is_from_backward != ranks[0].is_from_backward) {
       all.fingerprints = Totals::Fingerprints::incomparable;

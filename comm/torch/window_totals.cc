@@ -41,6 +41,7 @@ std::vector<float> WindowTotals::written(int rank,
   next = write_parts(totals.weight, next);
   next = write_parts(totals.weighted_loss, next);
   next = write_parts(totals.fingerprint, next);
+  next = write_parts(totals.seconds, next);
   *next = static_cast<float>(kTakesPart | (totals.stops ? kStops : 0) |
                              (totals.has_late_gradients ? kHasLateGradients : 0) |
                              (totals.is_from_backward ? kIsFromBackward : 0));
@@ -55,6 +56,7 @@ std::vector<RankTotals> WindowTotals::of_ranks(std::span<const double> sums) con
     if ((flags & kTakesPart) == 0) continue;
     all.push_back({.weight = read_parts<double>(of_rank),
                    .weighted_loss = read_parts<double>(of_rank.subspan(kPartsOfANumber)),
+                   .seconds = read_parts<double>(of_rank.subspan(3 * kPartsOfANumber)),
                    .fingerprint = read_parts<std::uint64_t>(of_rank.subspan(2 * kPartsOfANumber)),
                    .stops = (flags & kStops) != 0,
                    .has_late_gradients = (flags & kHasLateGradients) != 0,

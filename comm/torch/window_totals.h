@@ -18,6 +18,7 @@ namespace bp {
 struct RankTotals {
   double weight = 0;
   double weighted_loss = 0;
+  double seconds = 0;             // of this window's passes
   std::uint64_t fingerprint = 0;  // of what must be the same on all ranks
   bool stops = false;
   bool has_late_gradients = false;
@@ -46,7 +47,7 @@ class WindowTotals {
   [[nodiscard]] std::vector<bool> lacking_everywhere(std::span<const double> sums) const;
 
  private:
-  static constexpr std::size_t kPartsOfARank = 3 * kPartsOfANumber + 1;
+  static constexpr std::size_t kPartsOfARank = 4 * kPartsOfANumber + 1;
   [[nodiscard]] std::size_t begin_of(int rank) const {
     return parameters_ + static_cast<std::size_t>(rank) * kPartsOfARank;
   }

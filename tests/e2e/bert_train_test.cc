@@ -113,7 +113,7 @@ class BertTrain : public ::testing::Test {
 
 // docs/acceptance.md, Optimizer: Any number of ranks, on any hosts, trains as one process does.
 // docs/features.md, Launching: Hosts with different numbers of ranks | `bprun -H a:3,b:1`
-TEST_F(BertTrain, FourLayoutsTrainTheSameModel) {
+TEST_F(BertTrain, LayoutsTrainTheSameModel) {
   const std::string common =
       "data.csv --model tiny --dropout 0 --max-length 64 --lr 1e-4 --epsilon 1e-6 --warmup 0 "
       "--steps 20 --eval-every 1000 ";
@@ -123,10 +123,12 @@ TEST_F(BertTrain, FourLayoutsTrainTheSameModel) {
     std::string options;
     int ranks;
   };
-  const std::vector<Layout> layouts = {{"one", "-n 1", "--batch 32", 1},
-                                       {"four", "-n 4", "--batch 8", 4},
-                                       {"hosts", "-H localhost:3,127.0.0.1:1", "--batch 8", 4},
-                                       {"two", "-n 2", "--batch 8 --accumulate 2", 2}};
+  const std::vector<Layout> layouts = {
+      {"one", "-n 1", "--batch 32", 1},
+      {"four", "-n 4", "--batch 8", 4},
+      {"hosts", "-H localhost:3,127.0.0.1:1", "--batch 8", 4},
+      {"shares", "-H localhost:3,127.0.0.1:1", "--batch 8 --share localhost:1,127.0.0.1:3", 4},
+      {"two", "-n 2", "--batch 8 --accumulate 2", 2}};
   std::vector<TraceLine> expected;
   for (const Layout& layout : layouts) {
     SCOPED_TRACE(layout.name);

@@ -165,6 +165,22 @@ TEST_F(Resume, BetweenSharedAndPrivateWeightsARunContinuesToTheSameBits) {
   }
 }
 
+// docs/acceptance.md, Unequal machines: A run with unequal shares trains on the same rows in each
+// step, and resumes to the same bits.
+TEST_F(Resume, WithUnequalSharesARunContinuesToTheSameBits) {
+  const std::string shares = "--share localhost:1,127.0.0.1:3 --keep 9 --run ";
+  const Ended ended = in_folder(bprun(kUneven, shares + "unequal --resume never"));
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  const Ended again =
+      in_folder(bprun(kUneven, shares + "rest --resume unequal/checkpoints/step-40"));
+  ASSERT_EQ(again.code, 0) << again.output;
+  const auto weights = [&](const std::string& run) {
+    return read(path(run + "/model/model.safetensors"));
+  };
+  EXPECT_TRUE(weights("rest") == weights("unequal"));
+  EXPECT_FALSE(weights("unequal") == weights("whole")) << "sums have another order";
+}
+
 // bprun once offered to resume such a run, by a command with --resume never.
 // docs/acceptance.md, Runs: The command that a run prints restarts it if it fails before it saves.
 TEST_F(Resume, ARunThatFailsBeforeItSavesIsRestartedByTheCommandItPrints) {

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "base/divide_rows.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/batches/token_batches.h"
@@ -154,19 +155,54 @@ std::vector<Positions> RowSampler::divided(const EpochPosition& position) const 
 }
 
 std::vector<std::vector<std::int64_t>> RowSampler::step(const EpochPosition& position) const {
+  return rows_of(position, divided(position), false);
+}
+
+std::vector<RowSampler::MicroBatches> RowSampler::step_by_rank(
+    const EpochPosition& position, std::span<const std::int64_t> shares) const {
+  std::vector<std::size_t> counts(static_cast<std::size_t>(options_.ranks),
+                                  static_cast<std::size_t>(micro_batches(position.epoch)));
+  std::vector<Positions> parts;
+  if (!shares.empty()) {
+    BP_CHECK(options_.max_tokens == 0, "shares of rows");
+    std::int64_t first = position.used;
+    const std::vector<double> weights(shares.begin(), shares.end());
+    const std::vector<std::int64_t> rows = divide_rows(rows_of_step(position), weights);
+    for (std::size_t rank = 0; rank < rows.size(); ++rank) {
+      const Positions own{.first = first, .count = rows[rank]};
+      const std::int64_t count =
+          std::max<std::int64_t>(1, (own.count + options_.batch - 1) / options_.batch);
+      for (std::int64_t i = 0; i < count; ++i) parts.push_back(part_of(own, i, count));
+      counts[rank] = static_cast<std::size_t>(count);
+      first += own.count;
+    }
+  }
+  MicroBatches all = shares.empty() ? step(position) : rows_of(position, parts, true);
+  std::vector<MicroBatches> by_rank;
+  auto next = std::make_move_iterator(all.begin());
+  for (const std::size_t count : counts) {
+    by_rank.emplace_back(next, next + static_cast<std::ptrdiff_t>(count));
+    next += static_cast<std::ptrdiff_t>(count);
+  }
+  return by_rank;
+}
+
+std::vector<std::vector<std::int64_t>> RowSampler::rows_of(const EpochPosition& position,
+                                                           const std::vector<Positions>& parts,
+                                                           bool by_share) const {
   std::vector<std::vector<std::int64_t>> all;
-  for (const Positions& part : divided(position)) {
+  for (const Positions& part : parts) {
     std::vector<std::int64_t>& rows = all.emplace_back();
     for (std::int64_t i = part.first; i < part.first + part.count; ++i) {
       rows.push_back(order_.row(position.epoch, i));
     }
   }
-  return options_.balanced && options_.max_tokens == 0 ? balanced(all) : all;
+  return options_.balanced && options_.max_tokens == 0 ? balanced(all, by_share) : all;
 }
 
 // Exchanges rows between the micro-batches of a step.
 std::vector<std::vector<std::int64_t>> RowSampler::balanced(
-    const std::vector<std::vector<std::int64_t>>& parts) const {
+    const std::vector<std::vector<std::int64_t>>& parts, bool by_share) const {
   std::vector<std::int64_t> rows;
   std::vector<std::int64_t> lengths;
   std::vector<std::int64_t> counts;
@@ -177,7 +213,7 @@ std::vector<std::vector<std::int64_t>> RowSampler::balanced(
       lengths.push_back((*options_.lengths)[static_cast<std::size_t>(row)]);
     }
   }
-  std::vector<std::vector<std::int64_t>> dealt = deal_by_tokens(counts, lengths);
+  std::vector<std::vector<std::int64_t>> dealt = deal_by_tokens(counts, lengths, by_share);
   for (std::vector<std::int64_t>& part : dealt) {
     for (std::int64_t& row : part) row = rows[static_cast<std::size_t>(row)];
   }

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "base/permutation.h"
@@ -44,6 +45,12 @@ struct EpochPosition {
   std::int64_t used = 0;
   bool operator==(const EpochPosition&) const = default;
   auto operator<=>(const EpochPosition&) const = default;  // NOLINT(modernize-use-nullptr)
+};
+
+// The shares of the ranks in the rows of a step, from a step of the run on.
+struct RowShares {
+  std::int64_t from_step = 0;
+  std::vector<std::int64_t> rows = {};  // by rank; empty: equal ones
 };
 
 // Threads: only one thread may use an object, which remembers what it has counted.
@@ -75,6 +82,12 @@ class RowSampler {
   // Returns the rows (0 .. rows-1) of the step that begins at `position`: of each micro-batch of
   // rank 0, then of rank 1, ...
   [[nodiscard]] std::vector<std::vector<std::int64_t>> step(const EpochPosition& position) const;
+  // Returns them by rank. `shares`, unless empty: the ranks' shares of the step's rows. A rank then
+  // has as many micro-batches of at most `batch` rows as it needs, and at least one, which may be
+  // empty. Not with max_tokens.
+  using MicroBatches = std::vector<std::vector<std::int64_t>>;
+  [[nodiscard]] std::vector<MicroBatches> step_by_rank(const EpochPosition& position,
+                                                       std::span<const std::int64_t> shares) const;
   // Returns those of one micro-batch.
   struct Place {
     EpochPosition position = {};
@@ -88,8 +101,11 @@ class RowSampler {
   [[nodiscard]] std::int64_t length(std::int64_t epoch, std::int64_t position) const;
   [[nodiscard]] std::int64_t rows_of_step(const EpochPosition& position) const;
   [[nodiscard]] std::vector<Positions> divided(const EpochPosition& position) const;
+  [[nodiscard]] std::vector<std::vector<std::int64_t>> rows_of(const EpochPosition& position,
+                                                               const std::vector<Positions>& parts,
+                                                               bool by_share) const;
   [[nodiscard]] std::vector<std::vector<std::int64_t>> balanced(
-      const std::vector<std::vector<std::int64_t>>& parts) const;
+      const std::vector<std::vector<std::int64_t>>& parts, bool by_share) const;
   [[nodiscard]] std::int64_t steps_in(const EpochPosition& from, std::int64_t to) const;
   [[nodiscard]] std::int64_t whole_steps_in(const EpochPosition& from, std::int64_t to) const;
 

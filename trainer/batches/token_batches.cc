@@ -64,12 +64,13 @@ std::vector<std::int64_t> balanced_parts(const TokenLimit& limit,
 }
 
 std::vector<std::vector<std::int64_t>> deal_by_tokens(std::span<const std::int64_t> counts,
-                                                      std::span<const std::int64_t> lengths) {
+                                                      std::span<const std::int64_t> lengths,
+                                                      bool by_share) {
   std::vector<std::int64_t> order(lengths.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::greater{},
                            [&](std::int64_t i) { return lengths[static_cast<std::size_t>(i)]; });
-  using Part = std::pair<std::int64_t, std::size_t>;  // its tokens and its number
+  using Part = std::pair<double, std::size_t>;  // its tokens and its number
   std::priority_queue<Part, std::vector<Part>, std::greater<>> open;
   for (std::size_t part = 0; part < counts.size(); ++part) {
     if (counts[part] > 0) open.emplace(0, part);
@@ -80,7 +81,8 @@ std::vector<std::vector<std::int64_t>> deal_by_tokens(std::span<const std::int64
     open.pop();
     parts[part].push_back(sample);
     if (std::ssize(parts[part]) == counts[part]) continue;
-    open.emplace(tokens + lengths[static_cast<std::size_t>(sample)], part);
+    const auto added = static_cast<double>(lengths[static_cast<std::size_t>(sample)]);
+    open.emplace(tokens + added / (by_share ? static_cast<double>(counts[part]) : 1), part);
   }
   for (std::vector<std::int64_t>& part : parts) std::ranges::sort(part);
   return parts;

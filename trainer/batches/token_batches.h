@@ -29,8 +29,11 @@ struct TokenLimit {
 
 // Divides samples into parts with these numbers of samples, which sum to the number of samples, so
 // that the parts have about the same number of tokens. Returns the indices of each part's samples,
-// in ascending order. Longer samples come first, each to the part with the fewest tokens.
+// in ascending order. Longer samples come first, each to the part with the fewest tokens, or, if
+// parts are unequal `by_share`, to that with the fewest tokens for its number of samples.
 [[nodiscard]] std::vector<std::vector<std::int64_t>> deal_by_tokens(
-    std::span<const std::int64_t> counts, std::span<const std::int64_t> lengths);
+    std::span<const std::int64_t> counts,
+    std::span<const std::int64_t> lengths,
+    bool by_share = false);
 
 }  // namespace bp::trainer

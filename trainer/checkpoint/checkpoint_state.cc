@@ -90,6 +90,11 @@ void fields(auto& json, Of<RunTotals> auto& it) {
   json.maybe("figures", it.figures);
 }
 
+void fields(auto& json, Of<RowShares> auto& it) {
+  json("from_step", it.from_step);
+  json("rows", it.rows);
+}
+
 void fields(auto& json, Of<BestResult> auto& it) {
   json("step", it.step);
   json("dev", it.dev);
@@ -103,6 +108,7 @@ void fields(auto& json, Of<CheckpointState> auto& it) {
   json("rows", it.rows);
   json("nominal_weight", Real(it.nominal_weight));
   json.added("bucket_order", it.bucket_order);
+  json.maybe("shares", it.shares);
   json("evaluation_due", it.evaluation_due);
   json.maybe("loss_scale", Real(it.loss_scale));
   json.maybe("good_windows", it.good_windows);

@@ -59,7 +59,8 @@ struct CheckpointState {
   double loss_scale = 0;                 // 0: the run has none
   std::int64_t good_windows = 0;
   std::vector<std::int64_t> bucket_order = {};
-  bool evaluation_due = false;  // an evaluation was due, but a request to stop came first
+  std::vector<RowShares> shares = {};  // of ranks in rows, of this step and later ones
+  bool evaluation_due = false;         // an evaluation was due, but a request to stop came first
   std::optional<EvaluationSummary> dev = {};  // of the last evaluation
   std::vector<BestResult> best = {};          // those with a checkpoint, the best one first
   std::int64_t averaged = 0;                  // updates in the averaged weights; 0: there are none

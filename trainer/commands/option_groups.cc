@@ -324,6 +324,9 @@ void add_training_options(OptionSet& set, TrainOptions& options) {
               options.accumulate.values(), 1, 1e6)
       .others = {"gradient-accumulation-steps", "update-freq", "iter-num-update-optimizer",
                  "gradient-accumulation"};
+  set.text({"share", "How many rows of a step each host takes: auto follows the speed of its ranks",
+            "", "equal|auto|HOST:N,..."},
+           options.share);
   set.number({"curriculum", "Epochs that begin with short samples, such as 0.5 or 2"},
              options.curriculum, 0, 1e6);
   set.number({"group-lengths", "Put N samples of similar length one after another; 0: off"},

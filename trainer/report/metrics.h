@@ -37,7 +37,8 @@ struct StepRecord {
   double grad_norm = 0;      // before clipping
   std::int64_t skipped = 0;  // steps since the last logged one without an update
   double loss_scale = 0;     // with which the step was computed; 0: none, and then no key
-  FigureMeans figures = {};  // over the steps since the last logged one; empty: no key
+  std::vector<std::int64_t> rows = {};  // of the step, by rank; empty with equal shares: no key
+  FigureMeans figures = {};             // over the steps since the last logged one; empty: no key
   double samples_per_s = 0;
   double tokens_per_s = 0;
   double compute_ms = 0;

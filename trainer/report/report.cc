@@ -157,6 +157,24 @@ std::string spoken(const Series& series) {
                                    brief(series.y.back()), " at last");
 }
 
+// How many of a step's rows each rank took: the line of a rank is above those before it by as many.
+Chart rows_chart(const Report& report) {
+  Chart chart{.heading = "rows of a step by rank, added up"};
+  for (const StepRecord& record : report.metrics.steps) {
+    std::int64_t sum = 0;
+    chart.series.resize(std::max(chart.series.size(), record.rows.size()));
+    for (std::size_t rank = 0; rank < record.rows.size(); ++rank) {
+      Series& series = chart.series[rank];
+      sum += record.rows[rank];
+      series.name = concat("rank ", rank);
+      series.x.push_back(static_cast<double>(record.step));
+      series.y.push_back(static_cast<double>(sum));
+    }
+  }
+  if (!chart.series.empty()) chart.title = spoken(chart.series.front());
+  return chart;
+}
+
 // The best evaluation, and where the run was resumed.
 std::vector<Mark> marks_of(const Report& report) {
   std::vector<Mark> marks;
@@ -197,6 +215,8 @@ Section course_section(const Report& report) {
     if (series.x.empty()) continue;
     section.charts.push_back({.title = spoken(series), .heading = series.name, .series = {series}});
   }
+  const Chart rows = rows_chart(report);
+  if (!rows.series.empty()) section.charts.push_back(rows);
   return section;
 }
 

@@ -1,11 +1,10 @@
 #include "trainer/train/batches.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace bp::trainer {
 namespace {
-
-constexpr std::size_t kAhead = 4;  // steps that are ready before they are needed
 
 RowSamplerOptions balanced(RowSamplerOptions options, const Lengths& lengths) {
   options.balanced = true;
@@ -54,30 +53,54 @@ void Batches::run(const std::stop_token& stop) {
   }
 }
 
-StepBatches Batches::make(std::int64_t step, const EpochPosition& position) const {
+void Batches::set_shares(const RowShares& shares) {
+  const std::lock_guard lock(mutex_);
+  options_.shares.push_back(shares);
+}
+
+std::vector<std::int64_t> Batches::shares_of(std::int64_t step) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::int64_t> rows;
+  for (const RowShares& shares : options_.shares) {
+    if (shares.from_step <= step) rows = shares.rows;
+  }
+  return rows;
+}
+
+Batch Batches::make_batch_of(std::span<const std::int64_t> rows, std::int64_t epoch) const {
+  std::vector<Sample> samples;
+  for (const std::int64_t row : rows) samples.push_back(store_.load(Split::train, row));
+  Batch batch = make_batch(samples, store_.schema(), store_.pad_id());
+  if (complete_) complete_(batch, {options_.sampler.seed, epoch});
+  return batch;
+}
+
+StepBatches Batches::make(std::int64_t step, const EpochPosition& position) {
   StepBatches result;
   result.step = step;
-  const int micro_batches = sampler_.micro_batches(position.epoch);
-  int part = 0;
-  const std::vector<std::vector<std::int64_t>> parts = sampler_.step(position);
+  const std::vector<RowSampler::MicroBatches> ranks =
+      sampler_.step_by_rank(position, shares_of(step));
+  std::size_t most = 0;
   std::vector<std::int64_t> filler;
-  for (const std::vector<std::int64_t>& rows : parts) {
-    if (options_.fills && filler.empty() && !rows.empty()) filler.push_back(rows.front());
+  for (const RowSampler::MicroBatches& rank : ranks) {
+    std::int64_t& of_rank = result.rows_of_ranks.emplace_back(0);
+    most = std::max(most, rank.size());
+    for (const std::vector<std::int64_t>& rows : rank) {
+      if (filler.empty() && !rows.empty()) filler.push_back(rows.front());
+      of_rank += static_cast<std::int64_t>(rows.size());
+      for (const std::int64_t row : rows) {
+        result.world_tokens += (*lengths_)[static_cast<std::size_t>(row)];
+      }
+    }
+    result.world_rows += of_rank;
   }
-  for (const std::vector<std::int64_t>& rows : parts) {
-    result.world_rows += static_cast<std::int64_t>(rows.size());
-    for (const std::int64_t row : rows) {
-      result.world_tokens += (*lengths_)[static_cast<std::size_t>(row)];
-    }
-    if (part++ / micro_batches != options_.rank) continue;
-    std::vector<Sample> samples;
-    for (const std::int64_t row : rows.empty() ? filler : rows) {
-      samples.push_back(store_.load(Split::train, row));
-    }
-    Batch batch = make_batch(samples, store_.schema(), store_.pad_id());
-    if (complete_) complete_(batch, {options_.sampler.seed, position.epoch});
-    batch.is_filler = rows.empty() && batch.rows > 0;
-    result.micro_batches.push_back(std::move(batch));
+  RowSampler::MicroBatches mine = ranks[static_cast<std::size_t>(options_.rank)];
+  if (options_.fills) mine.resize(most);
+  for (const std::vector<std::int64_t>& rows : mine) {
+    const bool is_filler = options_.fills && rows.empty();
+    Batch& batch =
+        result.micro_batches.emplace_back(make_batch_of(is_filler ? filler : rows, position.epoch));
+    batch.is_filler = is_filler;
   }
   return result;
 }

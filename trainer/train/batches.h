@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -21,10 +22,12 @@ namespace bp::trainer {
 
 // The samples of one rank in one step.
 struct StepBatches {
-  std::int64_t step = 0;             // of the run, from 0
-  std::vector<Batch> micro_batches;  // the same number on all ranks; some may have no rows
-  std::int64_t world_rows = 0;       // of all ranks in this step
-  std::int64_t world_tokens = 0;     // of all ranks' samples in this step, without padding
+  std::int64_t step = 0;  // of the run, from 0
+  std::vector<Batch>
+      micro_batches;  // some may have no rows; with equal shares as many on all ranks
+  std::vector<std::int64_t> rows_of_ranks;
+  std::int64_t world_rows = 0;    // of all ranks in this step
+  std::int64_t world_tokens = 0;  // of all ranks' samples in this step, without padding
 };
 
 struct BatchesOptions {
@@ -34,7 +37,9 @@ struct BatchesOptions {
   std::int64_t first_step = 0;  // of the run, from 0
   EpochPosition position = {};  // where that step begins
   std::int64_t steps = 0;       // the number of steps to make, in as many epochs as they need
-  bool fills = false;           // a micro-batch without rows gets a filler, one of the step's
+  // All ranks have as many micro-batches, and one without rows gets a filler, one of the step's.
+  bool fills = false;
+  std::vector<RowShares> shares = {};         // in the order of their steps; empty: equal ones
   std::shared_ptr<const TaskData> task = {};  // completes the batches; null: nothing is missing
 };
 
@@ -48,12 +53,19 @@ class Batches {
   // Returns the steps first_step, first_step + 1, ... in order. Blocks until the thread has made
   // the step. Throws the thread's error. Must not be called more than `steps` times.
   [[nodiscard]] StepBatches next();
+  // Steps from `shares.from_step` on have these shares. That step must be at least kAhead + 2
+  // behind the last one that next() has returned.
+  void set_shares(const RowShares& shares);
+  static constexpr std::size_t kAhead = 4;  // steps that are ready before they are needed
 
  private:
   void run(const std::stop_token& stop);
-  [[nodiscard]] StepBatches make(std::int64_t step, const EpochPosition& position) const;
+  [[nodiscard]] StepBatches make(std::int64_t step, const EpochPosition& position);
+  [[nodiscard]] std::vector<std::int64_t> shares_of(std::int64_t step);
+  [[nodiscard]] Batch make_batch_of(std::span<const std::int64_t> rows, std::int64_t epoch) const;
 
-  // `mutex_` guards ready_ and error_. After construction only the thread uses the rest.
+  // `mutex_` guards ready_, error_ and options_.shares. After construction only the thread uses the
+  // rest.
   BatchesOptions options_;
   SampleStore store_;
   CompleteBatch complete_;

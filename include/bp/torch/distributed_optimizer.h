@@ -158,6 +158,10 @@ class DistributedOptimizer {
   // bit. Collective; between windows only.
   void broadcast_parameters(int root = 0);
 
+  // Begins a window in which this rank calls backward() this often instead of options.micro_batches
+  // times. The ranks' numbers may differ, but with options.layers. Between windows only. Without
+  // this call a window begins with the first backward().
+  void begin_window(int micro_batches);
   // Runs backward from `loss`, a scalar that is the mean over the micro-batch, and adds the
   // gradient times `weight` to the window. Functions in the graph may run a backward pass
   // themselves. The loss may also depend on parameters of another DistributedOptimizer, whose
@@ -217,6 +221,10 @@ class DistributedOptimizer {
   struct Window {
     double loss = 0;
     double weight = 0;
+    // What each rank needed from the beginning of the window (begin_window(), else the end of the
+    // window before) to the end of its last backward pass, without waiting to enter layers; for
+    // WorkShares. Without ranks that have joined.
+    std::vector<double> seconds = {};
     bool stop = false;
     bool overflow = false;  // some rank's gradient was not finite; see LossScaling
   };

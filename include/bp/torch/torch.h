@@ -6,3 +6,4 @@
 #include "bp/torch/make_distributed.h"
 #include "bp/torch/portable_steps.h"
 #include "bp/torch/sampler.h"
+#include "bp/torch/work_shares.h"

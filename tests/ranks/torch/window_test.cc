@@ -4,10 +4,15 @@
 #include <gtest/gtest.h>
 #include <torch/optim/optimizer.h>
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "bp/collective.h"
+#include "bp/error.h"
 #include "bp/log.h"
 #include "bp/torch/distributed_optimizer.h"
 #include "tests/ranks/torch/window_rank.h"
@@ -28,6 +33,7 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+using ::testing::ThrowsMessage;
 
 // A world has two groups, each with data of its own.
 // docs/acceptance.md, Operations in flight and groups: An optimizer of a group reduces among its
@@ -87,6 +93,49 @@ TEST(Window, PartialWindowsOfUnevenWeightAreTheExactMean) {
     EXPECT_EQ(rank.optimizer->collectives(), rank.optimizer->bucket_count());
     EXPECT_TRUE(rank.optimizer->step());
     test::expect_equal_on_all_ranks(world, bits(rank.model.parameters()));
+  });
+}
+
+// docs/acceptance.md, Unequal machines: Ranks with different numbers of micro-batches make the
+// exact mean, start their buckets in their last one, and know each other's times.
+TEST(Window, RanksMayBeginWindowsOfDifferentLengths) {
+  const auto rows = make_rows(16, 7);
+  const Mlp exact(1, at::kDouble);
+  exact.loss(rows).backward();
+  run_ranks(2, [&](Communicator& world) {
+    WindowRank rank(world);
+    DistributedOptimizer& optimizer = *rank.optimizer;
+    const bool is_first = world.rank() == 0;
+    for (std::size_t window = 0; window < 2; ++window) {
+      optimizer.begin_window(is_first ? 3 : 1);
+      if (!is_first) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      const std::int64_t from = is_first ? 0 : 12;
+      for (std::int64_t part = from; part < (is_first ? 12 : 16); part += 4) {
+        EXPECT_EQ(optimizer.collectives(), window * optimizer.bucket_count());
+        rank.backward(rows.slice(part, part + 4));
+      }
+      EXPECT_EQ(optimizer.collectives(), (window + 1) * optimizer.bucket_count());
+      optimizer.reduce();
+      const DistributedOptimizer::Window result = optimizer.window();
+      EXPECT_EQ(result.weight, 16);
+      EXPECT_EQ(result.seconds.size(), 2U);
+      EXPECT_GT(result.seconds.at(0), 0);
+      EXPECT_GE(result.seconds.at(1), 0.05);
+      const auto gradient = rank.model.parameters()[0].grad();
+      if (window == 0) {
+        EXPECT_LT(distance({gradient}, {exact.parameters()[0].grad()}), 1e-6);
+      }
+      EXPECT_TRUE(optimizer.step());
+    }
+    // The next window has the usual length again.
+    rank.backward(rows.slice(0, 8));
+    EXPECT_THAT([&] { rank.backward(rows.slice(0, 8)); },
+                ThrowsMessage<Error>(HasSubstr("already has its 1 micro-batches")));
+    EXPECT_THAT([&] { optimizer.begin_window(2); },
+                ThrowsMessage<Error>(HasSubstr("begin_window in the middle of a window")));
+    EXPECT_TRUE(optimizer.step());
+    EXPECT_THAT([&] { optimizer.begin_window(0); },
+                ThrowsMessage<Error>(HasSubstr("begin_window(0)")));
   });
 }
 

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <random>
 
 #include "base/permutation.h"
 #include "bp/error.h"
@@ -119,6 +121,70 @@ TEST(RowSampler, ABalancedStepHasTheSameRowsInMicroBatchesOfSimilarTokens) {
 
 // docs/features.md, Splits and batches: Ranks without rows | Their batches have the weight 0, so
 // means are exact.
+// docs/acceptance.md, Unequal machines: Each row is used once an epoch, whatever shares ranks have
+// and however these change.
+TEST(RowSampler, SharesThatChangeAtRandomUseEveryRowOnceInMicroBatchesThatFit) {
+  std::mt19937_64 random(7);
+  for (int turn = 0; turn < 60; ++turn) {
+    const bool balanced = turn % 2 == 0;
+    const auto rows = static_cast<std::int64_t>(1 + random() % 300);
+    auto lengths = std::make_shared<std::vector<std::int32_t>>();
+    for (std::int64_t row = 0; row < rows; ++row) {
+      lengths->push_back(static_cast<std::int32_t>(2 + random() % 60));
+    }
+    const RowSamplerOptions options{.rows = rows,
+                                    .seed = 5,
+                                    .ranks = static_cast<int>(1 + random() % 9),
+                                    .batch = static_cast<int>(1 + random() % 8),
+                                    .micro_batches = static_cast<int>(1 + random() % 3),
+                                    .balanced = balanced,
+                                    .lengths = lengths};
+    const RowSampler sampler(options);
+    Rows used;
+    for (EpochPosition at{.epoch = 1, .used = 0}; at.epoch == 1; at = sampler.after(at)) {
+      Rows shares;
+      while (turn % 5 != 0 && std::ssize(shares) < options.ranks) {
+        shares.push_back(static_cast<std::int64_t>(random() % 40));
+      }
+      if (!shares.empty()) ++shares.front();
+      Rows of_step;
+      for (const auto& rank : sampler.step_by_rank(at, shares)) {
+        EXPECT_GE(rank.size(), 1U);
+        for (const Rows& micro_batch : rank) {
+          EXPECT_LE(std::ssize(micro_batch), options.batch);
+          of_step.insert(of_step.end(), micro_batch.begin(), micro_batch.end());
+        }
+      }
+      // The rows of a step are those of equal shares.
+      Rows equal;
+      for (const Rows& part : sampler.step(at)) equal.insert(equal.end(), part.begin(), part.end());
+      std::ranges::sort(equal);
+      std::ranges::sort(of_step);
+      EXPECT_EQ(of_step, equal);
+      used.insert(used.end(), of_step.begin(), of_step.end());
+    }
+    std::ranges::sort(used);
+    EXPECT_EQ(used, all_rows(rows));
+  }
+}
+
+TEST(RowSampler, AnUnequalStepHasTokensInProportionToItsShares) {
+  auto lengths = std::make_shared<std::vector<std::int32_t>>();
+  for (int row = 0; row < 640; ++row) lengths->push_back(2 + row * 37 % 60);
+  const RowSampler sampler(
+      {.rows = 640, .seed = 5, .ranks = 2, .batch = 32, .balanced = true, .lengths = lengths});
+  for (EpochPosition at; at.epoch == 0; at = sampler.after(at)) {
+    std::vector<std::int64_t> tokens;
+    for (const auto& rank : sampler.step_by_rank(at, Rows{48, 16})) {
+      std::int64_t& sum = tokens.emplace_back(0);
+      for (const Rows& micro_batch : rank) {
+        for (const std::int64_t row : micro_batch) sum += (*lengths)[static_cast<std::size_t>(row)];
+      }
+    }
+    EXPECT_NEAR(static_cast<double>(tokens[0]) / static_cast<double>(tokens[1]), 3, 0.2);
+  }
+}
+
 TEST(RowSampler, AShortLastStepIsDividedEvenly) {
   const RowSampler sampler({.rows = 10, .seed = 1, .ranks = 4, .batch = 2});
   EXPECT_EQ(sampler.step_rows(), 8);

@@ -113,6 +113,15 @@ TEST_F(MetricsLines, HoldTheLossScaleOfRunsThatHaveOne) {
   EXPECT_EQ(read_metrics(path("m")).steps.at(0).loss_scale, 65536);
 }
 
+TEST_F(MetricsLines, HoldTheRowsOfRanksThatHaveUnequalShares) {
+  StepRecord record = step_record(1);
+  EXPECT_THAT(to_json_line(record), Not(HasSubstr("rows")));
+  record.rows = {20, 12};
+  EXPECT_THAT(to_json_line(record), HasSubstr(R"("rows":[20,12],)"));
+  MetricsWriter(path("m"), 0).write(record);
+  EXPECT_EQ(read_metrics(path("m")).steps.at(0).rows, record.rows);
+}
+
 TEST_F(MetricsLines, HoldValuesThatJsonLacks) {
   StepRecord record = step_record(1);
   record.loss = std::nan("");

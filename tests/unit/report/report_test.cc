@@ -70,6 +70,15 @@ TEST(Report, DrawsTheFiguresThatStepsReported) {
   EXPECT_THAT(page, HasSubstr("kept_fraction 0.8987 at first, 0.7 at last"));
 }
 
+TEST(Report, DrawsTheRowsOfRanksThatHaveUnequalShares) {
+  Report report = sample_report();
+  EXPECT_THAT(render_report(report), Not(HasSubstr("rows of a step")));
+  for (StepRecord& record : report.metrics.steps) record.rows = {20, 12};
+  const std::string page = render_report(report);
+  EXPECT_THAT(page, AllOf(HasSubstr("rows of a step by rank, added up"),
+                          HasSubstr("rank 0 20 at first, 20 at last"), HasSubstr("rank 1<")));
+}
+
 TEST(Report, FoldsTheTableOfParameters) {
   const std::string page = render_report(sample_report());
   EXPECT_THAT(page, HasSubstr("4,369,795 parameters, of which 396,931 are trained."));

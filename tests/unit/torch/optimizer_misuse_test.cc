@@ -59,7 +59,7 @@ TEST_F(Misuse, TooManyBackwards) {
   backward(*optimizer);
   EXPECT_EQ(text_of([&] { backward(*optimizer); }),
             "DistributedOptimizer: backward() for a window that already has its 2 micro-batches: "
-            "call step() first, or raise micro_batches");
+            "call step() first, raise micro_batches, or call begin_window()");
   EXPECT_TRUE(optimizer->step()) << "the window must still be complete";
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/input_error.h"
 #include "tests/support/run_ranks.h"
+#include "trainer/train/loop/host_shares.h"
 
 namespace bp::trainer {
 namespace {
@@ -18,10 +19,11 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 
 TEST(ShardShares, AreReadByHost) {
-  EXPECT_THAT(parse_host_shares("a:3,b:1"), ElementsAre(Pair("a", 3), Pair("b", 1)));
-  EXPECT_THAT(parse_host_shares("::1:0.5"), ElementsAre(Pair("::1", 0.5)));
+  EXPECT_THAT(parse_host_shares("--shard-shares", "a:3,b:1"),
+              ElementsAre(Pair("a", 3), Pair("b", 1)));
+  EXPECT_THAT(parse_host_shares("--shard-shares", "::1:0.5"), ElementsAre(Pair("::1", 0.5)));
   for (const char* text : {"", "a", "a:", "a:x", "a:-1", "a:nan", "a:1,a:2"}) {
-    EXPECT_THROW(static_cast<void>(parse_host_shares(text)), InputError) << text;
+    EXPECT_THROW(static_cast<void>(parse_host_shares("--shard-shares", text)), InputError) << text;
   }
 }
 

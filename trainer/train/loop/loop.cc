@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/joined.h"
 #include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
@@ -34,6 +35,7 @@
 #include "trainer/train/loop/host_casts.h"
 #include "trainer/train/loop/save_rule.h"
 #include "trainer/train/loop/shard_shares.h"
+#include "trainer/train/loop/step_shares.h"
 #include "trainer/train/loop/training_state.h"
 #include "trainer/train/methods/averaged_weights.h"
 #include "trainer/train/methods/freeze.h"
@@ -75,9 +77,11 @@ class Loop {
         early_stop_(settings.early_stop, job.main_score, job.start.improvement),
         time_(settings.early_stop.max_time, job.start.elapsed, job.now),
         averages_(settings),
+        shares_(settings.share, world.topology(), job.start.shares, job.start.step),
         by_layer_(may_exchange_by_layer()),
         data_({job.store, sampling(settings, job.rows, world.size(), job.lengths), world.rank(),
-               now_.step, now_.position, steps_ - now_.step, by_layer_, settings.task}),
+               now_.step, now_.position, steps_ - now_.step, by_layer_, shares_.all(),
+               settings.task}),
         optimizer_(
             world,
             model.parameters(),
@@ -161,6 +165,7 @@ class Loop {
     const auto begin = Clock::now();
     const StepBatches batches = next_batches();
     const auto fed = Clock::now();
+    optimizer_.begin_window(static_cast<int>(batches.micro_batches.size()));
     gpu_memory_.computes(batches);
 
     const bool requested = stop_requested();
@@ -193,14 +198,30 @@ class Loop {
       if (averages_.are_made()) averages_.update(model_, rates_.done({now_.step, now_.position}));
     }
 
+    share_rows(batches, window.seconds);
     ++now_.step;
     now_.skipped_in_a_row = window.overflow ? now_.skipped_in_a_row + 1 : 0;
     now_.position = sampler_.after(now_.position);
     if (window.stop) settle_stop(requested);
-    finish_step(batches,
-                {batches.world_rows, batches.world_tokens, epochs_done(now_), window.loss, lr, norm,
-                 window.overflow, scales_loss() ? loss_scale : 0, fed - begin, reduced - computed,
-                 Clock::now() - begin, gradient_bytes, world_.counters()});
+    finish_step(
+        batches,
+        {batches.world_rows, batches.world_tokens, epochs_done(now_), window.loss, lr, norm,
+         window.overflow, scales_loss() ? loss_scale : 0,
+         shares_.all().empty() ? std::vector<std::int64_t>() : batches.rows_of_ranks, fed - begin,
+         reduced - computed, Clock::now() - begin, gradient_bytes, world_.counters()});
+  }
+
+  // Gives faster ranks more rows of later steps.
+  void share_rows(const StepBatches& batches, std::span<const double> seconds) {
+    const auto shares = shares_.add({.step = now_.step,
+                                     .rows = batches.rows_of_ranks,
+                                     .seconds = seconds,
+                                     .delay = Batches::kAhead + 2});
+    now_.shares = shares_.all();
+    if (!shares) return;
+    data_.set_shares(*shares);
+    log_.say(concat("step ", now_.step + 1, ": from step ", shares->from_step + 1,
+                    " on the ranks take ", joined(shares->rows, ", "), " rows of a step"));
   }
 
   [[nodiscard]] StepBatches next_batches() {
@@ -431,6 +452,7 @@ class Loop {
   bool stopped_ = false;
   std::optional<RunEnd> ended_;
 
+  StepShares shares_;
   const bool by_layer_;  // the hosts exchange weights, during passes
   Batches data_;
   DistributedOptimizer optimizer_;

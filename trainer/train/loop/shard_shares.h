@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -11,9 +10,6 @@
 #include "trainer/report/shard_costs.h"
 
 namespace bp::trainer {
-
-// "a:3,b:1": hosts and their shares. Throws InputError.
-[[nodiscard]] std::map<std::string, double> parse_host_shares(const std::string& text);
 
 // Returns the bytes that a host has left for what all hosts divide, once its ranks keep what each
 // host has. `free`: while each of `ranks` has all weights of its own.

@@ -117,6 +117,7 @@ void TrainLog::write_record(const StepFacts& last) {
   record.grad_norm = last.grad_norm;
   record.skipped = sums_.skipped;
   record.loss_scale = last.loss_scale;
+  record.rows = last.rows;
   record.figures = means_of(sums_.figures);
   record.samples_per_s = static_cast<double>(sums_.samples) / sums_.total;
   record.tokens_per_s = static_cast<double>(sums_.tokens) / sums_.total;

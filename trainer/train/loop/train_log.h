@@ -24,8 +24,9 @@ struct StepFacts {
   double loss = 0;
   double lr = 0;
   double grad_norm = 0;
-  bool skipped = false;   // the step made no update, because its gradient overflowed
-  double loss_scale = 0;  // with which the step was computed; 0: none
+  bool skipped = false;                 // the step made no update, because its gradient overflowed
+  double loss_scale = 0;                // with which the step was computed; 0: none
+  std::vector<std::int64_t> rows = {};  // of each rank; empty: equal shares
   std::chrono::duration<double> data_wait{0};
   std::chrono::duration<double> exposed{0};  // waiting for communication
   std::chrono::duration<double> total{0};

@@ -1,0 +1,47 @@
+// How many rows of a step each rank takes, as --share says: equal, fixed, or by the speed of ranks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bp/topology.h"
+#include "bp/torch/work_shares.h"
+#include "trainer/batches/row_sampler.h"
+
+namespace bp::trainer {
+
+class StepShares {
+ public:
+  // `asked`: "equal", "auto", or the shares of all hosts, each of which its ranks divide evenly.
+  // `resumed`: those of the checkpoint, which count if they are of as many ranks. `now`: steps that
+  // the run has made. Throws InputError.
+  StepShares(const std::string& asked,
+             const Topology& topology,
+             std::vector<RowShares> resumed,
+             std::int64_t now);
+
+  // Returns the shares of the next step and those of later ones.
+  [[nodiscard]] const std::vector<RowShares>& all() const { return all_; }
+  // Step `step`, from 0, had these rows and took each rank so many seconds. Returns new shares from
+  // step + `delay` on, if there are any.
+  struct Taken {
+    std::int64_t step = 0;
+    std::span<const std::int64_t> rows;
+    std::span<const double> seconds;
+    std::int64_t delay = 0;
+  };
+  std::optional<RowShares> add(const Taken& taken);
+
+ private:
+  bool is_automatic_;
+  std::vector<RowShares> all_;  // in the order of their steps
+  std::optional<WorkShares> work_;
+  std::int64_t rows_ = 0;     // of the steps that work_ has seen
+  bool was_shorter_ = false;  // the step before
+  std::int64_t from_ = 0;     // the first step with the shares of work_
+};
+
+}  // namespace bp::trainer
