@@ -19,5 +19,6 @@ speed_comm() { speed speed_comm bench/run_speed_comm --only all_reduce; }
 speed_links() { speed speed_links bench/run_links; }
 speed_store() { speed speed_store bench/run_store; }
 speed_launcher() { speed speed_launcher bench/run_launcher; }
+speed_shares() { speed speed_shares bench/run_work_shares; }
 speed_sweep() { speed speed_sweep bench/run_sweep; }
 footprint() { needs_data footprint && speed footprint bench/run_footprint; }
