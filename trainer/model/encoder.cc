@@ -163,13 +163,14 @@ void Encoder::cast_layer(std::size_t layer) {
 }
 
 void Encoder::cast(const std::vector<Linear*>& products) {
+  if (number_ == at::kFloat) return;
   std::vector<Weight*> all;
   for (Linear* const linear : products) {
     all.push_back(&linear->weight);
     for (Adapter& adapter : linear->adapters) all.insert(all.end(), {&adapter.a, &adapter.b});
   }
-  if (cast_ && number_ != at::kFloat) return cast_(all, number_);
-  if (!words_.is_cpu() && number_ != at::kFloat) return cast_together(all, number_);
+  if (cast_) return cast_(all, number_);
+  if (!words_.is_cpu()) return cast_together(all, number_);
   for (Weight* const weight : all) {
     weight->compute = weight_for_products(weight->master, number_);
   }

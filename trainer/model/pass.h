@@ -76,9 +76,7 @@ struct Pass {
   }
   // Returns the weight to multiply with. Evaluation in fp32 uses the parameter itself.
   [[nodiscard]] Weight weight(const Weight& own) const {
-    return step == nullptr && number == at::kFloat
-               ? Weight{.master = own.master, .compute = own.master}
-               : own;
+    return step == nullptr && number == at::kFloat ? Weight{.master = own.master} : own;
   }
   // Returns the product of `x` and the matrix, with its adapters. `x_layout`: of x's rows.
   // `later_sites`: how far the adapters' sites are behind their own, where a pass uses a matrix

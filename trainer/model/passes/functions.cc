@@ -207,7 +207,8 @@ Tensor embed(const LayoutPtr& layout,
 }
 
 Tensor product(const Tensor& x, const Weight& weight) {
-  return Product::apply(x, weight.master, weight.compute);
+  return Product::apply(x, weight.master,
+                        weight.compute.defined() ? weight.compute : weight.master.detach());
 }
 
 Tensor add_columns(const Tensor& x, const Tensor& part, std::int64_t begin, double scale) {

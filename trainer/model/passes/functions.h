@@ -41,11 +41,12 @@ at::Tensor embed(const LayoutPtr& layout,
                  bool sparse_words,
                  at::ScalarType number);
 
-// A weight, and the tensor that products use: the weight itself, or a copy with the numbers of bf16
-// or fp16.
+// A weight, and the copy with the numbers of bf16 or fp16 that products use. In fp32 they use the
+// weight itself, whose memory may change from step to step.
 struct Weight {
-  at::Tensor master;   // [out, in], fp32, the parameter
-  at::Tensor compute;  // weight_for_products() of it (products.h)
+  at::Tensor master;  // [out, in], fp32, the parameter
+  at::Tensor compute =
+      {};  // weight_for_products() of it (products.h); undefined: the weight itself
 };
 
 // Returns x weight^T, without a bias.
