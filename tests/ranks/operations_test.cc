@@ -4,15 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <numeric>
 #include <span>
 #include <thread>
+#include <vector>
 
 #include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
+#include "tests/support/bytes_in_memory.h"
 #include "tests/support/run_ranks.h"
 
 namespace bp::test {
@@ -120,6 +123,20 @@ TEST(AllocateShared, IsTheSameMemoryOnAllRanks) {
               EXPECT_EQ(buffer.data()[7], std::byte(comm.rank() == 0 ? 1 : 2));
             },
             {.wire = Wire::shm});
+}
+
+// Memory that the process has freed is not zeros, so calloc() would write it.
+TEST(Allocate, TakesNoMemoryBeforeItIsTouched) {
+  run_ranks(1, [](Communicator& comm) {
+    constexpr std::size_t kBytes = std::size_t{16} << 20;
+    for (int i = 0; i < 2; ++i) {  // malloc() keeps the second
+      const std::vector<std::byte> freed(kBytes, std::byte{1});
+      EXPECT_EQ(freed.back(), std::byte{1});
+    }
+    const Buffer buffer = comm.allocate(kBytes / 2);
+    EXPECT_EQ(bytes_in_memory(buffer.data(), buffer.bytes()), 0);
+    EXPECT_THAT(std::span(buffer.data(), buffer.bytes()), Each(std::byte{0}));
+  });
 }
 
 TEST(AllocateShared, NeedsOneHostWhoseRanksShareMemory) {

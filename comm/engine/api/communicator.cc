@@ -1,7 +1,8 @@
 #include "bp/communicator.h"
 
+#include <sys/mman.h>
+
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <new>
 #include <span>
@@ -42,14 +43,14 @@ std::vector<std::string> hosts_of_ranks(const Topology& topology) {
   return hosts;
 }
 
-// Of the host, aligned to 64 bytes. A page of a large piece takes memory once it is touched.
+// Of the host. A page takes memory once it is written. calloc() would write those that the process
+// had before.
 std::shared_ptr<std::byte> zeros(std::size_t bytes) {
-  constexpr std::size_t kAlignment = 64;
-  std::size_t room = bytes + kAlignment;
-  const std::shared_ptr<void> all(std::calloc(room, 1), &std::free);
-  if (!all) throw std::bad_alloc();
-  void* begin = all.get();
-  return {all, static_cast<std::byte*>(std::align(kAlignment, bytes, begin, room))};
+  const std::size_t room = bytes + 1;  // mmap() refuses 0
+  void* const pages =
+      ::mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  return {static_cast<std::byte*>(pages), [room](std::byte* data) { ::munmap(data, room); }};
 }
 
 }  // namespace
