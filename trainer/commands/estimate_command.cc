@@ -142,7 +142,7 @@ int run_command(Communicator& world, const EstimateOptions& options) {
   SampleStore store = SampleStore::open(job.store);
   if (options.overfit > 0) store.limit(Split::train, options.overfit);
   settings.precision = precision_of_evaluation(world, options.precision, settings.rank_device);
-  const auto model = make_model(source, settings, store, say);
+  const auto model = make_model(source, settings, store, say, writes);
   choose_gradients(*model, options.freeze);
   if (options.lr.first() == 0) {
     settings.lr = default_learning_rate(model->config().hidden, source.pretrained());

@@ -235,7 +235,8 @@ void prepare_for(const ModelSource& source, JobData& data) {
 std::unique_ptr<Bert> make_model(const ModelSource& source,
                                  const RunSettings& settings,
                                  const SampleStore& store,
-                                 const Say& say) {
+                                 const Say& say,
+                                 bool has_values) {
   check_samples(store, source, *settings.task);
   if (const Obstacle none = settings.task->nothing_to_learn(store.names()); !none.what.empty()) {
     throw InputError(65, none.what, none.hint);
@@ -254,14 +255,14 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
   fit_words(source, store, config);
   std::optional<LoraConfig> adapters;
   if (settings.lora.rank > 0) adapters = new_adapters(source, settings);
-  auto model =
-      std::make_unique<Bert>(std::move(config), source.task->head(), settings.precision,
-                             settings.seed, std::move(adapters), device_of(settings.rank_device));
+  auto model = std::make_unique<Bert>(std::move(config), source.task->head(), settings.precision,
+                                      has_values ? std::optional(settings.seed) : std::nullopt,
+                                      std::move(adapters), device_of(settings.rank_device));
   if (!source.pretrained()) return model;
 
   const Task::TakenWeights taken = source.task->taken_weights(source.config, model->config());
-  const LoadReport report =
-      as_input_error([&] { return load_weights(*model, source.weights, taken.replaced); });
+  const LoadReport report = as_input_error(
+      [&] { return load_weights(*model, source.weights, taken.replaced, has_values); });
   require_weights(report, source.weights, taken.optional);
   as_input_error([&] { source.task->complete_weights(*model, source.config, source.weights); });
   if (model->lora() != nullptr) train_with_adapters(*model, report.missing);
@@ -284,8 +285,8 @@ std::unique_ptr<Bert> load_model(const ModelSource& source,
   }
   require_trained(source);
   auto model = as_input_error([&] {
-    return std::make_unique<Bert>(source.config, source.task->head(), precision, 0, source.adapters,
-                                  device);
+    return std::make_unique<Bert>(source.config, source.task->head(), precision, std::nullopt,
+                                  source.adapters, device);
   });
   model->evaluate_as_trained(true);
   std::vector<std::string> own;  // what a file of adapters has

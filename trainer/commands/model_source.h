@@ -94,11 +94,13 @@ void fit_words(const ModelSource& source, const SampleStore& store, EncoderSpec&
 // Makes a model to train on the store. From scratch it has the size of the store's vocabulary. With
 // weights, the task says which are newly initialized; `say` gets a line for these, and one for
 // weights that the model does not use. Throws InputError (65) if any other weight is missing or has
-// another shape.
+// another shape. With `has_values` false the parameters are undefined: training gives all ranks
+// those of rank 0, and memory that nobody writes costs nothing.
 [[nodiscard]] std::unique_ptr<Bert> make_model(const ModelSource& source,
                                                const RunSettings& settings,
                                                const SampleStore& store,
-                                               const Say& say);
+                                               const Say& say,
+                                               bool has_values = true);
 
 // Loads the model for evaluation in `precision`. Throws InputError (65) if a weight is missing, and
 // 66 if there are no weights.

@@ -165,7 +165,7 @@ class Run {
       check_max_tokens(settings_, *lengths_);
     }
     choose_precision(world_, settings_, folder_ ? &*folder_ : nullptr, say_);
-    model_ = make_model(source_, settings_, *store_, say_);
+    model_ = make_model(source_, settings_, *store_, say_, world_.rank() == 0);
     check_size(*model_, settings_.max_parameters);
     choose_gradients(*model_, settings_.freeze);
     if (teacher_) learn_from_teacher();

@@ -26,15 +26,16 @@ namespace bp::trainer {
 
 class Bert {
  public:
-  // Draws the initial weights from `seed`. The padding token's row is 0. Throws invalid_argument if
-  // `config` is invalid, and what `head` throws.
+  // Draws the initial weights from `seed`; without one they are undefined, for a model that gets
+  // others (Parameters). The padding token's row is 0. Throws invalid_argument if `config` is
+  // invalid, and what `head` throws.
   // The parameters lie on `device`, and training computes there: see use_device() for CUDA's.
   // With `lora`, products have adapters, and only what LoraConfig::saves() names is trained: the
   // adapters, and the modules that saves_module() was called for.
   Bert(EncoderSpec config,
        const HeadMaker& head,
        Precision precision,
-       std::uint64_t seed,
+       std::optional<std::uint64_t> seed,
        std::optional<LoraConfig> lora = {},
        c10::Device device = c10::kCPU);
   Bert(const Bert&) = delete;

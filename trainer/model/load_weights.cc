@@ -59,8 +59,10 @@ class Loading {
           const NamedTensors& wanted,
           std::string path,
           std::string_view prefix,
-          std::vector<std::string> left)
-      : path_(std::move(path)),
+          std::vector<std::string> left,
+          bool reads = true)
+      : reads_(reads),
+        path_(std::move(path)),
         prefix_(prefix),
         left_(std::move(left)),
         encoder_(names_of(model.config()).prefix),
@@ -104,7 +106,7 @@ class Loading {
     if (!is_first) {
       const bool other_is_tied = ties_.contains(own_name(before->second));
       if (is_tied || other_is_tied) {
-        require_equal(index, found->second, before->second);
+        if (reads_) require_equal(index, found->second, before->second);
         return;
       }
       throw Error(ErrorCode::invalid_argument,
@@ -117,6 +119,7 @@ class Loading {
                                          " in the file, ", shape_text(values.sizes()), " here"));
       return;
     }
+    if (!reads_) return;
     // Reads a tensor that is stored in the parameter's own format directly into the parameter.
     if (scalar_type(tensor, path_) == at::kFloat && values.is_contiguous() && values.is_cpu()) {
       file_->read(index, values.data_ptr());
@@ -154,6 +157,7 @@ class Loading {
                        in_quotes(tensor.name)));
   }
 
+  bool reads_;
   std::string path_;
   std::string_view prefix_;
   std::vector<std::string> left_;
@@ -169,9 +173,10 @@ class Loading {
 
 LoadReport load_weights(Bert& model,
                         const std::string& path,
-                        const std::vector<std::string>& left) {
+                        const std::vector<std::string>& left,
+                        bool reads) {
   const at::NoGradGuard no_grad;
-  LoadReport report = Loading(model, named_weights(model), path, "", left)();
+  LoadReport report = Loading(model, named_weights(model), path, "", left, reads)();
   model.parameters_changed();
   return report;
 }

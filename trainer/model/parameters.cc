@@ -90,12 +90,13 @@ Tensor Parameters::matrix(const std::string& name,
                           const std::vector<std::int64_t>& shape,
                           std::optional<double> deviation) {
   Tensor parameter = at::empty(shape, at::kFloat);
+  if (!seed_) return add(name, parameter);
   const double own = deviation.value_or(deviation_);
   if (cutoff_ == 0) {
-    fill_normal(parameter, own, seed_, name);
+    fill_normal(parameter, own, *seed_, name);
   } else {
     // The inverse of the normal distribution between the cuts.
-    fill_uniform(parameter, std::erf(cutoff_ / std::numbers::sqrt2), seed_, name);
+    fill_uniform(parameter, std::erf(cutoff_ / std::numbers::sqrt2), *seed_, name);
     parameter.erfinv_().mul_(own * std::numbers::sqrt2).clamp_(-cutoff_ * own, cutoff_ * own);
   }
   return add(name, parameter);
@@ -127,7 +128,7 @@ Adapter Parameters::adapter(const std::string& name,
   Adapter result;
   const std::string first = name + ".lora_A.weight";
   Tensor a = at::empty({rank, in}, at::kFloat);
-  fill_uniform(a, 1 / std::sqrt(static_cast<double>(in)), seed_, first);
+  if (seed_) fill_uniform(a, 1 / std::sqrt(static_cast<double>(in)), *seed_, first);
   result.a.master = add(first, a);
   result.b.master = add(name + ".lora_B.weight", at::zeros({out, rank}, at::kFloat));
   return result;

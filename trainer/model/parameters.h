@@ -37,12 +37,16 @@ struct Linear {
 
 // Makes the parameters of a model under construction, in the order of the forward pass. Initial
 // weights are normal for matrices, 0 for biases, 1 for norms. They depend only on the seed and each
-// parameter's name, so all ranks draw the same ones.
+// parameter's name, so all ranks draw the same ones. Without a seed those of matrices are
+// undefined, and take no memory yet.
 class Parameters {
  public:
   // `deviation`: of the normal numbers. `cutoff`: the most deviations that one has; 0: any. The
   // parameters will lie on `device`; their numbers do not depend on it.
-  Parameters(double deviation, std::uint64_t seed, c10::Device device, double cutoff = 0)
+  Parameters(double deviation,
+             std::optional<std::uint64_t> seed,
+             c10::Device device,
+             double cutoff = 0)
       : deviation_(deviation), cutoff_(cutoff), seed_(seed), device_(device) {}
 
   // `deviation`: another than the model's.
@@ -80,7 +84,7 @@ class Parameters {
 
   double deviation_;
   double cutoff_;
-  std::uint64_t seed_;
+  std::optional<std::uint64_t> seed_;
   c10::Device device_;
   NamedTensors all_;
   std::map<std::string, std::string> ties_;

@@ -33,10 +33,12 @@ struct LoadReport {
 // gamma and beta, as in old files. Parameters whose names begin with one of `left` keep their
 // initial values and count as missing. A tied weight may have either of its names, or both with
 // equal values. Calls parameters_changed(). Throws io or invalid_argument, naming the file, if it
-// is broken, has weights of whole numbers, or has two tensors for one parameter.
+// is broken, has weights of whole numbers, or has two tensors for one parameter. With `reads` false
+// it only compares names and shapes.
 LoadReport load_weights(Bert& model,
                         const std::string& path,
-                        const std::vector<std::string>& left = {});
+                        const std::vector<std::string>& left = {},
+                        bool reads = true);
 
 // The same for a file of adapters in PEFT's format, adapter_model.safetensors, and the parameters
 // that LoraConfig::saves() names. The others are the base's, which load_weights() sets before.

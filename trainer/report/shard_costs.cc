@@ -71,7 +71,6 @@ ShardCost shard_cost(const TrainingState& state, std::size_t host, Shard shard) 
   ShardCost cost{.shard = shard, .ranks = at.ranks};
   const std::uint64_t shared = state.weights() - state.undivided;
   cost.weights = shared * copies + (state.kept() - shared) * ranks;
-  cost.start = state.weights() * ranks;
   cost.moments =
       state.moments * (part_of(state.dense, share) + state.rows * copies + state.undivided * ranks);
   cost.gradients = frees_gradients(shard) ? 0 : gradients * ranks;

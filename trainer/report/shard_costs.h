@@ -49,13 +49,15 @@ struct ShardCost {
   std::uint64_t weights = 0;    // from step to step, as the next two; averages are among them
   std::uint64_t gradients = 0;  // dense ones
   std::uint64_t moments = 0;
-  std::uint64_t start = 0;  // weights, when each rank has loaded the model
-  std::uint64_t peak = 0;   // most of these three in a step, but for the buckets on their way
-  std::uint64_t sent = 0;   // to other hosts in a step: dense gradients and parameters
+  std::uint64_t peak = 0;  // most of these three in a step, but for the buckets on their way
+  std::uint64_t sent = 0;  // to other hosts in a step: dense gradients and parameters
 
   [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> figures() const {
-    return {{"weights", weights}, {"gradients", gradients}, {"moments", moments},
-            {"start", start},     {"peak", peak},           {"sent", sent}};
+    return {{"weights", weights},
+            {"gradients", gradients},
+            {"moments", moments},
+            {"peak", peak},
+            {"sent", sent}};
   }
 };
 

@@ -63,14 +63,6 @@ TEST(ShardCosts, AreThoseOfTheTableOfTheOptimizer) {
                           Pair(13'000, 10'000)));
 }
 
-// Each rank has loaded the model before the ranks share it.
-TEST(ShardCosts, AtTheStartAreACopyForEachRank) {
-  const TrainingState state{.frozen = 10, .dense = 100, .rows = 1000, .undivided = 10'000};
-  const std::vector<ShardHost> hosts = {{.ranks = 3, .share = 1}};
-  EXPECT_EQ(cost_of(state, hosts, Shard::none).start, 33'330U);
-  EXPECT_EQ(cost_of(state, hosts, Shard::gradients).start, 33'330U);
-}
-
 TEST(ShardCosts, OfFrozenParametersAreOneCopyForAHost) {
   const TrainingState state{.frozen = 10'000, .dense = 40, .moments = 2};
   EXPECT_THAT(memory_of(state, {{.ranks = 2, .share = 1}}),
@@ -157,16 +149,15 @@ TEST(ShardTable, ComparesWithNoneAndHasWhatIsSentBetweenHosts) {
   const TrainingState state{.dense = 4U << 20, .moments = 2};
   const std::vector<ShardHost> one = {{.ranks = 4, .share = 1}};
   EXPECT_EQ(shard_table(costs_of(state, one)),
-            "--shard     weights  gradients  moments  start  peak  sent  peak of none\n"
-            "none           16.0       16.0     32.0   16.0  64.0   0.0          1.00\n"
-            "host            4.0       16.0      8.0   16.0  28.0   0.0          0.44\n"
-            "optimizer       4.0       16.0      8.0   16.0  28.0   0.0          0.44\n"
-            "gradients       4.0        0.0      8.0   16.0  16.0   0.0          0.25\n"
-            "parameters      4.0        0.0      8.0   16.0  16.0   0.0          0.25\n");
+            "--shard     weights  gradients  moments  peak  sent  peak of none\n"
+            "none           16.0       16.0     32.0  64.0   0.0          1.00\n"
+            "host            4.0       16.0      8.0  28.0   0.0          0.44\n"
+            "optimizer       4.0       16.0      8.0  28.0   0.0          0.44\n"
+            "gradients       4.0        0.0      8.0  16.0   0.0          0.25\n"
+            "parameters      4.0        0.0      8.0  16.0   0.0          0.25\n");
   const std::vector<ShardHost> two = {{.ranks = 2, .share = 0.5}, {.ranks = 2, .share = 0.5}};
-  EXPECT_THAT(
-      shard_table(costs_of(state, two)),
-      HasSubstr("\nnone            8.0        8.0     16.0    8.0  32.0   4.0          1.00\n"));
+  EXPECT_THAT(shard_table(costs_of(state, two)),
+              HasSubstr("\nnone            8.0        8.0     16.0  32.0   4.0          1.00\n"));
 }
 
 }  // namespace

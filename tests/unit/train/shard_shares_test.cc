@@ -29,8 +29,8 @@ TEST(ShardShares, AreReadByHost) {
 
 TEST(ShardShares, FollowTheMemoryBesideWhatIsWhole) {
   const TrainingState state{.dense = 10, .rows = 2, .moments = 2};
-  EXPECT_EQ(room_for_shards(100, state, 4, Shard::optimizer), 100 + 48 - 12 - 40 - 4);
-  EXPECT_EQ(room_for_shards(100, state, 4, Shard::gradients), 100 + 48 - 12 - 4);
+  EXPECT_EQ(room_for_shards(100, state, 4, Shard::optimizer), 100 - 12 - 40 - 4);
+  EXPECT_EQ(room_for_shards(100, state, 4, Shard::gradients), 100 - 12 - 4);
   EXPECT_EQ(room_for_shards(3, state, 1, Shard::optimizer), 0);
 }
 

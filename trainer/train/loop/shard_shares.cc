@@ -12,11 +12,14 @@
 namespace bp::trainer {
 namespace {
 
-// By host. Ranks of a host may be in control groups of their own; the smallest counts.
+// By host. Ranks of a host may be in control groups of their own; the smallest counts. Only rank 0
+// has its weights in memory yet (make_model()).
 std::vector<double> by_memory(Communicator& world, Shard shard, const TrainingState& state) {
   const MemoryUse use = memory_use();
-  const auto mine = static_cast<double>(room_for_shards(
-      use.limit - std::min(use.used, use.limit), state, world.topology().local_size(), shard));
+  const std::uint64_t weights = world.topology().host() == 0 ? state.weights() : 0;
+  const auto mine =
+      static_cast<double>(room_for_shards(use.limit - std::min(use.used, use.limit) + weights,
+                                          state, world.topology().local_size(), shard));
   std::vector<double> of_ranks(static_cast<std::size_t>(world.size()));
   all_gather(world, const_view(std::span(&mine, 1)), view(of_ranks), {.name = "room for shards"});
   std::vector<double> shares;
@@ -31,10 +34,9 @@ std::vector<double> by_memory(Communicator& world, Shard shard, const TrainingSt
 }  // namespace
 
 std::uint64_t room_for_shards(std::uint64_t free, TrainingState state, int ranks, Shard shard) {
-  const std::uint64_t all = free + state.weights() * static_cast<std::uint64_t>(ranks);
   state.hosts = {{.ranks = ranks, .share = 0}};
   const ShardCost cost = shard_cost(state, 0, shard);
-  return all - std::min(cost.weights + cost.gradients + cost.moments, all);
+  return free - std::min(cost.weights + cost.gradients + cost.moments, free);
 }
 
 std::vector<double> shard_shares(Communicator& world,

@@ -12,7 +12,7 @@
 namespace bp::trainer {
 
 // Returns the bytes that a host has left for what all hosts divide, once its ranks keep what each
-// host has. `free`: while each of `ranks` has all weights of its own.
+// host has. `free`: without any of the training state.
 [[nodiscard]] std::uint64_t room_for_shards(std::uint64_t free,
                                             TrainingState state,
                                             int ranks,
