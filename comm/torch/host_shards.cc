@@ -49,9 +49,12 @@ std::span<std::byte> bytes_of(const at::Tensor& dense) {
   return {static_cast<std::byte*>(dense.data_ptr()), dense.nbytes()};
 }
 
-// The private tensors that shared ones replace are as large as the model, and malloc may keep their
-// memory for the process.
-void give_back_freed_memory() { ::malloc_trim(0); }
+// The private tensors that shared ones replace are together as large as the model, and malloc may
+// keep the memory of each for the process.
+void give_back_freed(const at::Tensor& like) {
+  constexpr std::size_t kLarge = std::size_t{1} << 20;
+  if (like.nbytes() >= kLarge) ::malloc_trim(0);
+}
 
 }  // namespace
 
@@ -86,15 +89,13 @@ HostShards::HostShards(Owners& owners,
   memory_ = room.bytes();
   for (Divided& one : divided_) {
     one.shared = room.take(one.parameter, one.parameter.numel());
-    if (owners.local_rank() == 0) one.shared.copy_(flat(one.parameter));
+    if (owners.world_rank() == 0) one.shared.copy_(flat(one.parameter));
     one.parameter.set_data(whole(one, one.shared));
-    constexpr std::size_t kLarge = std::size_t{1} << 20;
-    if (one.shared.nbytes() >= kLarge) give_back_freed_memory();  // before the next copy
+    give_back_freed(one.shared);  // before the next copy
   }
   broadcast_parameters(0);
   share_rows();
   make_layers(parameters, options);
-  give_back_freed_memory();
 }
 
 void HostShards::make_layers(const ParameterSet& parameters, const Options& options) {
@@ -130,6 +131,7 @@ void HostShards::share_rows() {
 }
 
 HostShards::~HostShards() {
+  if (owners_.local().size() == 1) return;
   try {
     const at::NoGradGuard no_grad;
     for (Divided& one : divided_) {
@@ -199,14 +201,13 @@ bool HostShards::settle_state(bool in_step, bool writes) {
     const at::Tensor part = part_of(home, one.own);
     const bool is_part = in_step || (!state_is_whole_ && is_in_place(tensor, part));
     const at::Tensor& place = is_part ? part : home;
-    if (!is_in_place(tensor, place)) {
-      moved = true;
-      if (writes) at::Tensor(place).copy_(flat(tensor));
-    }
+    const bool moves = !is_in_place(tensor, place);
+    if (moves && writes) at::Tensor(place).copy_(flat(tensor));
     tensor = is_part && !state_is_whole_ ? part : whole(one, home);
+    if (moves) give_back_freed(home);
+    moved |= moves;
   });
   if (moved && !in_step) has_state_of_other_hosts_ = true;
-  if (room) give_back_freed_memory();
   return moved;
 }
 
@@ -224,7 +225,6 @@ void HostShards::broadcast_state(int root, const std::function<void()>& broadcas
                  });
   broadcast_rest();
   state_is_whole_ = true;
-  state_is_divided_ = false;
   const bool is_root = owners_.world_rank() == root;
   auto next = taken.begin();
   for_each_state(with_state_, false,
@@ -233,12 +233,16 @@ void HostShards::broadcast_state(int root, const std::function<void()>& broadcas
                  });
   taken.clear();
   settle_state(false, is_root);
-  std::vector<std::span<std::byte>> homes;
+  state_is_divided_ = owners_.are_on_several_hosts();
   for_each_state(with_state_, false,
-                 [&](const Divided& /*one*/, const at::Tensor& /*tensor*/, const at::Tensor& home) {
-                   homes.push_back(bytes_of(home));
+                 [&](const Divided& one, const at::Tensor& /*tensor*/, const at::Tensor& home) {
+                   const std::span<std::byte> bytes = bytes_of(home);
+                   owners_.broadcast(std::span(&bytes, 1), root);
+                   if (!state_is_divided_ || &one >= divided_.data() + in_parts_) return;
+                   free_parts_of_other_hosts(owners_, {.elements = home, .parameter = one.number},
+                                             part_of_);
                  });
-  owners_.broadcast(homes, root);
+  if (state_is_divided_) leave_in_parts();
 }
 
 void HostShards::choose_part(Divided& one) {
@@ -348,8 +352,6 @@ void HostShards::while_parts_change(const std::function<void()>& change) {
   }
   const std::vector<std::vector<Block>> before = parts();
   change();
-  state_is_whole_ = false;
-  gathered_.reset();
   barrier(owners_.local(), {.name = "state is written"});
   if (owners_.leaders() != nullptr) {
     std::vector<Exchanged> moving = divided_state();
@@ -364,6 +366,13 @@ void HostShards::while_parts_change(const std::function<void()>& change) {
              }});
   }
   barrier(owners_.local(), {.name = "state has arrived"});
+  leave_in_parts();
+}
+
+// This host has its parts, and each rank sees its own.
+void HostShards::leave_in_parts() {
+  state_is_whole_ = false;
+  gathered_.reset();
   for (std::size_t i = 0; i < in_parts_; ++i) choose_part(divided_[i]);
   for_each_state(in_parts_, false,
                  [](const Divided& one, at::Tensor& tensor, const at::Tensor& home) {

@@ -50,7 +50,7 @@ class HostShards final : private ParameterParts {
              const ParameterSet& parameters,
              torch::optim::Optimizer& optimizer,
              Options options);
-  // Gives this rank a copy of each parameter.
+  // Gives each rank of a host a copy of the parameters.
   ~HostShards() override;
   HostShards(const HostShards&) = delete;
   HostShards& operator=(const HostShards&) = delete;
@@ -86,6 +86,7 @@ class HostShards final : private ParameterParts {
   [[nodiscard]] std::vector<at::Tensor*> state_of(const at::Tensor& parameter) const;
   void share_rows();
   void move_state(const at::Tensor& from, const at::Tensor& to);
+  void leave_in_parts();
   bool settle_state(bool in_step, bool writes);
   template <class Visit>
   void for_each_state(std::size_t count, bool in_step, const Visit& visit);

@@ -549,6 +549,11 @@ TEST(Shards, AHostHasNoMemoryForTheStateOfOthers) {
           EXPECT_GT(before, gathered.nbytes() * 9 / 10);
           EXPECT_LT(bytes_in_memory(gathered), gathered.nbytes() * 3 / 4);
         }
+        optimizer.broadcast_parameters();
+        const at::Tensor part = moment();
+        EXPECT_LT(part.numel(), net.first.numel() * 3 / 4);
+        const at::Tensor all = part.as_strided({net.first.numel()}, {1}, 0);
+        EXPECT_LT(bytes_in_memory(all), all.nbytes() * 3 / 4);
       },
       options);
 }
