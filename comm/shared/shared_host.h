@@ -73,6 +73,7 @@ class SharedHost {
         channels_(own_) {}
 
   [[nodiscard]] Arena& own() { return own_; }
+  [[nodiscard]] const SharedMemory& memory() const { return *parts_.memory; }
   // What this rank's communicators have of own().
   [[nodiscard]] ChannelPool& channels() { return channels_; }
   [[nodiscard]] int first() const { return parts_.first; }

@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "bp/copy_on_write.h"
 #include "comm/torch/divisible.h"
 #include "comm/torch/give_back.h"
 #include "comm/torch/host_exchange.h"
@@ -133,9 +135,14 @@ void HostShards::share_rows() {
 HostShards::~HostShards() {
   if (owners_.local().size() == 1) return;
   try {
-    const at::NoGradGuard no_grad;
+    const std::shared_ptr<std::byte> copy = copy_on_write(owners_.local(), memory_);
     for (Divided& one : divided_) {
-      if (is_shared(one)) one.parameter.set_data(one.parameter.detach().clone());
+      if (!is_shared(one)) continue;
+      const auto place = bytes_of(one.shared).data() - memory_.data();
+      one.parameter.set_data(
+          whole(one, at::from_blob(
+                         copy.get() + place, one.shared.sizes(),
+                         [copy, shared = one.shared](void*) {}, one.shared.options())));
     }
   } catch (const std::exception&) {  // no memory is left: the parameters stay where they are
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <thread>
@@ -14,6 +15,7 @@
 
 #include "base/text.h"
 #include "bp/collective.h"
+#include "bp/copy_on_write.h"
 #include "bp/error.h"
 #include "tests/support/bytes_in_memory.h"
 #include "tests/support/run_ranks.h"
@@ -121,6 +123,26 @@ TEST(AllocateShared, IsTheSameMemoryOnAllRanks) {
               if (group.rank() == 0) buffer.data()[7] = std::byte(comm.rank() + 1);
               barrier(group);
               EXPECT_EQ(buffer.data()[7], std::byte(comm.rank() == 0 ? 1 : 2));
+            },
+            {.wire = Wire::shm});
+}
+
+TEST(AllocateShared, IsCopiedByThoseWhoWriteToTheirCopy) {
+  run_ranks(2,
+            [](Communicator& comm) {
+              const Buffer buffer = comm.allocate_shared(10'000);
+              const std::span shared(buffer.data(), buffer.bytes());
+              if (comm.rank() == 0) std::ranges::fill(shared, std::byte{5});
+              barrier(comm);
+              const std::shared_ptr<std::byte> copy = copy_on_write(comm, shared);
+              const std::span own(copy.get(), shared.size());
+              EXPECT_THAT(own, Each(std::byte{5}));
+              const auto place = static_cast<std::size_t>(comm.rank()) * 7'000;
+              own[place] = std::byte{6};
+              barrier(comm);
+              EXPECT_THAT(shared, Each(std::byte{5}));
+              EXPECT_EQ(std::ranges::count(own, std::byte{6}), 1);
+              EXPECT_EQ(own[place], std::byte{6});
             },
             {.wire = Wire::shm});
 }

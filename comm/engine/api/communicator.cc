@@ -1,7 +1,9 @@
 #include "bp/communicator.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -13,6 +15,7 @@
 #include "base/system/forked.h"
 #include "base/text.h"
 #include "bp/collective.h"
+#include "bp/copy_on_write.h"
 #include "bp/log.h"
 #include "bp/store.h"
 #include "comm/device/device_memory.h"
@@ -43,12 +46,12 @@ std::vector<std::string> hosts_of_ranks(const Topology& topology) {
   return hosts;
 }
 
-// Of the host. A page takes memory once it is written. calloc() would write those that the process
-// had before.
-std::shared_ptr<std::byte> zeros(std::size_t bytes) {
+// Returns memory of this process with the content of a file, or zeros. A page takes memory once it
+// is written. calloc() would write those that the process had before.
+std::shared_ptr<std::byte> own_pages(std::size_t bytes, int file = -1, off_t offset = 0) {
   const std::size_t room = bytes + 1;  // mmap() refuses 0
-  void* const pages =
-      ::mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const int kind = MAP_PRIVATE | (file < 0 ? MAP_ANONYMOUS : 0);
+  void* const pages = ::mmap(nullptr, room, PROT_READ | PROT_WRITE, kind, file, offset);
   if (pages == MAP_FAILED) throw std::bad_alloc();
   return {static_cast<std::byte*>(pages), [room](std::byte* data) { ::munmap(data, room); }};
 }
@@ -205,7 +208,7 @@ Buffer Communicator::allocate(std::size_t bytes, Device device) {
     state.keeper = bp::allocate_shared(shared, bytes);
     state.data = state.keeper.get();
   } else if (on_host) {
-    state.keeper = zeros(bytes);
+    state.keeper = own_pages(bytes);
     state.data = state.keeper.get();
   } else {
     const Memory& memory = memory_of(device);
@@ -252,6 +255,15 @@ Buffer Communicator::allocate_shared(std::size_t bytes) {
                     if (ranks > 0) host->channels().give_back(begin, room, ranks);
                   }};
   return Buffer(std::make_shared<Buffer::State>(std::move(state)));
+}
+
+std::shared_ptr<std::byte> copy_on_write(Communicator& comm, std::span<std::byte> shared) {
+  const SharedMemory& memory = comm.impl().job()->shared()->memory();
+  const std::ptrdiff_t offset = shared.data() - memory.bytes().data();
+  const std::ptrdiff_t in_page = offset % ::sysconf(_SC_PAGESIZE);
+  const auto pages = own_pages(shared.size() + static_cast<std::size_t>(in_page),
+                               memory.file().get(), offset - in_page);
+  return {pages, pages.get() + in_page};
 }
 
 }  // namespace bp
