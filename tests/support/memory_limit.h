@@ -28,18 +28,19 @@ class LimitedGroup {
   struct Way {
     std::filesystem::path hierarchy;
     const char* file;
-    const char* limit;
+    std::string limit;
   };
-  LimitedGroup(std::initializer_list<Way> ways) {
+  // `name` distinguishes the groups of a test.
+  LimitedGroup(std::initializer_list<Way> ways, const std::string& name = "") {
     for (const Way& way : ways) {
-      if (make(way)) return;
+      if (make(way, name)) return;
     }
   }
 
  private:
-  bool make(const Way& way) {
+  bool make(const Way& way, const std::string& name) {
     std::error_code error;
-    group_ = way.hierarchy / concat("bp-test-", ::getpid());
+    group_ = way.hierarchy / concat("bp-test-", ::getpid(), name);
     std::filesystem::create_directory(group_, error);
     if (!error && std::filesystem::exists(group_ / way.file) &&
         std::ofstream(group_ / way.file) << way.limit << std::flush) {
@@ -56,12 +57,12 @@ class LimitedGroup {
   std::filesystem::path group_;
 };
 
-// 64 MiB
 class MemoryLimit : public LimitedGroup {
  public:
-  MemoryLimit()
-      : LimitedGroup{{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "64M"},
-                     {"/sys/fs/cgroup", "memory.max", "64M"}} {}
+  explicit MemoryLimit(int mebibytes = 64, const std::string& name = "")
+      : LimitedGroup({{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", concat(mebibytes, "M")},
+                      {"/sys/fs/cgroup", "memory.max", concat(mebibytes, "M")}},
+                     name) {}
 };
 
 // the time of one hardware thread and a half
