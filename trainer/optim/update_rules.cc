@@ -3,7 +3,10 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_sgd.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
@@ -164,6 +167,7 @@ class Lamb final : public PortableRule, public PartRule {
  public:
   using PortableRule::PortableRule;
   void update_parts(std::span<PartUpdate> updates, const ParameterParts& parts) const override {
+    if (!updates[0].part.is_cpu()) return update_on_device(updates, parts);
     const auto update = [this](PartUpdate& one) -> Update {
       return {one.part, one.gradient, one.moments, one.step, options()};
     };
@@ -180,6 +184,35 @@ class Lamb final : public PortableRule, public PartRule {
       const at::Tensor& whole = *one.place.parameter;
       lamb_parameter(update(one), trust_ratio_of(whole, rest.first(pieces_in(whole))));
       rest = rest.subspan(pieces_in(whole));
+    }
+  }
+
+ private:
+  // The host waits for the device once.
+  void update_on_device(std::span<PartUpdate> updates, const ParameterParts& parts) const {
+    Tensors directions;
+    Tensors squares;  // of the pieces of whole parameters, and of their updates
+    std::vector<std::int64_t> counts;
+    for (PartUpdate& one : updates) {
+      const LambStep numbers =
+          lamb_step({one.part, one.gradient, one.moments, one.step, options()});
+      directions.push_back(
+          lamb_direction(one.part, one.gradient, one.moments[0], one.moments[1], numbers));
+      counts.push_back(static_cast<std::int64_t>(pieces_in(*one.place.parameter)));
+      squares.push_back(at::zeros({2, counts.back()}, one.part.options()));
+      const at::Tensor own =
+          at::stack({squares_of_pieces(one.part), squares_of_pieces(directions.back())});
+      squares.back()
+          .narrow(1, static_cast<std::int64_t>(one.place.offset) / kGrain, own.size(1))
+          .copy_(own);
+    }
+    const at::Tensor all = at::cat(squares, 1).to(at::kCPU, at::kDouble);
+    parts.all_reduce({all.mutable_data_ptr<double>(), static_cast<std::size_t>(all.numel())});
+    squares = all.to(squares[0].options()).split_with_sizes(counts, 1);
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+      const bool is_matrix = updates[i].place.parameter->dim() >= 2;
+      if (is_matrix) directions[i].mul_(trust_ratio(squares[i][0], squares[i][1]));
+      updates[i].part.sub_(directions[i], updates[i].step.lr);
     }
   }
 };

@@ -14,7 +14,7 @@
 
 namespace bp::trainer {
 
-// One step of this rank's part of a parameter on the CPU.
+// One step of this rank's part of a parameter.
 struct PartUpdate {
   ParameterParts::Place place = {};
   at::Tensor part = {};
