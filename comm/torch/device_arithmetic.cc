@@ -1,7 +1,6 @@
 #include "comm/torch/device_arithmetic.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/from_blob.h>
@@ -14,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/check.h"
 #include "comm/torch/tensor_view.h"
@@ -91,12 +91,6 @@ class DeviceBucketArithmetic final : public BucketArithmetic {
 std::unique_ptr<const BucketArithmetic> device_bucket_arithmetic(c10::Device device) {
   BP_CHECK(!device.is_cpu(), "the CPU's buckets need no LibTorch");
   return std::make_unique<DeviceBucketArithmetic>(device);
-}
-
-void scale_on_device(const std::vector<at::Tensor>& tensors, double factor) {
-  if (tensors.empty()) return;
-  const at::NoGradGuard no_grad;
-  at::_foreach_mul_(tensors, factor);
 }
 
 }  // namespace bp

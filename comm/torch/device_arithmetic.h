@@ -4,10 +4,7 @@
 // Threads: any.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <memory>
-#include <vector>
 
 #include <c10/core/Device.h>
 
@@ -17,8 +14,5 @@ namespace bp {
 
 // Returns the arithmetic of buckets on a device that is not the CPU.
 [[nodiscard]] std::unique_ptr<const BucketArithmetic> device_bucket_arithmetic(c10::Device device);
-
-// Multiplies all tensors, which must be on one device, by `factor`.
-void scale_on_device(const std::vector<at::Tensor>& tensors, double factor);
 
 }  // namespace bp

@@ -306,26 +306,13 @@ void GradientWindow::reduce() {
   scale_gradients(1);
 }
 
-// Returns the 2-norm of the sums, before the pending division.
-double GradientWindow::norm_of_sums() {
-  double norm = 0;
-  latch_.run([&] {
-    norm = gradients_.norm();
-    // Devices add in orders of their own, and the clip coefficient must have the same bits on all
-    // ranks.
-    if (comm_.size() > 1 && !parameters_.device().is_cpu()) {
-      broadcast(comm_, view(std::span(&norm, 1)), {.name = "gradient norm"});
-    }
-  });
-  return norm;
-}
-
 double GradientWindow::clip_grad_norm(double max_norm) {
   if (!(max_norm > 0)) {
     refuse("clip_grad_norm to ", max_norm, ": the limit must be positive");
   }
   finish_reduction();
-  const double norm = norm_of_sums() * pending_scale_;
+  double norm = 0;
+  latch_.run([&] { norm = gradients_.norm() * pending_scale_; });
   const double coefficient = max_norm / (norm + 1e-6);  // as torch.nn.utils.clip_grad_norm_
   scale_gradients(std::isfinite(norm) ? std::min(coefficient, 1.0) : 1.0);
   return norm;

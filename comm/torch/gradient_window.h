@@ -99,7 +99,6 @@ class GradientWindow {
   void start_rest(bool is_from_backward);
   void finish_reduction();
   void warn_of_missing();
-  [[nodiscard]] double norm_of_sums();
   void scale_gradients(double coefficient);
 
   Communicator& comm_;

@@ -1,6 +1,7 @@
 #include "comm/torch/gradients.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/from_blob.h>
 
 #include <algorithm>
@@ -189,7 +190,7 @@ std::vector<at::Tensor> Gradients::memory() const {
   const bool in_buckets = are_in_buckets();
   for (const Bucket& bucket : buckets_) {
     if (in_buckets) {
-      all.push_back(own_sums(bucket));
+      if (bucket.own().count > 0) all.push_back(own_sums(bucket));
       continue;
     }
     for (const Slot& slot : bucket.plan().slots) {
@@ -201,9 +202,19 @@ std::vector<at::Tensor> Gradients::memory() const {
   return all;
 }
 
+// Devices add in orders of their own. So rank 0's norm counts, or that of each rank's part. It is
+// rounded to the 24 bits of single precision, where the order hardly ever shows.
 double Gradients::norm() const {
   if (!on_device_) return norm_on_host();
-  if (is_norm_known()) return *norm_;
+  const double mine = is_norm_known() ? *norm_ : norm_on_device();
+  double squares = options_.owners != nullptr || comm_.rank() == 0 ? mine * mine : 0;
+  if (comm_.size() > 1) all_reduce(comm_, view(std::span(&squares, 1)), {.name = "gradient norm"});
+  int exponent = 0;
+  const auto fraction = static_cast<float>(std::frexp(std::sqrt(squares), &exponent));
+  return std::ldexp(double{fraction}, exponent);
+}
+
+double Gradients::norm_on_device() const {
   std::vector<at::Tensor> all = memory();
   std::ranges::transform(all, all.begin(), as_dense);
   std::vector<ConstView> elements;
@@ -240,16 +251,10 @@ double Gradients::norm_on_host() const {
 }
 
 void Gradients::scale(double factor) {
-  std::vector<at::Tensor> pieces = memory();
-  if (!on_device_) {
-    const at::NoGradGuard no_grad;
-    for (at::Tensor& piece : pieces) {
-      piece.mul_(factor);
-    }
-    return;
-  }
   const bool known = is_norm_known();
-  scale_on_device(pieces, factor);
+  const std::vector<at::Tensor> pieces = memory();
+  const at::NoGradGuard no_grad;
+  if (!pieces.empty()) at::_foreach_mul_(pieces, factor);
   if (known) remember_norm(*norm_ * std::abs(factor));
 }
 

@@ -103,10 +103,10 @@ class Gradients {
   // Returns which elements of parameter i an owner has the sums of, in the order of memory.
   [[nodiscard]] Block part_of(std::size_t i, int owner) const;
 
-  // After finish(): the 2-norm of all reduced gradients, in double precision. On the CPU it has the
-  // same bits on all ranks, also where ranks own parts of them; then it is a collective. On a
-  // device finish() has computed it, so this waits for the device only if the program has changed a
-  // gradient since.
+  // After finish(): the 2-norm of all reduced gradients, in double precision, with the same bits on
+  // all ranks. On a device, and where ranks own parts of them, it is a collective. On a device
+  // finish() has computed it, so this waits for the device only if the program has changed a
+  // gradient since. There it is rounded to single precision.
   [[nodiscard]] double norm() const;
   // After finish(): multiplies all reduced gradients by `factor`.
   void scale(double factor);
@@ -184,6 +184,7 @@ class Gradients {
   // one by which the program has replaced another.
   [[nodiscard]] std::vector<at::Tensor> memory() const;
   [[nodiscard]] double norm_on_host() const;
+  [[nodiscard]] double norm_on_device() const;  // of what this rank owns
   void remember_norm(double norm);
   [[nodiscard]] bool is_norm_known() const;
   static void require_layout(const Entry& entry, const at::Tensor& gradient);
