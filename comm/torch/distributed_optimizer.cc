@@ -21,6 +21,7 @@
 #include "comm/torch/optimizer_checks.h"
 #include "comm/torch/packed_tensors.h"
 #include "comm/torch/parameter_set.h"
+#include "comm/torch/shared_room.h"
 #include "comm/torch/step_agreement.h"
 #include "comm/torch/tensor_view.h"
 
@@ -114,7 +115,10 @@ class DistributedOptimizer::Impl {
         optimizer_(required(std::move(optimizer))),
         options_(checked(options, comm, parameters_, *optimizer_)),
         agreement_(comm, parameters_.trained, may_differ(options_), *optimizer_),
-        owners_(comm, options_.shard != Shard::host, options_.shard_shares),
+        owners_(comm,
+                memory_topology(comm, parameters_.device()),
+                options_.shard != Shard::host,
+                options_.shard_shares),
         window_(comm, parameters_, options_, divides() ? &owners_ : nullptr, latch_, agreement_),
         closure_step_(comm, parameters_, *optimizer_, window_) {
     require_known(options_.sparse_gradients, parameters_);
@@ -147,6 +151,7 @@ class DistributedOptimizer::Impl {
       return;
     }
     latch_.run([&] {
+      if (LayerGathers* const layers = layers_of_hosts()) layers->gather();
       broadcast_tensors(comm_, parameters_.trained, shards_, root);
       broadcast_tensors(comm_, parameters_.frozen, shards_, root);
       const auto broadcast_all_state = [&] {

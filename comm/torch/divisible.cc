@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "comm/torch/shared_room.h"
 
 namespace bp {
 namespace {
@@ -63,9 +64,15 @@ std::vector<at::Tensor*> Elementwise::tensors_of(optim::OptimizerParamState& sta
 
 std::string reason_against_shards(const Communicator& comm,
                                   const ParameterSet& parameters,
-                                  const optim::Optimizer& optimizer) {
-  if (!parameters.device().is_cpu()) return concat("the parameters lie on ", parameters.device());
-  if (comm.size() > comm.topology().hosts() && !comm.backend().ends_with("shm")) {
+                                  const optim::Optimizer& optimizer,
+                                  Shard shard) {
+  if (shard == Shard::none) return "";
+  if (!parameters.device().is_cpu() && shard != Shard::optimizer) {
+    return concat("the parameters lie on ", parameters.device(),
+                  ", where ranks divide the optimizer only");
+  }
+  const int memories = memory_topology(comm, parameters.device()).hosts();
+  if (memories > comm.topology().hosts() && !divides_among_hosts(shard)) {
     return concat("the ranks share no memory with the backend ", comm.backend());
   }
   if (elementwise(optimizer) == nullptr) {

@@ -7,6 +7,7 @@
 
 #include "bp/communicator.h"
 #include "bp/torch/elementwise.h"
+#include "bp/torch/shard.h"
 #include "comm/torch/parameter_set.h"
 
 namespace bp {
@@ -14,10 +15,11 @@ namespace bp {
 // Returns null for an optimizer that does not treat each element by itself.
 [[nodiscard]] const Elementwise* elementwise(const torch::optim::Optimizer& optimizer);
 
-// Returns why the ranks of a host cannot share this optimizer's work; empty if they can. The same
-// on all ranks.
+// Returns why the ranks cannot divide this; empty if they can, and for `none`. The same on all
+// ranks.
 [[nodiscard]] std::string reason_against_shards(const Communicator& comm,
                                                 const ParameterSet& parameters,
-                                                const torch::optim::Optimizer& optimizer);
+                                                const torch::optim::Optimizer& optimizer,
+                                                Shard shard);
 
 }  // namespace bp

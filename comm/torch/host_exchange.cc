@@ -1,15 +1,20 @@
 #include "comm/torch/host_exchange.h"
 
+#include <ATen/ops/_foreach_copy.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+
 #include <algorithm>
-#include <cstring>
+#include <cstdint>
 #include <deque>
 #include <limits>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "bp/communicator.h"
+#include "bp/torch/collective.h"
 #include "comm/torch/give_back.h"
+#include "comm/torch/tensor_view.h"
 
 namespace bp {
 namespace {
@@ -17,70 +22,70 @@ namespace {
 constexpr std::size_t kChunk = std::size_t{4} << 20;  // bytes of tensors that travel together
 constexpr std::size_t kInFlight = 3;                  // chunks
 
-// Some tensors on their way: the parts of one host after those of another.
+// Returns memory in which collectives work, on the device of `like`.
+at::Tensor buffer_of(Communicator& comm, std::int64_t count, const at::Tensor& like) {
+  if (!like.is_cpu()) return at::empty({count}, like.options());
+  const auto memory = std::make_shared<Buffer>(
+      comm.allocate(static_cast<std::size_t>(count) * like.element_size()));
+  return at::from_blob(
+      memory->data(), {count}, [memory](void*) {}, at::dtype(like.scalar_type()));
+}
+
+// Some tensors of one type on their way: the parts of one host after those of another.
 class Chunk {
  public:
   Chunk(Owners& owners, std::span<const Exchanged> tensors, const Exchange& exchange)
       : tensors_(tensors), exchange_(exchange), counts_(static_cast<std::size_t>(owners.hosts())) {
-    for (int owner = 0; owner < owners.size(); ++owner) {
-      for (const Exchanged& tensor : tensors) {
-        const Block part = exchange.part_of(tensor.parameter, owner);
-        const std::size_t size = tensor.elements.element_size();
-        parts_.push_back(
-            {.host = owners.host_of(owner),
-             .data = static_cast<std::byte*>(tensor.elements.data_ptr()) + part.offset * size,
-             .bytes = part.count * size});
-        counts_[static_cast<std::size_t>(parts_.back().host)] += parts_.back().bytes;
-        bytes_ += parts_.back().bytes;
-      }
-    }
-  }
-
-  void start(Communicator& leaders, int host) {
-    buffer_ = leaders.allocate(bytes_);
-    View own = {buffer_.data(), 0, DataType::u8};
-    for_parts([&](const Part& part, std::byte* place) {
-      if (part.host != host) return;
-      if (own.count == 0) own.data = place;
-      own.count += part.bytes;
-      std::memcpy(place, part.data, part.bytes);
-    });
-    work_ = all_gather_v_async(leaders, own, {buffer_.data(), bytes_, DataType::u8}, counts_,
-                               {.name = "parts of other hosts"});
+    std::int64_t count = 0;
+    for (const Exchanged& tensor : tensors) count += tensor.elements.numel();
+    buffer_ = buffer_of(*owners.leaders(), count, tensors[0].elements);
+    place_parts(owners);
+    if (!own_.parts.empty()) at::_foreach_copy_(own_.places, own_.parts);
+    const View all = view_of(buffer_);
+    View own = all;
+    own.count = counts_[static_cast<std::size_t>(owners.host())];
+    if (own.count > 0) own.data = view_of(own_.places[0]).data;
+    work_ = all_gather_v_async(*owners.leaders(), own, all, counts_,
+                               after_work_on(buffer_, {.name = "parts of other hosts"}));
   }
 
   void finish(int host) {
     work_.wait();
-    if (exchange_.to.value_or(host) == host) {
-      for_parts([&](const Part& part, const std::byte* place) {
-        if (part.host != host) std::memcpy(part.data, place, part.bytes);
-      });
-    }
+    const bool receives = exchange_.to.value_or(host) == host;
+    if (receives && !others_.parts.empty()) at::_foreach_copy_(others_.parts, others_.places);
     std::ranges::for_each(tensors_, exchange_.arrived);
   }
 
  private:
-  struct Part {
-    int host = 0;
-    std::byte* data = nullptr;
-    std::size_t bytes = 0;
+  struct Pairs {
+    std::vector<at::Tensor> parts = {};
+    std::vector<at::Tensor> places = {};  // in the buffer
   };
 
-  template <class Act>
-  void for_parts(const Act& act) {
-    std::byte* place = buffer_.data();
-    for (const Part& part : parts_) {
-      act(part, place);
-      place += part.bytes;
+  void place_parts(const Owners& owners) {
+    std::int64_t place = 0;
+    for (int owner = 0; owner < owners.size(); ++owner) {
+      const int host = owners.host_of(owner);
+      Pairs& pairs = host == owners.host() ? own_ : others_;
+      for (const Exchanged& tensor : tensors_) {
+        const Block part = exchange_.part_of(tensor.parameter, owner);
+        if (part.count == 0) continue;
+        const auto first = static_cast<std::int64_t>(part.offset);
+        const auto count = static_cast<std::int64_t>(part.count);
+        pairs.parts.push_back(tensor.elements.narrow(0, first, count));
+        pairs.places.push_back(buffer_.narrow(0, place, count));
+        counts_[static_cast<std::size_t>(host)] += part.count;
+        place += count;
+      }
     }
   }
 
   std::span<const Exchanged> tensors_;
   const Exchange& exchange_;
-  std::vector<std::size_t> counts_;  // bytes, by host
-  std::vector<Part> parts_;          // host by host, as owners are numbered
-  std::size_t bytes_ = 0;
-  Buffer buffer_;
+  std::vector<std::size_t> counts_;  // elements, by host
+  at::Tensor buffer_;
+  Pairs own_;
+  Pairs others_;
   Work work_;
 };
 
@@ -92,13 +97,14 @@ class InFlight {
   // Starts all tensors. Never are more than `most` chunks on their way.
   void start(std::span<const Exchanged> tensors, const Exchange& exchange, std::size_t most) {
     while (!tensors.empty()) {
+      const auto type = tensors[0].elements.scalar_type();
       std::size_t count = 0;
       for (std::size_t bytes = 0; count < tensors.size() && bytes < kChunk; ++count) {
+        if (tensors[count].elements.scalar_type() != type) break;
         bytes += tensors[count].elements.nbytes();
       }
       if (chunks_.size() == most) finish_first();
       chunks_.emplace_back(owners_, tensors.first(count), exchange);
-      chunks_.back().start(*owners_.leaders(), owners_.host());
       tensors = tensors.subspan(count);
     }
   }

@@ -1,3 +1,5 @@
+// Longer than 400 lines, because whatever moves the state has to keep the same promise about where
+// it lies.
 #include "comm/torch/host_shards.h"
 
 #include <ATen/core/grad_mode.h>
@@ -37,7 +39,9 @@ at::Tensor flat(const at::Tensor& tensor) {
   return tensor.detach().as_strided({tensor.numel()}, {1});
 }
 
+// `flat` may have this part alone.
 at::Tensor part_of(const at::Tensor& flat, const Block& block) {
+  if (flat.numel() == static_cast<std::int64_t>(block.count)) return flat;
   return flat.narrow(0, static_cast<std::int64_t>(block.offset),
                      static_cast<std::int64_t>(block.count));
 }
@@ -67,7 +71,8 @@ HostShards::HostShards(Owners& owners,
     : owners_(owners),
       optimizer_(optimizer),
       elementwise_(*elementwise(optimizer)),
-      part_of_(options.part_of) {
+      part_of_(options.part_of),
+      is_on_device_(!parameters.device().is_cpu()) {
   const at::NoGradGuard no_grad;
   const bool divides_rows = dynamic_cast<RowSharing*>(&optimizer) != nullptr;
   std::vector<Divided> by_rows;
@@ -82,6 +87,11 @@ HostShards::HostShards(Owners& owners,
   with_state_ = divided_.size();
   for (const Parameter& frozen : parameters.frozen) {
     divided_.push_back({.parameter = frozen.tensor});
+  }
+  if (is_on_device_) {
+    for (Divided& one : divided_) one.shared = flat(one.parameter.variable_data());
+    make_layers(parameters, options);
+    return;
   }
   std::size_t bytes = 0;
   for (const Divided& one : divided_) {
@@ -153,7 +163,7 @@ at::Tensor HostShards::whole(const Divided& one, const at::Tensor& elements) {
 }
 
 bool HostShards::is_shared(const Divided& one) {
-  return one.parameter.data_ptr() == one.shared.data_ptr();
+  return one.parameter.is_cpu() && one.parameter.data_ptr() == one.shared.data_ptr();
 }
 
 bool HostShards::has(const at::Tensor& parameter) const {
@@ -195,6 +205,13 @@ void HostShards::for_each_state(std::size_t count, bool in_step, const Visit& vi
 bool HostShards::settle_state(bool in_step, bool writes) {
   const at::NoGradGuard no_grad;
   const std::size_t count = in_step ? in_parts_ : with_state_;
+  if (is_on_device_) {  // it stays where it is
+    for_each_state(count, in_step,
+                   [](const Divided& /*one*/, const at::Tensor& tensor, at::Tensor& home) {
+                     if (!tensor.is_same(home)) home = flat(tensor);
+                   });
+    return false;
+  }
   std::size_t bytes = 0;  // of tensors that are new
   for_each_state(count, in_step,
                  [&](const Divided& one, const at::Tensor& tensor, const at::Tensor& home) {
@@ -219,8 +236,7 @@ bool HostShards::settle_state(bool in_step, bool writes) {
 }
 
 void HostShards::broadcast_parameters(int root) {
-  if (layers_) layers_->gather();
-  owners_.broadcast(std::span(&memory_, 1), root);
+  if (!is_on_device_) owners_.broadcast(std::span(&memory_, 1), root);
 }
 
 void HostShards::broadcast_state(int root, const std::function<void()>& broadcast_rest) {
@@ -241,6 +257,14 @@ void HostShards::broadcast_state(int root, const std::function<void()>& broadcas
   taken.clear();
   settle_state(false, is_root);
   state_is_divided_ = owners_.are_on_several_hosts();
+  if (is_on_device_) {
+    const auto all_of_root = [&](std::size_t i, int owner) -> Block {
+      const Block last = part_of_(i, owners_.size() - 1);
+      return {.count = owner == root ? last.offset + last.count : 0};
+    };
+    exchange_state(all_of_root, std::nullopt);
+    return leave_in_parts();
+  }
   for_each_state(with_state_, false,
                  [&](const Divided& one, const at::Tensor& /*tensor*/, const at::Tensor& home) {
                    const std::span<std::byte> bytes = bytes_of(home);
@@ -269,7 +293,10 @@ void HostShards::divide() {
     one.part.mutable_grad() = gradient.defined() ? part_of(flat(gradient), block) : at::Tensor();
     const std::vector<at::Tensor*> tensors = state_of(one.parameter);
     for (std::size_t k = 0; k < tensors.size(); ++k) {
-      if (tensors[k]->defined()) *tensors[k] = part_of(one.state[k], block);
+      if (!tensors[k]->defined()) continue;
+      *tensors[k] = part_of(one.state[k], block);
+      const bool frees = is_on_device_ && !tensors[k]->is_same(one.state[k]);
+      if (frees) one.state[k] = *tensors[k] = tensors[k]->clone();
     }
     move_state(one.parameter, one.part);
     parts_[one.parameter.unsafeGetTensorImpl()] = one.part;
@@ -318,13 +345,29 @@ std::vector<Exchanged> HostShards::divided_state() {
   return all;
 }
 
+// On devices: each rank has the elements that part_before() says. Gives rank `to` all of them, or
+// each rank those that part_of_() says. Only one tensor is whole at a time.
+void HostShards::exchange_state(const PartOf& part_before, std::optional<int> to) {
+  for_each_state(in_parts_, false, [&](const Divided& one, at::Tensor& tensor, at::Tensor& home) {
+    const at::Tensor all = at::empty({one.parameter.numel()}, home.options());
+    const Block own = part_before(one.number, owners_.rank());
+    part_of(all, own).copy_(part_of(home, own));
+    const Exchanged exchanged{.elements = all, .parameter = one.number};
+    exchange_between_hosts(owners_, std::span(&exchanged, 1), {.part_of = part_before, .to = to});
+    if (to.value_or(owners_.rank()) != owners_.rank()) return;
+    home = tensor = to ? all : part_of(all, part_of_(one.number, owners_.rank())).clone();
+  });
+}
+
 void HostShards::gather_state(int root) {
   const int host = owners_.host_of(root);
   if (!state_is_divided_ || gathered_ == host) return;
   (void)settle_state(false, owners_.local_rank() == 0);
   gathered_ = host;
   barrier(owners_.local(), {.name = "state is written"});
-  if (owners_.leaders() != nullptr) {
+  if (is_on_device_) {
+    exchange_state(part_of_, host);
+  } else if (owners_.leaders() != nullptr) {
     exchange_between_hosts(owners_, divided_state(), {.part_of = part_of_, .to = host});
   }
   barrier(owners_.local(), {.name = "state has arrived"});
@@ -357,20 +400,23 @@ void HostShards::while_parts_change(const std::function<void()>& change) {
     barrier(owners_.local(), {.name = "layers are read"});
     layers_->leave();
   }
-  const std::vector<std::vector<Block>> before = parts();
+  const PartOf part_before = [all = parts()](std::size_t i, int owner) {
+    return all[i][static_cast<std::size_t>(owner)];
+  };
   change();
+  if (is_on_device_) {
+    exchange_state(part_before, std::nullopt);
+    exchange_between_hosts(owners_, in_layers_, {.part_of = part_before});
+    return leave_in_parts();
+  }
   barrier(owners_.local(), {.name = "state is written"});
   if (owners_.leaders() != nullptr) {
     std::vector<Exchanged> moving = divided_state();
     moving.insert(moving.end(), in_layers_.begin(), in_layers_.end());
-    exchange_between_hosts(
-        owners_, moving,
-        {.part_of = [&](std::size_t i,
-                        int owner) { return before[i][static_cast<std::size_t>(owner)]; },
-         .arrived =
-             [&](const Exchanged& tensor) {
-               free_parts_of_other_hosts(owners_, tensor, part_of_);
-             }});
+    exchange_between_hosts(owners_, moving,
+                           {.part_of = part_before, .arrived = [&](const Exchanged& tensor) {
+                              free_parts_of_other_hosts(owners_, tensor, part_of_);
+                            }});
   }
   barrier(owners_.local(), {.name = "state has arrived"});
   leave_in_parts();
@@ -390,7 +436,8 @@ void HostShards::leave_in_parts() {
 // Between the barriers of a step.
 void HostShards::free_state_of_other_hosts() {
   const bool has_some = std::exchange(has_state_of_other_hosts_, false);
-  if (!has_some || !owners_.are_on_several_hosts() || owners_.leaders() == nullptr) return;
+  const bool can_free = owners_.are_on_several_hosts() && !is_on_device_;
+  if (!has_some || !can_free || owners_.leaders() == nullptr) return;
   for (const Exchanged& tensor : divided_state()) {
     free_parts_of_other_hosts(owners_, tensor, part_of_);
   }

@@ -1,5 +1,6 @@
 // The parameters of a DistributedOptimizer and the state of its wrapped optimizer, once for all
-// ranks of a host (Shard of bp/torch/distributed_optimizer.h).
+// ranks of a host (Shard of bp/torch/distributed_optimizer.h). A rank that shares memory with no
+// other counts as a host of its own.
 //
 // Between two steps the optimizer looks as it does on a single rank: its groups have the whole
 // parameters and its state whole tensors, all of which lie in shared memory. For a step each rank
@@ -8,6 +9,8 @@
 //
 // If the ranks of several hosts divide the work, the state stays in parts after a step, until
 // gather_state(). The whole tensor has pages in memory only where this host's ranks own elements.
+// A device has no such pages. There a tensor of the state has this rank's elements alone, but for
+// the one that ranks exchange and those that are gathered; the parameters stay where they are.
 //
 // The program's ranks do the same with the optimizer, as everywhere, so all of them find new
 // tensors in the same step. Threads: one at a time.
@@ -78,7 +81,8 @@ class HostShards final : private ParameterParts {
     at::Tensor shared = {};              // its elements in the order of memory
     at::Tensor part = {};                // this rank's, for the optimizer
     Block own = {};                      // which these are
-    std::vector<at::Tensor> state = {};  // as `shared`, of its state; undefined: none yet
+    std::vector<at::Tensor> state = {};  // as `shared`, of its state; undefined: none yet. On a
+                                         // device of `own` only, or of all elements.
   };
 
   [[nodiscard]] static at::Tensor whole(const Divided& one, const at::Tensor& elements);
@@ -93,6 +97,7 @@ class HostShards final : private ParameterParts {
   void choose_part(Divided& one);
   void divide();
   void unite();
+  void exchange_state(const PartOf& part_before, std::optional<int> to);
   [[nodiscard]] Place place_of(const at::Tensor& part) const override;
   void all_reduce(std::span<double> numbers) const override;
   [[nodiscard]] Exchanged exchanged(const Divided& one) const {
@@ -117,7 +122,8 @@ class HostShards final : private ParameterParts {
   // First those of which the optimizer gets parts, then those whose rows it divides itself, which
   // have state, too, then the frozen ones.
   std::vector<Divided> divided_;
-  std::span<std::byte> memory_;  // of the parameters
+  const bool is_on_device_;
+  std::span<std::byte> memory_;  // of the parameters, unless they lie on a device
   std::size_t in_parts_ = 0;
   std::size_t with_state_ = 0;
   std::unordered_map<const void*, at::Tensor> parts_;  // by the parameter

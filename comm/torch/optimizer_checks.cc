@@ -18,6 +18,7 @@
 #include "comm/torch/divisible.h"
 #include "comm/torch/misuse.h"
 #include "comm/torch/same_lines.h"
+#include "comm/torch/shared_room.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
@@ -104,8 +105,7 @@ DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
     refuse(
         "error_feedback without a narrow wire, where nothing is rounded: set wire to f16 or bf16");
   }
-  const std::string reason =
-      options.shard == Shard::none ? "" : reason_against_shards(comm, parameters, optimizer);
+  const std::string reason = reason_against_shards(comm, parameters, optimizer, options.shard);
   const bool is_asked_for = options.shard != Shard::none && options.shard != Shard::automatic;
   if (is_asked_for && !reason.empty()) {
     refuse("shard = ", name_of(options.shard), ", but ", reason,
@@ -126,7 +126,8 @@ DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
     options.shard = Shard::optimizer;
   }
   require_shares(options.shard_shares, comm.topology(), options.shard == Shard::host);
-  if (!divides_among_hosts(options.shard) || comm.topology().hosts() == 1) options.layers.clear();
+  const int memories = memory_topology(comm, parameters.device()).hosts();
+  if (!divides_among_hosts(options.shard) || memories == 1) options.layers.clear();
   return options;
 }
 

@@ -1,17 +1,22 @@
 #include "comm/torch/owners.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "bp/collective.h"
 
 namespace bp {
 
-Owners::Owners(Communicator& world, bool across_hosts, const std::vector<double>& shares)
+Owners::Owners(Communicator& world,
+               Topology topology,
+               bool across_hosts,
+               const std::vector<double>& shares)
     : world_(world),
-      are_all_(across_hosts || world.topology().hosts() == 1),
+      topology_(std::move(topology)),
+      are_all_(across_hosts || hosts() == 1),
       shares_(static_cast<std::size_t>(size()), 1.0) {
   if (shares.empty()) return;
-  const int first = are_all_ ? 0 : world.topology().leader_of(host());
+  const int first = are_all_ ? 0 : topology_.leader_of(host());
   std::copy_n(shares.begin() + first, size(), shares_.begin());
 }
 
@@ -26,7 +31,7 @@ void Owners::broadcast(std::span<const std::span<std::byte>> memory, int root) {
   if (hosts() == 1) return;
   for (const std::span<std::byte> bytes : leaders() == nullptr ? decltype(memory)() : memory) {
     bp::broadcast(*leaders(), {bytes.data(), bytes.size(), DataType::u8},
-                  {.root = world_.topology().place_of(root).host, .name = "shared memory"});
+                  {.root = host_of(root), .name = "shared memory"});
   }
   barrier(local(), {.name = "shared memory has arrived"});
 }

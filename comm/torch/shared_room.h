@@ -9,10 +9,22 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
+
+#include <c10/core/Device.h>
 
 #include "bp/communicator.h"
+#include "bp/topology.h"
 
 namespace bp {
+
+// Returns where the ranks are, but a rank that does not share the memory of tensors on this device
+// with others counts as a host of its own.
+inline Topology memory_topology(const Communicator& world, c10::Device device) {
+  if (device.is_cpu() && world.backend().ends_with("shm")) return world.topology();
+  const std::vector<int> ones(static_cast<std::size_t>(world.size()), 1);
+  return {.rank = world.rank(), .local_sizes = ones, .host_names = {}};
+}
 
 class SharedRoom {
  public:

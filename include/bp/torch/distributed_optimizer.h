@@ -255,9 +255,9 @@ class DistributedOptimizer {
   [[nodiscard]] std::size_t bucket_count() const;
   // Returns the number of collectives started since construction, without broadcasts.
   [[nodiscard]] std::uint64_t collectives() const;
-  // Makes the wrapped optimizer's state whole on the host of rank `root`, until the next step,
-  // where the ranks of several hosts divide it (Shard). Before the program saves it. Collective;
-  // between windows only.
+  // Makes the wrapped optimizer's state whole on the host of rank `root`, or on its device, until
+  // the next step, where the ranks of several hosts or on devices divide it (Shard). Before the
+  // program saves it. Collective; between windows only.
   void gather_state(int root = 0);
   // Returns what the ranks divide, never `automatic`.
   [[nodiscard]] Shard shard() const;

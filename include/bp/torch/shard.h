@@ -1,4 +1,4 @@
-// How much of the training state the ranks of a host shard: an option of DistributedOptimizer.
+// How much of the training state ranks shard: an option of DistributedOptimizer.
 #pragma once
 
 #include <array>
@@ -34,14 +34,17 @@ namespace BP_API bp {
 //
 // `automatic`: `host`, or `none` where that is not possible. On one host `host` is `optimizer`.
 //
-// It is for parameters on the CPU, hosts whose ranks share memory (communicator.h), and optimizers
-// that treat each element by itself: SGD, Adam, AdamW, RMSprop and Adagrad of LibTorch, and those
-// of your own that say so, which may need sums over whole parameters, too (bp/torch/elementwise.h).
-// Anything else is refused by name.
+// It is for optimizers that treat each element by itself: SGD, Adam, AdamW, RMSprop and Adagrad of
+// LibTorch, and those of your own that say so, which may need sums over whole parameters, too
+// (bp/torch/elementwise.h). `host` needs ranks that share memory (communicator.h). A rank that
+// shares none with others counts as a host of its own: with the backend "gloo", and on a device.
+// Parameters on a device can have `optimizer` only, because a device has no pages that bp could give
+// back. Each rank then has its part of the state on its device. Anything else is refused by name.
 //
-// The constructor gives all ranks rank 0's parameters, and the destructor each rank its own again.
-// In between, the program must write a parameter on one rank of each host only, or replace its
-// memory (set_data()). Between reduce() and step() the gradient that a parameter shows is the mean
+// Where ranks share memory, the constructor gives all ranks rank 0's parameters, and the destructor
+// each rank its own again. In between, the program must write a parameter on one rank of each host
+// only, or replace its memory (set_data()). On a device begin with broadcast_parameters(), as with
+// `none`. Between reduce() and step() the gradient that a parameter shows is the mean
 // in this rank's part only, and may not be replaced. With `optimizer` and `gradients` on several
 // hosts the state is in parts, as step() needs it, until DistributedOptimizer::gather_state(), and
 // with `layers` so are parameters, until gather_parameters(). clip_grad_norm() is a collective.

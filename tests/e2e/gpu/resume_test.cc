@@ -60,6 +60,33 @@ TEST_F(GpuResume, ContinuesToTheSameBitsOnTwoRanksInFp16) {
   test::expect_near(second_half("whole16"), numbers("rest16"), 0);
 }
 
+// docs/acceptance.md, Devices: Ranks on GPUs that divide the optimizer train and save the model of
+// ranks that do not, also when they resume.
+TEST_F(GpuResume, RanksThatDivideTheOptimizerContinueToTheSameBits) {
+  for (const std::string optimizer : {"adamw", "lamb"}) {
+    const auto two_ranks = [&](const std::string& rest) {  // NCCL adds in another order
+      return concat(
+          "env -u BP_NCCL ",
+          bprun("-n 2", concat(kData, kTraining, "--device cuda --precision fp16 ",
+                               "--loss-scale 4e6 --ema 0.9 --optimizer ", optimizer, rest)));
+    };
+    const auto run = [&](const std::string& name) { return concat(" --run ", name, optimizer); };
+    run_together(two_ranks(run("none-")), two_ranks(" --shard optimizer" + run("shards-")));
+    (void)output_of(two_ranks(concat(" --shard optimizer", run("rest-"), " --resume shards-",
+                                     optimizer, "/checkpoints/step-4")));
+    (void)output_of(
+        two_ranks(concat(run("plain-"), " --resume shards-", optimizer, "/checkpoints/step-4")));
+    for (const std::string other : {"shards-", "rest-", "plain-"}) {
+      SCOPED_TRACE(other);
+      expect_same_weights(other + optimizer, "none-" + optimizer);
+      EXPECT_EQ(
+          read(path(concat(other, optimizer, "/checkpoints/step-8/optimizer.safetensors"))),
+          read(path(concat("none-", optimizer, "/checkpoints/step-8/optimizer.safetensors"))));
+    }
+    test::expect_near(numbers("none-" + optimizer), numbers("shards-" + optimizer), 0);
+  }
+}
+
 TEST_F(GpuResume, ARunThatIsStoppedContinuesToTheSameBits) {
   const std::string run =
       bert_train(concat(kData, "--batch 8 --steps 24 --device cuda --run stopped "));

@@ -4,10 +4,12 @@
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/optim/adamw.h>
 #include <torch/optim/optimizer.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "bp/torch/distributed_optimizer.h"
 #include "tests/ranks/torch/given_gradients.h"
 #include "tests/ranks/torch/on_device.h"
+#include "tests/ranks/torch/sharded_training.h"
 #include "tests/support/fake_nccl/use.h"
 #include "tests/support/run_ranks.h"
 #include "tests/support/torch_model.h"
@@ -250,6 +253,75 @@ TEST(OnDeviceToo, WhatIsImpossibleIsRefusedByName) {
               "DistributedOptimizer: sparse_gradients names rows, which is on " + place +
                   ", but rows are summed on the CPU only: make its embedding with sparse(false)");
   });
+}
+
+at::Tensor first_moment(DistributedOptimizer& optimizer, const at::Tensor& parameter) {
+  const auto found = optimizer.optimizer().state().find(parameter.unsafeGetTensorImpl());
+  return static_cast<torch::optim::AdamWParamState&>(*found->second).exp_avg();
+}
+
+// shard_bits_test.cc compares what they compute.
+// docs/features.md, Gradients: Optimizer state that GPUs divide | `--shard optimizer`
+// docs/acceptance.md, Devices: Ranks whose parameters lie on devices divide the optimizer's state,
+// and each has memory for its part alone, except while the state is gathered.
+TEST(OnDeviceToo, ARankHasItsPartOfTheStateOnly) {
+  run_ranks(
+      3,
+      [](Communicator& world) {
+        test::Net net;
+        DistributedOptimizer optimizer(world, net.named(), test::adamw(net.trained()),
+                                       {.shard = Shard::optimizer});
+        const std::int64_t all = net.first.numel();
+        for (int window = 0; window < 3; ++window) {
+          if (window == 2) optimizer.broadcast_parameters(1);
+          optimizer.backward(net.loss(window), 1);
+          EXPECT_TRUE(optimizer.step());
+          const std::int64_t part = first_moment(optimizer, net.first).numel();
+          EXPECT_GT(part, all / 6);
+          EXPECT_LT(part, all / 2);
+          const std::size_t bytes = first_moment(optimizer, net.first).storage().nbytes();
+          EXPECT_EQ(bytes, part * sizeof(float));
+          optimizer.gather_state(window);
+          const at::Tensor gathered = first_moment(optimizer, net.first);
+          EXPECT_EQ(gathered.numel(), world.rank() == window ? all : part);
+          EXPECT_EQ(gathered.device(), tensor_device());
+          if (window == 1) optimizer.gather_state(2);
+        }
+      },
+      test::kShared);
+}
+
+TEST(OnDeviceToo, OnlyTheOptimizerCanBeDivided) {
+  run_ranks(2, [](Communicator& world) {
+    const test::Net net;
+    for (const Shard shard : {Shard::host, Shard::gradients, Shard::parameters}) {
+      EXPECT_EQ(refusal(world, net.named(), {.shard = shard}),
+                concat("DistributedOptimizer: shard = ", name_of(shard),
+                       ", but the parameters lie on ", tensor_device(),
+                       ", where ranks divide the optimizer only: set it to none, or to automatic"));
+    }
+    const DistributedOptimizer automatic(world, net.named(), test::adamw(net.trained()),
+                                         {.shard = Shard::automatic});
+    EXPECT_EQ(automatic.shard(), Shard::none);
+  });
+}
+
+// NCCL adds in an order of its own.
+TEST(OnDeviceToo, RanksDivideTheOptimizerOverNccl) {
+  test::RanksOptions options = test::kShared;
+  options.devices = DeviceBackend::nccl;
+  run_ranks(
+      3,
+      [](Communicator& world) {
+        const test::Training training{.make = test::sgd, .clip = 0.01};
+        const test::Trained plain = test::train(world, training, Shard::none);
+        const test::Trained shards = test::train(world, training, Shard::optimizer);
+        for (std::size_t i = 0; i < plain.losses.size(); ++i) {
+          EXPECT_NEAR(shards.losses[i], plain.losses[i], 1e-6) << "window " << i;
+          EXPECT_NEAR(shards.norms[i], plain.norms[i], 1e-6 * plain.norms[i]) << "window " << i;
+        }
+      },
+      options);
 }
 
 TEST(OnDeviceToo, AViewTellsTheDevice) {

@@ -286,10 +286,12 @@ TEST(Shards, FreeTheGradientsOfOthers) {
       kShared);
 }
 
-std::string refusal_of(Communicator& world, std::unique_ptr<Optimizers> optimizer, const Net& net) {
+std::string refusal_of(Communicator& world,
+                       std::unique_ptr<Optimizers> optimizer,
+                       const Net& net,
+                       Shard shard = Shard::optimizer) {
   try {
-    const DistributedOptimizer made(world, net.named(), std::move(optimizer),
-                                    {.shard = Shard::optimizer});
+    const DistributedOptimizer made(world, net.named(), std::move(optimizer), {.shard = shard});
     return "none";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
@@ -314,10 +316,31 @@ TEST(Shards, WhatCannotBeDividedIsRefusedByName) {
   run_ranks(2,
             [](Communicator& world) {
               const Net net;
-              EXPECT_THAT(refusal_of(world, adamw(net.trained()), net),
+              EXPECT_THAT(refusal_of(world, adamw(net.trained()), net, Shard::host),
                           HasSubstr("share no memory with the backend"));
             },
             {.wire = Wire::gloo});
+}
+
+// docs/acceptance.md, Optimizer: Ranks of a host that share no memory divide the optimizer as hosts
+// do.
+TEST(Shards, MayLieApart) {
+  RanksOptions options = kShared;
+  options.wire = Wire::gloo;
+  run_ranks(
+      2,
+      [](Communicator& world) {
+        const Training training{.make = adam, .options = {.micro_batches = 2}, .clip = 0.01};
+        const Trained plain = train(world, training, Shard::none);
+        for (const Shard shard : {Shard::optimizer, Shard::gradients}) {
+          const Trained shards = train(world, training, shard);
+          EXPECT_TRUE(plain.parameters == shards.parameters) << name_of(shard);
+          EXPECT_EQ(plain.losses, shards.losses) << name_of(shard);
+          EXPECT_EQ(plain.norms, shards.norms) << name_of(shard);
+          EXPECT_TRUE(world.rank() > 0 || plain.state == shards.state) << name_of(shard);
+        }
+      },
+      options);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "bp/store.h"
 #include "bp/torch/distributed_optimizer.h"
 #include "bp/trace.h"
+#include "comm/torch/shared_room.h"
 #include "trainer/checkpoint/snapshot.h"
 #include "trainer/common/stop_signals.h"
 #include "trainer/optim/optimizer.h"
@@ -150,7 +151,7 @@ class Loop {
          .good_windows = now_.good_windows,
          .bucket_order = now_.bucket_order});
     enter_layers(by_layer_);
-    if (optimizer_.shard() != Shard::none && world_.size() > world_.topology().hosts()) {
+    if (optimizer_.shard() != Shard::none && world_.size() > memories()) {
       casts_.emplace(world_);
       model_.cast_by([this](const std::vector<Weight*>& weights, at::ScalarType number) {
         (*casts_)(weights, number);
@@ -237,9 +238,12 @@ class Loop {
     return !averages_.are_made() && settings_.trace.empty() && !settings_.detect_anomaly &&
            settings_.check_gradients == 0;
   }
+  // The hosts, or the ranks where those of a host share no weights.
+  [[nodiscard]] int memories() const {
+    return memory_topology(world_, model_.parameters().front().second.device()).hosts();
+  }
   [[nodiscard]] bool may_exchange_by_layer() const {
-    return divides_among_hosts(settings_.shard) && world_.topology().hosts() > 1 &&
-           may_defer_rows();
+    return divides_among_hosts(settings_.shard) && memories() > 1 && may_defer_rows();
   }
 
   // Whether passes bring the weights of the layers that they enter.
