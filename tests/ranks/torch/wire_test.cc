@@ -88,7 +88,7 @@ TEST_P(Wire, HalvesTheBytes) {
     rank.backward(gradient_of(0, 1000));
     rank.optimizer().reduce();
     EXPECT_EQ(rank.optimizer().bucket_count(), 2U) << "the totals must travel in f32";
-    constexpr std::size_t kTotals = 4 + 2 * 13 * 4;  // f32: of one parameter, and 13 of each rank
+    constexpr std::size_t kTotals = 4 + 2 * 17 * 4;  // f32: of one parameter, and 17 of each rank
     EXPECT_EQ(world.counters().bytes - before.bytes, 2000U + kTotals);
   });
 }
