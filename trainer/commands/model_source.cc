@@ -256,7 +256,7 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
   std::optional<LoraConfig> adapters;
   if (settings.lora.rank > 0) adapters = new_adapters(source, settings);
   auto model = std::make_unique<Bert>(std::move(config), source.task->head(), settings.precision,
-                                      has_values ? std::optional(settings.seed) : std::nullopt,
+                                      has_values ? Seed(settings.seed) : std::nullopt,
                                       std::move(adapters), device_of(settings.rank_device));
   if (!source.pretrained()) return model;
 

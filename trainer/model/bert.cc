@@ -30,7 +30,7 @@ std::optional<LoraConfig> checked(std::optional<LoraConfig> lora, const EncoderS
 Bert::Bert(EncoderSpec config,
            const HeadMaker& head,
            Precision precision,
-           std::optional<std::uint64_t> seed,
+           Seed seed,
            std::optional<LoraConfig> lora,
            c10::Device device)
     : config_(checked(std::move(config))),

@@ -35,7 +35,7 @@ class Bert {
   Bert(EncoderSpec config,
        const HeadMaker& head,
        Precision precision,
-       std::optional<std::uint64_t> seed,
+       Seed seed,
        std::optional<LoraConfig> lora = {},
        c10::Device device = c10::kCPU);
   Bert(const Bert&) = delete;

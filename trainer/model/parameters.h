@@ -18,6 +18,7 @@
 namespace bp::trainer {
 
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+using Seed = std::optional<std::uint64_t>;  // of initial weights
 
 // An adapter of LoRA (lora.h) beside a product, or beside a part of its outputs.
 struct Adapter {
@@ -43,10 +44,7 @@ class Parameters {
  public:
   // `deviation`: of the normal numbers. `cutoff`: the most deviations that one has; 0: any. The
   // parameters will lie on `device`; their numbers do not depend on it.
-  Parameters(double deviation,
-             std::optional<std::uint64_t> seed,
-             c10::Device device,
-             double cutoff = 0)
+  Parameters(double deviation, Seed seed, c10::Device device, double cutoff = 0)
       : deviation_(deviation), cutoff_(cutoff), seed_(seed), device_(device) {}
 
   // `deviation`: another than the model's.
@@ -84,7 +82,7 @@ class Parameters {
 
   double deviation_;
   double cutoff_;
-  std::optional<std::uint64_t> seed_;
+  Seed seed_;
   c10::Device device_;
   NamedTensors all_;
   std::map<std::string, std::string> ties_;
