@@ -102,21 +102,21 @@ TEST_F(MemoryOfHosts, TrainWhatEqualSharesDoNotFit) {
   }
   limit("a", large);
   limit("b", small);
-  BprunProcess equal = train("equal", 3, "equal");
+  BprunProcess equal = train("equal", 2, "equal");
   EXPECT_EQ(equal.finish(), 137);
   EXPECT_THAT(equal.err(), ContainsRegex("rank 1 on b .*was killed by signal 9 \\(SIGKILL\\)"));
   EXPECT_THAT(equal.err(), ContainsRegex("\n  hint: out of memory: .*its control group"));
 
-  BprunProcess by_memory = train("run", 3, "auto");
+  BprunProcess by_memory = train("run", 2, "auto");
   EXPECT_EQ(by_memory.finish(), 0) << by_memory.err();
-  BprunProcess none_on_b = train("run", 4, "a:1,b:0");
+  BprunProcess none_on_b = train("run", 3, "a:1,b:0");
   EXPECT_EQ(none_on_b.finish(), 0) << none_on_b.err();
   unlimit("a");
   unlimit("b");
-  BprunProcess wider = train("run", 6, "a:1,b:1");
+  BprunProcess wider = train("run", 4, "a:1,b:1");
   EXPECT_EQ(wider.finish(), 0) << wider.err();
 
-  BprunProcess undisturbed = train("undisturbed", 6, "a:1,b:1");
+  BprunProcess undisturbed = train("undisturbed", 4, "a:1,b:1");
   EXPECT_EQ(undisturbed.finish(), 0) << undisturbed.err();
   EXPECT_GT(weights_of("run").size(), 160'000'000);
   EXPECT_TRUE(weights_of("run") == weights_of("undisturbed"));
