@@ -244,6 +244,19 @@ class DistributedOptimizer::Impl {
     if (shards_) latch_.run([&] { shards_->gather_state(root); });
   }
 
+  void stream_state(const VisitPiece& visit) {
+    latch_.require_usable();
+    window_.require_empty("stream_state");
+    if (!shards_) return;
+    latch_.run([&] {
+      shards_->stream_state([&](const Exchanged& piece) {
+        visit(parameters_.trained[piece.parameter].name,
+              piece.elements.narrow(0, static_cast<std::int64_t>(piece.range.offset),
+                                    static_cast<std::int64_t>(piece.range.count)));
+      });
+    });
+  }
+
   void enter_layer(std::size_t layer) {
     latch_.require_usable();
     if (LayerGathers* const layers = layers_of_hosts()) {
@@ -349,6 +362,7 @@ std::uint64_t DistributedOptimizer::collectives() const {
 void DistributedOptimizer::enter_layer(std::size_t layer) { impl_->enter_layer(layer); }
 void DistributedOptimizer::gather_parameters() { impl_->gather_parameters(); }
 void DistributedOptimizer::gather_state(int root) { impl_->gather_state(root); }
+void DistributedOptimizer::stream_state(const VisitPiece& visit) { impl_->stream_state(visit); }
 Shard DistributedOptimizer::shard() const { return impl_->shard(); }
 torch::optim::Optimizer& DistributedOptimizer::optimizer() { return impl_->optimizer(); }
 

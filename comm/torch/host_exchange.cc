@@ -9,6 +9,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "bp/communicator.h"
@@ -31,14 +32,22 @@ at::Tensor buffer_of(Communicator& comm, std::int64_t count, const at::Tensor& l
       memory->data(), {count}, [memory](void*) {}, at::dtype(like.scalar_type()));
 }
 
-// Some tensors of one type on their way: the parts of one host after those of another.
+Block overlap(const Block& a, const Block& b) {
+  const std::size_t begin = std::max(a.offset, b.offset);
+  const std::size_t end = std::min(a.offset + a.count, b.offset + b.count);
+  return {.offset = begin, .count = end > begin ? end - begin : 0};
+}
+
+// Some pieces of tensors of one type on their way: the parts of one host after those of another.
 class Chunk {
  public:
-  Chunk(Owners& owners, std::span<const Exchanged> tensors, const Exchange& exchange)
-      : tensors_(tensors), exchange_(exchange), counts_(static_cast<std::size_t>(owners.hosts())) {
-    std::int64_t count = 0;
-    for (const Exchanged& tensor : tensors) count += tensor.elements.numel();
-    buffer_ = buffer_of(*owners.leaders(), count, tensors[0].elements);
+  Chunk(Owners& owners, std::vector<Exchanged> pieces, const Exchange& exchange)
+      : pieces_(std::move(pieces)),
+        exchange_(exchange),
+        counts_(static_cast<std::size_t>(owners.hosts())) {
+    std::size_t count = 0;
+    for (const Exchanged& piece : pieces_) count += piece.range.count;
+    buffer_ = buffer_of(*owners.leaders(), static_cast<std::int64_t>(count), pieces_[0].elements);
     place_parts(owners);
     if (!own_.parts.empty()) at::_foreach_copy_(own_.places, own_.parts);
     const View all = view_of(buffer_);
@@ -53,7 +62,7 @@ class Chunk {
     work_.wait();
     const bool receives = exchange_.to.value_or(host) == host;
     if (receives && !others_.parts.empty()) at::_foreach_copy_(others_.parts, others_.places);
-    std::ranges::for_each(tensors_, exchange_.arrived);
+    std::ranges::for_each(pieces_, exchange_.arrived);
   }
 
  private:
@@ -67,8 +76,8 @@ class Chunk {
     for (int owner = 0; owner < owners.size(); ++owner) {
       const int host = owners.host_of(owner);
       Pairs& pairs = host == owners.host() ? own_ : others_;
-      for (const Exchanged& tensor : tensors_) {
-        const Block part = exchange_.part_of(tensor.parameter, owner);
+      for (const Exchanged& tensor : pieces_) {
+        const Block part = overlap(exchange_.part_of(tensor.parameter, owner), tensor.range);
         if (part.count == 0) continue;
         const auto first = static_cast<std::int64_t>(part.offset);
         const auto count = static_cast<std::int64_t>(part.count);
@@ -80,7 +89,7 @@ class Chunk {
     }
   }
 
-  std::span<const Exchanged> tensors_;
+  std::vector<Exchanged> pieces_;
   const Exchange& exchange_;
   std::vector<std::size_t> counts_;  // elements, by host
   at::Tensor buffer_;
@@ -96,17 +105,29 @@ class InFlight {
 
   // Starts all tensors. Never are more than `most` chunks on their way.
   void start(std::span<const Exchanged> tensors, const Exchange& exchange, std::size_t most) {
-    while (!tensors.empty()) {
-      const auto type = tensors[0].elements.scalar_type();
-      std::size_t count = 0;
-      for (std::size_t bytes = 0; count < tensors.size() && bytes < kChunk; ++count) {
-        if (tensors[count].elements.scalar_type() != type) break;
-        bytes += tensors[count].elements.nbytes();
-      }
+    std::vector<Exchanged> pieces;
+    std::size_t bytes = 0;
+    const auto start_chunk = [&] {
+      if (pieces.empty()) return;
       if (chunks_.size() == most) finish_first();
-      chunks_.emplace_back(owners_, tensors.first(count), exchange);
-      tensors = tensors.subspan(count);
+      chunks_.emplace_back(owners_, std::exchange(pieces, {}), exchange);
+      bytes = 0;
+    };
+    for (Exchanged piece : tensors) {
+      const auto count = static_cast<std::size_t>(piece.elements.numel());
+      const std::size_t size = piece.elements.element_size();
+      const bool is_of_type =
+          pieces.empty() || pieces[0].elements.scalar_type() == piece.elements.scalar_type();
+      if (!is_of_type) start_chunk();
+      for (std::size_t i = 0; i < count; i += piece.range.count) {
+        piece.range = {.offset = i,
+                       .count = std::min((kChunk - bytes + size - 1) / size, count - i)};
+        pieces.push_back(piece);
+        bytes += piece.range.count * size;
+        if (bytes >= kChunk) start_chunk();
+      }
     }
+    start_chunk();
   }
   void finish() {
     while (!chunks_.empty()) finish_first();
@@ -145,7 +166,7 @@ void free_parts_of_other_hosts(const Owners& owners,
                                const PartOf& part_of) {
   for (int owner = 0; owner < owners.size(); ++owner) {
     if (owners.host_of(owner) == owners.host()) continue;
-    const Block part = part_of(tensor.parameter, owner);
+    const Block part = overlap(part_of(tensor.parameter, owner), tensor.range);
     const std::size_t size = tensor.elements.element_size();
     give_back({static_cast<std::byte*>(tensor.elements.data_ptr()) + part.offset * size,
                part.count * size});

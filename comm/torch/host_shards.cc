@@ -8,6 +8,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <iterator>
@@ -364,19 +365,49 @@ void HostShards::gather_state(int root) {
   if (!state_is_divided_ || gathered_ == host) return;
   (void)settle_state(false, owners_.local_rank() == 0);
   gathered_ = host;
-  barrier(owners_.local(), {.name = "state is written"});
   if (is_on_device_) {
     exchange_state(part_of_, host);
-  } else if (owners_.leaders() != nullptr) {
-    exchange_between_hosts(owners_, divided_state(), {.part_of = part_of_, .to = host});
+  } else {
+    exchange_on_host(divided_state(), {.part_of = part_of_, .to = host});
   }
-  barrier(owners_.local(), {.name = "state has arrived"});
   if (owners_.host() != host) return;
   state_is_whole_ = has_state_of_other_hosts_ = true;
   for_each_state(in_parts_, false,
                  [](const Divided& one, at::Tensor& tensor, const at::Tensor& home) {
                    tensor = whole(one, home);
                  });
+}
+
+void HostShards::stream_state(const std::function<void(const Exchanged& piece)>& visit) {
+  if (is_on_device_) {
+    if (layers_) layers_->gather();
+    return gather_state(0);
+  }
+  std::vector<Exchanged> all;
+  if (state_is_divided_) {
+    (void)settle_state(false, owners_.local_rank() == 0);
+    all = divided_state();
+  }
+  if (layers_) {
+    barrier(owners_.local(), {.name = "layers are read"});
+    layers_->leave();
+    all.insert(all.end(), in_layers_.begin(), in_layers_.end());
+  }
+  exchange_on_host(all, {.part_of = part_of_, .to = 0, .arrived = [&](const Exchanged& piece) {
+                           if (owners_.host() != 0) return;
+                           visit(piece);
+                           free_parts_of_other_hosts(owners_, piece, part_of_);
+                         }});
+  if (layers_) layers_->begin();
+  if (state_is_divided_) leave_in_parts();
+}
+
+// A rank that is not the first of its host waits for the first one, which may wait for a disk. It
+// ends at once if that one ends.
+void HostShards::exchange_on_host(std::span<const Exchanged> tensors, const Exchange& exchange) {
+  barrier(owners_.local(), {.name = "tensors are written"});
+  if (owners_.leaders() != nullptr) exchange_between_hosts(owners_, tensors, exchange);
+  barrier(owners_.local(), {.name = "tensors have arrived", .timeout = std::chrono::hours(1)});
 }
 
 // By number of the parameter and owner.
@@ -409,16 +440,11 @@ void HostShards::while_parts_change(const std::function<void()>& change) {
     exchange_between_hosts(owners_, in_layers_, {.part_of = part_before});
     return leave_in_parts();
   }
-  barrier(owners_.local(), {.name = "state is written"});
-  if (owners_.leaders() != nullptr) {
-    std::vector<Exchanged> moving = divided_state();
-    moving.insert(moving.end(), in_layers_.begin(), in_layers_.end());
-    exchange_between_hosts(owners_, moving,
-                           {.part_of = part_before, .arrived = [&](const Exchanged& tensor) {
-                              free_parts_of_other_hosts(owners_, tensor, part_of_);
+  std::vector<Exchanged> moving = divided_state();
+  moving.insert(moving.end(), in_layers_.begin(), in_layers_.end());
+  exchange_on_host(moving, {.part_of = part_before, .arrived = [&](const Exchanged& piece) {
+                              free_parts_of_other_hosts(owners_, piece, part_of_);
                             }});
-  }
-  barrier(owners_.local(), {.name = "state has arrived"});
   leave_in_parts();
 }
 

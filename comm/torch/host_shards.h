@@ -65,6 +65,9 @@ class HostShards final : private ParameterParts {
   void broadcast_state(int root, const std::function<void()>& broadcast_rest);
   // Collective. Makes the state whole on the host of rank `root` of the world, until the next step.
   void gather_state(int root);
+  // Collective. Calls `visit` on rank 0 for each piece of the parameters and of the state that
+  // hosts have in parts, while it is whole there.
+  void stream_state(const std::function<void(const Exchanged& piece)>& visit);
   // Collective. Calls `change`, after which part_of() may return other parts.
   void while_parts_change(const std::function<void()>& change);
   // Collective. Runs the optimizer's step on this rank's elements. All ranks see the result.
@@ -105,6 +108,7 @@ class HostShards final : private ParameterParts {
   }
   void make_layers(const ParameterSet& parameters, const Options& options);
   [[nodiscard]] std::vector<Exchanged> divided_state();
+  void exchange_on_host(std::span<const Exchanged> tensors, const Exchange& exchange);
   [[nodiscard]] std::vector<std::vector<Block>> parts() const;
   void free_state_of_other_hosts();
 

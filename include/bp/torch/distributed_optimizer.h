@@ -259,6 +259,16 @@ class DistributedOptimizer {
   // the next step, where the ranks of several hosts or on devices divide it (Shard). Before the
   // program saves it. Collective; between windows only.
   void gather_state(int root = 0);
+  // Calls `visit` on rank 0 with one piece after another of the parameters and of the state that
+  // hosts have in parts; all others are whole there. A piece is a vector of some MiB at most, a
+  // view that begins at element piece.storage_offset() of the whole tensor, in the order of memory.
+  // For a tensor of the state, what the wrapped optimizer shows is a view of the same storage. What
+  // other hosts own of it is in memory during the call only. So rank 0 can save what its host has
+  // no room for. The first rank of another host waits for some pieces at a time, and the others of a
+  // host up to an hour for their first one. Collective; between windows only. If `visit` throws,
+  // rank 0 throws that, and the optimizer is unusable.
+  using VisitPiece = std::function<void(const std::string& parameter, const at::Tensor& piece)>;
+  void stream_state(const VisitPiece& visit = [](const std::string&, const at::Tensor&) {});
   // Returns what the ranks divide, never `automatic`.
   [[nodiscard]] Shard shard() const;
   // For options, state and saving. Its step() uses the gradient of this rank alone before reduce(),

@@ -47,9 +47,10 @@ namespace BP_API bp {
 // `none`. Between reduce() and step() the gradient that a parameter shows is the mean
 // in this rank's part only, and may not be replaced. With `optimizer` and `gradients` on several
 // hosts the state is in parts, as step() needs it, until DistributedOptimizer::gather_state(), and
-// with `layers` so are parameters, until gather_parameters(). clip_grad_norm() is a collective.
-// Parameters with sparse gradients and their state stay whole on each rank, unless the optimizer
-// divides rows (RowSharing). If step() throws, parameters may be partly updated.
+// with `layers` so are parameters, until gather_parameters(); stream_state() brings both in pieces.
+// clip_grad_norm() is a collective. Parameters with sparse gradients and their state stay whole on
+// each rank, unless the optimizer divides rows (RowSharing). If step() throws, parameters may be
+// partly updated.
 enum class Shard : std::uint8_t { none, host, optimizer, gradients, parameters, automatic };
 
 // Whether a rank frees the gradients that others own.
