@@ -8,10 +8,14 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "bp/error.h"
 #include "tests/support/places.h"
+#include "tests/support/scratch.h"
 #include "tests/unit/model/refusal.h"
 #include "trainer/model/config.h"
 #include "trainer/model/families/family.h"
@@ -316,6 +320,28 @@ TEST_F(ModelFiles, BrokenSafetensorsFilesAreRefusedByName) {
   EXPECT_THAT(refusal(std::string("\x03\0\0\0\0\0\0\0{}", 10)), HasSubstr("the file has 10"));
   EXPECT_THAT(test::refusal([&] { SafetensorsReader reader(path("none")); }, ErrorCode::io),
               HasSubstr("No such file"));
+}
+
+TEST_F(ModelFiles, SafetensorsMayComeInPieces) {
+  // Tensors in one memory, in pieces that end within them, and one that comes as a whole.
+  const float numbers[6] = {1, 2, 3, 4, 5, 6};
+  const std::int64_t one = 42;
+  const std::vector<SafetensorsItem> items = {{"first", "F32", {2}, numbers},
+                                              {"all", "F32", {2, 3}, numbers},
+                                              {"last", "F32", {3}, numbers + 3},
+                                              {"a", "I64", {}, &one}};
+  write_safetensors(path("whole"), items);
+  const auto bytes = std::as_bytes(std::span(numbers));
+  const auto write = [&](const std::vector<std::pair<std::size_t, std::size_t>>& pieces) {
+    write_safetensors(path("pieces"), items, [&](const WritePiece& write_piece) {
+      for (const auto& [begin, end] : pieces) {
+        write_piece(bytes.data() + begin, bytes.subspan(begin, end - begin));
+      }
+    });
+  };
+  write({{4, 16}, {0, 4}, {16, 24}});
+  EXPECT_EQ(bp::read_file(path("pieces")), bp::read_file(path("whole")));
+  EXPECT_DEATH(write({{4, 16}}), "a tensor was not written as a whole");
 }
 
 TEST_F(ModelFiles, SafetensorsNeedAnExistingFolder) {

@@ -8,8 +8,11 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
+
+#include <c10/util/accumulate.h>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -32,6 +35,7 @@ constexpr const char* kMoments = "/optimizer.safetensors";
 // What the optimizer keeps for one parameter.
 struct KeptState {
   std::string name;  // the parameter's
+  std::vector<std::int64_t> shape;
   ParameterState state;
 };
 
@@ -42,6 +46,14 @@ Tensor room_for(const Tensor& tensor) {
 
 SafetensorsItem item(const std::string& name, const Tensor& values) {
   return {name, "F32", values.sizes().vec(), values.const_data_ptr()};
+}
+
+// `values`: all, or a part, which is a view of them.
+SafetensorsItem item_of_state(const std::string& name,
+                              const std::vector<std::int64_t>& shape,
+                              const Tensor& values) {
+  const bool is_whole = values.numel() == c10::multiply_integers(shape);
+  return {name, "F32", shape, is_whole ? values.const_data_ptr() : values.storage().data()};
 }
 
 // Reads named arrays, each at most once.
@@ -157,7 +169,8 @@ class Snapshot::Impl {
     moments = *std::move(names);
     for (const auto& [name, parameter] : saved_parameters(model)) {
       if (averaged) trained.emplace_back("weight." + name, room_for(parameter));
-      KeptState& kept = states.emplace_back(KeptState{name, {}});
+      KeptState& kept = states.emplace_back(KeptState{name, parameter.sizes().vec(), {}});
+      BP_CHECK(copies || parameter.is_contiguous(), "pieces are in the order of memory");
       if (!parameter.requires_grad()) continue;
       for (std::size_t i = 0; i < moments.size(); ++i) {
         kept.state.moments.push_back(room_for(parameter));
@@ -229,22 +242,36 @@ void Snapshot::take(const Bert& model,
   }
 }
 
-void Snapshot::write(const std::string& folder) const {
-  std::vector<SafetensorsItem> items;
-  for (const auto& [name, values] : impl_->weights) items.push_back(item(name, values));
-  write_safetensors(concat(folder, "/", impl_->file), std::move(items));
-
-  if (!impl_->with_state) return;
-  items.clear();
-  for (const auto& [name, values] : impl_->trained) items.push_back(item(name, values));
-  for (const auto& [name, state] : impl_->states) {
-    if (state.step == 0) continue;
-    for (std::size_t m = 0; m < state.moments.size(); ++m) {
-      items.push_back(item(concat(impl_->moments[m], ".", name), state.moments[m]));
+void Snapshot::write(const std::string& folder, DistributedOptimizer* optimizer) const {
+  std::vector<SafetensorsItem> weights;
+  for (const auto& [name, values] : impl_->weights) weights.push_back(item(name, values));
+  std::vector<SafetensorsItem> state;
+  for (const auto& [name, values] : impl_->trained) state.push_back(item(name, values));
+  for (const auto& [name, shape, kept] : impl_->states) {
+    if (kept.step == 0) continue;
+    for (std::size_t m = 0; m < kept.moments.size(); ++m) {
+      state.push_back(item_of_state(concat(impl_->moments[m], ".", name), shape, kept.moments[m]));
     }
-    items.push_back({"step." + name, "I64", {}, &state.step});
+    state.push_back({"step." + name, "I64", {}, &kept.step});
   }
-  write_safetensors(folder + kMoments, std::move(items));
+  const auto stream = [optimizer](const std::vector<const WritePiece*>& files) {
+    if (optimizer == nullptr) return;
+    optimizer->stream_state([&](const std::string& /*parameter*/, const Tensor& piece) {
+      const Tensor values = piece.cpu();
+      const std::span bytes(static_cast<const std::byte*>(values.const_data_ptr()),
+                            values.nbytes());
+      for (const WritePiece* const write : files) (*write)(piece.const_data_ptr(), bytes);
+    });
+  };
+  const std::string path = concat(folder, "/", impl_->file);
+  if (!impl_->with_state) {
+    return write_safetensors(path, std::move(weights), [&](const WritePiece& w) { stream({&w}); });
+  }
+  write_safetensors(path, std::move(weights), [&](const WritePiece& w) {
+    write_safetensors(folder + kMoments, std::move(state), [&](const WritePiece& s) {
+      stream({&w, &s});
+    });
+  });
 }
 
 std::int64_t count_parameters(const Bert& model) {
@@ -275,15 +302,15 @@ Checkpoints::Checkpoints(const CheckpointsOptions& options, const Bert& model)
 
 void Checkpoints::save(const CheckpointState& state,
                        const Bert& model,
-                       torch::optim::Optimizer& optimizer,
+                       DistributedOptimizer& optimizer,
                        const std::vector<at::Tensor>* averages) {
   if (writer_.last_begun() == state.step) return;
   const auto begin = Clock::now();
   writer_.wait();
   const auto waited = Clock::now();
-  snapshot_.take(model, optimizer, averages);
-  writer_.start(state, [this](const std::string& folder) {
-    snapshot_.write(folder);
+  snapshot_.take(model, optimizer.optimizer(), averages);
+  writer_.start(state, [this, &optimizer](const std::string& folder) {
+    snapshot_.write(folder, options_.copies ? nullptr : &optimizer);
     for (const auto& [name, text] : options_.texts)
       write_whole_file(concat(folder, "/", name), text);
     options_.before_publishing();

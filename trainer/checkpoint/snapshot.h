@@ -1,8 +1,8 @@
 // The files of a checkpoint that hold tensors. A Snapshot is a copy of the weights and of the
 // optimizer's state between two steps, in the host's memory, so that training continues while the
-// copy is written. Where memory is scarce it is the tensors themselves, and training waits. A model
-// on any device may be saved, and restored on any other. Checkpoints saves those of a running
-// training, on rank 0 alone.
+// copy is written. Where memory is scarce it is the tensors themselves, what hosts have in parts of
+// them comes in pieces, and training waits. A model on any device may be saved, and restored on any
+// other. Checkpoints saves those of a running training, on rank 0 alone.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "bp/torch/distributed_optimizer.h"
 #include "trainer/checkpoint/checkpoint_writer.h"
 #include "trainer/model/bert.h"
 
@@ -51,8 +52,9 @@ class Snapshot {
   //   names of Bert::parameters(), of the parameters that the optimizer has updated. Not without
   //   the optimizer's state. With averages, these are in model.safetensors, and
   //   optimizer.safetensors has weight.NAME (F32) with the weights that training goes on with.
-  // Any thread may call it. Throws io.
-  void write(const std::string& folder) const;
+  // Any thread may call it. Throws io. `optimizer`, with which the snapshot has no copies, streams
+  // what hosts have in parts.
+  void write(const std::string& folder, DistributedOptimizer* optimizer = nullptr) const;
 
  private:
   class Impl;
@@ -96,12 +98,13 @@ class Checkpoints {
  public:
   Checkpoints(const CheckpointsOptions& options, const Bert& model);
 
-  // Copies weights and state, then starts to write the copy, or writes them itself. Blocks while
-  // the previous checkpoint is being written, and throws io if that failed. Does nothing for the
-  // step that was saved last. `averages`: see Snapshot::take().
+  // Copies weights and state, then starts to write the copy. Without `copies` it writes them
+  // itself, while the other ranks call optimizer.stream_state(). Blocks while the previous
+  // checkpoint is being written, and throws io if that failed. Does nothing for the step that was
+  // saved last. `averages`: see Snapshot::take().
   void save(const CheckpointState& state,
             const Bert& model,
-            torch::optim::Optimizer& optimizer,
+            DistributedOptimizer& optimizer,
             const std::vector<at::Tensor>* averages = nullptr);
   // Throws io if a write has failed. Does not block.
   void check() { writer_.check(); }

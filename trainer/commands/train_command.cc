@@ -46,6 +46,7 @@
 #include "trainer/train/loop/evaluate.h"
 #include "trainer/train/loop/loop.h"
 #include "trainer/train/loop/summation.h"
+#include "trainer/train/loop/training_state.h"
 #include "trainer/train/methods/distillation.h"
 #include "trainer/train/methods/freeze.h"
 #include "trainer/train/methods/take_weights.h"
@@ -259,7 +260,7 @@ class Run {
     saving.moments.reset();
     if (settings_.optimizer_state) saving.moments = moment_names(settings_);
     saving.averaged = averages();
-    saving.copies = !frees_gradients(settings_.shard);
+    saving.copies = !saves_in_pieces(settings_, world_.topology(), *model_);
     saving.texts = model_texts(*model_, tokenizer());
     saving.before_publishing = [this] { folder_->require_lease(); };
     bool told = start_.own;

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "bp/error.h"
+#include "bp/torch/distributed_optimizer.h"
+#include "tests/support/run_ranks.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/model/refusal.h"
 #include "tests/unit/train/adamw_steps.h"
@@ -65,14 +67,16 @@ TEST_F(SnapshotTest, TheNextStepsAfterRestoringAreTheSame) {
 // docs/acceptance.md, Runs: A checkpoint without a copy in memory is the same.
 TEST_F(SnapshotTest, WithoutACopyTheFilesAreTheSame) {
   const Bert model = make(1);
-  const auto optimizer = test::adamw_of(model);
-  test::make_step(model, *optimizer);
-  for (const bool copies : {true, false}) {
-    std::filesystem::create_directories(path(copies ? "copied" : "direct"));
-    Snapshot snapshot(model, adamw_moments(), false, copies);
-    snapshot.take(model, *optimizer);
-    snapshot.write(path(copies ? "copied" : "direct"));
-  }
+  bp::test::run_ranks(1, [&](Communicator& world) {
+    DistributedOptimizer optimizer(world, model.parameters(), test::adamw_of(model));
+    test::make_step(model, optimizer.optimizer());
+    for (const bool copies : {true, false}) {
+      std::filesystem::create_directories(path(copies ? "copied" : "direct"));
+      Snapshot snapshot(model, adamw_moments(), false, copies);
+      snapshot.take(model, optimizer.optimizer());
+      snapshot.write(path(copies ? "copied" : "direct"), copies ? nullptr : &optimizer);
+    }
+  });
   for (const std::string file : {"/model.safetensors", "/optimizer.safetensors"}) {
     EXPECT_EQ(bp::read_file(path("copied") + file), bp::read_file(path("direct") + file));
   }

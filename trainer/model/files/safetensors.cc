@@ -8,11 +8,13 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <tuple>
 
 #include <nlohmann/json.hpp>
 
+#include "base/check.h"
 #include "base/refuse.h"
 #include "base/system/fd.h"
 #include "base/text.h"
@@ -180,14 +182,18 @@ void SafetensorsReader::read(const SafetensorsEntry& entry, void* to) const {
   impl_->source_->read(impl_->data_begin_ + entry.begin, to, entry.end - entry.begin);
 }
 
-void write_safetensors(const std::string& path, std::vector<SafetensorsItem> items) {
+void write_safetensors(const std::string& path,
+                       std::vector<SafetensorsItem> items,
+                       const std::function<void(const WritePiece&)>& write_pieces) {
   std::sort(items.begin(), items.end(),
             [](const SafetensorsItem& a, const SafetensorsItem& b) { return a.name < b.name; });
   nlohmann::ordered_json json;
   json["__metadata__"] = {{"format", "pt"}};
   std::uint64_t offset = 0;
+  std::vector<std::span<const std::byte>> data;
   for (const SafetensorsItem& item : items) {
     const std::uint64_t end = offset + bytes_of({item.name, item.type, item.shape, 0, 0});
+    data.emplace_back(static_cast<const std::byte*>(item.data), end - offset);
     json[item.name] = {
         {"dtype", item.type}, {"shape", item.shape}, {"data_offsets", {offset, end}}};
     offset = end;
@@ -203,17 +209,38 @@ void write_safetensors(const std::string& path, std::vector<SafetensorsItem> ite
   for (std::size_t i = 0; i < kLengthBytes; ++i) {
     length_bytes[i] = static_cast<unsigned char>(text.size() >> (8 * i));
   }
-  std::uint64_t left = kLengthBytes + text.size() + offset;
-  const auto write = [&](const void* data, std::uint64_t bytes) {
-    const std::size_t written = write_all(file.get(), data, bytes);
+  const std::uint64_t data_begin = kLengthBytes + text.size();
+  std::uint64_t left = data_begin + offset;
+  const auto write = [&](const void* bytes, std::uint64_t count) {
+    const std::size_t written = write_all(file.get(), bytes, count);
     left -= written;
-    if (written < bytes) fail_to_write(path, errno, left);
+    if (written < count) fail_to_write(path, errno, left);
   };
   write(length_bytes, kLengthBytes);
   write(text.data(), text.size());
-  for (const SafetensorsItem& item : items) {
-    write(item.data, bytes_of({item.name, item.type, item.shape, 0, 0}));
+  const auto seek = [&](std::uint64_t place) {
+    if (::lseek(file.get(), static_cast<off_t>(place), SEEK_SET) < 0) fail_to_write(path, errno, 0);
+  };
+  std::vector<bool> came(items.size());
+  write_pieces([&](const void* place, std::span<const std::byte> bytes) {
+    const auto* const first = static_cast<const std::byte*>(place);
+    std::uint64_t item_begin = data_begin;
+    for (std::size_t i = 0; i < items.size(); item_begin += data[i++].size()) {
+      const std::byte* const begin = std::max(data[i].data(), first);
+      const std::byte* const end = std::min(data[i].data() + data[i].size(), first + bytes.size());
+      if (begin >= end) continue;
+      came[i] = true;
+      seek(item_begin + static_cast<std::uint64_t>(begin - data[i].data()));
+      write(bytes.data() + (begin - first), static_cast<std::uint64_t>(end - begin));
+    }
+  });
+  std::uint64_t item_begin = data_begin;
+  for (std::size_t i = 0; i < items.size(); item_begin += data[i++].size()) {
+    if (came[i]) continue;
+    seek(item_begin);
+    write(data[i].data(), data[i].size());
   }
+  BP_CHECK(left == 0, "a tensor was not written as a whole");
   if (::fsync(file.get()) != 0) fail_to_write(path, errno, offset);
 }
 

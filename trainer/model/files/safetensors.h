@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,8 +64,15 @@ struct SafetensorsItem {
   const void* data = nullptr;  // row-major, little-endian
 };
 
+// Writes bytes that are, or belong, at `place` in the data of items.
+using WritePiece = std::function<void(const void* place, std::span<const std::byte> bytes)>;
+
 // Writes `path`, replacing an existing file, with __metadata__ {"format": "pt"}, which transformers
-// requires, and syncs it to disk. Items are ordered by name. Throws io, naming `path`.
-void write_safetensors(const std::string& path, std::vector<SafetensorsItem> items);
+// requires, and syncs it to disk. Items are ordered by name. Throws io, naming `path`. An item that
+// `write_pieces` gives pieces of is written from these alone, which must be all of it, each once.
+void write_safetensors(
+    const std::string& path,
+    std::vector<SafetensorsItem> items,
+    const std::function<void(const WritePiece&)>& write_pieces = [](const WritePiece&) {});
 
 }  // namespace bp::trainer

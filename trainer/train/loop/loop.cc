@@ -414,9 +414,23 @@ class Loop {
     if (settings_.save_every.by == SaveBy::never) return;
     if (settings_.error_feedback) forget_residuals();
     exchange_figures();
-    gather_weights();
-    optimizer_.gather_state();
-    if (job_.checkpoints == nullptr) return;
+    const bool in_pieces = saves_in_pieces(settings_, world_.topology(), model_);
+    if (in_pieces) {
+      updates().catch_up();
+    } else {
+      gather_weights();
+      optimizer_.gather_state();
+    }
+    if (job_.checkpoints != nullptr) {
+      save_checkpoint();
+    } else if (in_pieces) {
+      optimizer_.stream_state();
+    }
+    // All ranks wait for rank 0, whose disk may be slow. They end at once if it ends.
+    barrier(world_, {.name = "checkpoint", .timeout = std::chrono::hours(1)});
+  }
+
+  void save_checkpoint() {
     const TraceScope scope(world_.trace(), kTraceRow, "checkpoint");
     now_.totals = log_.totals();
     now_.elapsed = time_.elapsed();
@@ -427,7 +441,7 @@ class Loop {
     now_.loss_scale = scales_loss() ? state.loss_scale : 0;
     now_.good_windows = state.good_windows;
     now_.bucket_order = state.bucket_order;
-    job_.checkpoints->save(now_, model_, optimizer_.optimizer(),
+    job_.checkpoints->save(now_, model_, optimizer_,
                            averages_.get() != nullptr ? &averages_.get()->averages() : nullptr);
     save_rule_.saved();
     log_.resume_clock();

@@ -42,4 +42,10 @@ TrainingState training_state(const RunSettings& settings, const Bert& model) {
   return state;
 }
 
+bool saves_in_pieces(const RunSettings& settings, const Topology& topology, const Bert& model) {
+  const bool is_divided = settings.shard == Shard::optimizer && topology.hosts() > 1;
+  return frees_gradients(settings.shard) ||
+         (is_divided && model.parameters().front().second.is_cpu());
+}
+
 }  // namespace bp::trainer
