@@ -106,6 +106,39 @@ for step in sorted(draw.sample(range(2, 1000), 20)):
   verdict "$check" "$status" "killed $kills times, $resumed of them in a run that had resumed from a checkpoint; parameters bit-equal to the undisturbed run's"
 }
 
+# Kills ranks of runs that divide the training state among the ranks of one host, and of two, some of them while rank 0
+# writes a checkpoint.
+# docs/acceptance.md, Runs: 20 times kill -9 of a rank, half of them while a checkpoint is written, leave a run with any
+# --shard the checkpoints and the model of an undisturbed run.
+resume_divided() {
+  local shard places
+  for places in "-n 2" "-H localhost:2,127.0.0.1:1"; do
+    for shard in optimizer gradients parameters; do
+      local status=0
+      # shellcheck disable=SC2086
+      OMP_NUM_THREADS=1 tests/acceptance/shard_kills.py build/bin "$work/divided" -- $places -- examples/reviews.csv \
+        --text review --label label --model tiny --batch 12 --max-length 24 --store "$work/divided.sqlite" \
+        --shard "$shard" >"$work/divided.log" 2>&1 || status=$?
+      verdict resume_divided "$status" "$places --shard $shard: $(tail -1 "$work/divided.log")"
+      rm -r "$work/divided"
+    done
+  done
+}
+
+# Measures rank 0 of base on two hosts that divide the training state.
+# docs/acceptance.md, Runs: While rank 0 writes a checkpoint of base that hosts divide, it takes at most 64 MiB more.
+saving_memory() {
+  local shard
+  for shard in optimizer gradients parameters; do
+    local status=0
+    OMP_NUM_THREADS=1 tests/acceptance/saving_memory.py build/bin "$work/saving" -- -H localhost:1,127.0.0.1:1 -- \
+      examples/reviews.csv --text review --label label --model base --batch 2 --max-length 16 \
+      --store "$work/saving.sqlite" --shard "$shard" >"$work/saving.log" 2>&1 || status=$?
+    verdict saving_memory "$status" "--shard $shard: $(tail -1 "$work/saving.log")"
+    rm -r "$work/saving"
+  done
+}
+
 # Kills bert_train prep of 673,490 rows at 20 moments that a seed determines. Counts how often it continued what a
 # killed one had left, and checks that the store has the same bytes as one made without interruption.
 # docs/acceptance.md, Data: 20 times kill -9 during a preparation leave a store with the bytes of an undisturbed one.
@@ -136,35 +169,44 @@ prepare() {
 
 # Fills the disk under a run. The run must report it in one line, end with code 70 and leave the last checkpoint
 # intact. Once there is room again, the same command must end with the parameters of an undisturbed run.
-# docs/acceptance.md, Disks and power: A disk that fills up while a checkpoint is written leaves the one before.
-disk_full() {
-  local status=0
+# docs/acceptance.md, Disks and power: A disk that fills up while a checkpoint is written leaves the one before, also
+# where hosts divide the training state.
+disk_full() { fill_disk disk_full; }
+# The ranks of two hosts divide the training state, and rank 0 gets the parts of the others while it writes.
+disk_full_divided() { fill_disk disk_full_divided build/bin/bprun -H localhost:2,127.0.0.1:1; }
+
+fill_disk() {  # fill_disk CHECK [BPRUN PLACES...]
+  local check=$1 status=0
+  shift
   if ! unshare -rm mount -t tmpfs none "$work" 2>/dev/null; then
-    verdict disk_full 77 "a small disk cannot be mounted here"
+    verdict "$check" 77 "a small disk cannot be mounted here"
     return
   fi
-  mkdir "$work/small"
-  unshare -rm bash -s "$work" "$PWD" >"$work/disk_full.log" 2>&1 <<'SCRIPT' || status=$?
+  mkdir -p "$work/small"
+  unshare -rm bash -s "$work" "$PWD" "$@" >"$work/disk_full.log" 2>&1 <<'SCRIPT' || status=$?
 set -uo pipefail
 export OMP_NUM_THREADS=1  # ranks of several threads each would be very slow on a busy machine
-work=$1 run=$1/small/run
+work=$1 run=$1/small/run root=$2
+shift 2
 mount -t tmpfs -o size=64m none "$work/small" || exit 1
-train=("$2/build/bin/bert_train" "$2/examples/reviews.csv" --text review --label label --max-length 32
-  --steps 120 --save-every 20 --store "$work/disk_full.sqlite")
+# shellcheck disable=SC2206
+train=("$@" "$root/build/bin/bert_train" "$root/examples/reviews.csv" --text review --label label --max-length 32
+  --steps 120 --save-every 20 --store "$work/disk_full.sqlite" ${1:+--shard optimizer})
+rm -rf "$work/disk_full"
 "${train[@]}" --run "$work/disk_full" >"$work/one.log" 2>&1 || { cat "$work/one.log"; exit 1; }
 "${train[@]}" --run "$run" >"$work/two.log" 2>&1 &
 until [[ -e $run/checkpoints/step-20 ]]; do kill -0 $! || exit 1; sleep 0.02; done
 dd if=/dev/zero of="$work/small/filler" bs=64k 2>/dev/null
 wait $!
 code=$?
-grep '^bert_train: ' "$work/two.log"
-[[ $code == 70 && $(grep -c '^bert_train: .*No space left' "$work/two.log") == 1 ]] || { echo "exit $code"; exit 1; }
+sed -n 's/^\[0\] //; /^bert_train: /p' "$work/two.log"
+[[ $code == 70 && $(grep -cE '^(\[0\] )?bert_train: .*No space left' "$work/two.log") == 1 ]] || { echo "exit $code"; exit 1; }
 rm "$work/small/filler"
 "${train[@]}" --run "$run" >"$work/three.log" 2>&1 || { tail -5 "$work/three.log"; exit 1; }
 grep 'resuming from' "$work/three.log" || exit 1
 cmp "$run/model/model.safetensors" "$work/disk_full/model/model.safetensors"
 SCRIPT
-  verdict disk_full "$status" "$(grep '^bert_train: ' "$work/disk_full.log" || tail -1 "$work/disk_full.log")"
+  verdict "$check" "$status" "$(grep '^bert_train: ' "$work/disk_full.log" || tail -1 "$work/disk_full.log")"
 }
 
 # Trains with each pair of values of seven settings on several ranks, and in one process to compare with.

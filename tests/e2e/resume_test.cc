@@ -214,6 +214,22 @@ TEST_F(Resume, AKilledRunIsResumedByTheSameCommand) {
   expect_same_result("killed");
 }
 
+// scripts/acceptance resume_divided kills more often, with each --shard.
+TEST_F(Resume, KilledRanksThatDivideTheStateLeaveTheUndisturbedBits) {
+  const std::vector<std::string> jobs = {"-n 2 -- --shard optimizer",
+                                         "-H localhost:2,127.0.0.1:1 -- --shard parameters"};
+  for (std::string job : jobs) {
+    job.insert(job.find("--shard"),
+               "reviews.csv --text review --label label --model tiny "
+               "--batch 12 --max-length 24 ");
+    const Ended ended =
+        in_folder(concat("OMP_NUM_THREADS=1 ", kSourceDir, "/tests/acceptance/shard_kills.py ",
+                         kBinDir, " divided --kills 4 -- ", job));
+    EXPECT_EQ(ended.code, 0) << ended.output;
+    fs::remove_all(path("divided"));
+  }
+}
+
 // Both generations have the same hosts, so the parameters must equal those of an undisturbed run,
 // bit for bit.
 // docs/acceptance.md, Recovery and restarts: A training run with a killed rank and a restart ends
