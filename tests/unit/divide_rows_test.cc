@@ -30,6 +30,7 @@ TEST(DivideRows, GivesTheLargestRemaindersTheRowsThatAreLeft) {
 
 TEST(DivideRows, GivesEachRankWithAWeightARowIfThereAreEnough) {
   EXPECT_THAT(divided(10, {1000, 1, 0}), ElementsAre(9, 1, 0));
+  EXPECT_THAT(divided(10, {1000, 1, 1, 1}), ElementsAre(7, 1, 1, 1));
   EXPECT_THAT(divided(1, {1, 1000}), ElementsAre(0, 1));
 }
 
