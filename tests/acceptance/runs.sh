@@ -193,8 +193,8 @@ mount -t tmpfs -o size=64m none "$work/small" || exit 1
 train=("$@" "$root/build/bin/bert_train" "$root/examples/reviews.csv" --text review --label label --max-length 32
   --steps 120 --save-every 20 --store "$work/disk_full.sqlite" ${1:+--shard optimizer})
 rm -rf "$work/disk_full"
-"${train[@]}" --run "$work/disk_full" >"$work/one.log" 2>&1 || { cat "$work/one.log"; exit 1; }
-"${train[@]}" --run "$run" >"$work/two.log" 2>&1 &
+"${train[@]}" --run "$work/disk_full" </dev/null >"$work/one.log" 2>&1 || { cat "$work/one.log"; exit 1; }
+"${train[@]}" --run "$run" </dev/null >"$work/two.log" 2>&1 &
 until [[ -e $run/checkpoints/step-20 ]]; do kill -0 $! || exit 1; sleep 0.02; done
 dd if=/dev/zero of="$work/small/filler" bs=64k 2>/dev/null
 wait $!
@@ -202,7 +202,7 @@ code=$?
 sed -n 's/^\[0\] //; /^bert_train: /p' "$work/two.log"
 [[ $code == 70 && $(grep -cE '^(\[0\] )?bert_train: .*No space left' "$work/two.log") == 1 ]] || { echo "exit $code"; exit 1; }
 rm "$work/small/filler"
-"${train[@]}" --run "$run" >"$work/three.log" 2>&1 || { tail -5 "$work/three.log"; exit 1; }
+"${train[@]}" --run "$run" </dev/null >"$work/three.log" 2>&1 || { tail -5 "$work/three.log"; exit 1; }
 grep 'resuming from' "$work/three.log" || exit 1
 cmp "$run/model/model.safetensors" "$work/disk_full/model/model.safetensors"
 SCRIPT

@@ -264,8 +264,8 @@ class DistributedOptimizer {
   // view that begins at element piece.storage_offset() of the whole tensor, in the order of memory.
   // For a tensor of the state, what the wrapped optimizer shows is a view of the same storage. What
   // other hosts own of it is in memory during the call only. So rank 0 can save what its host has
-  // no room for. The first rank of another host waits for some pieces at a time, and the others of a
-  // host up to an hour for their first one. Collective; between windows only. If `visit` throws,
+  // no room for. The first rank of another host waits for some pieces at a time, and the others of
+  // a host up to an hour for their first one. Collective; between windows only. If `visit` throws,
   // rank 0 throws that, and the optimizer is unusable.
   using VisitPiece = std::function<void(const std::string& parameter, const at::Tensor& piece)>;
   void stream_state(const VisitPiece& visit = [](const std::string&, const at::Tensor&) {});

@@ -38,8 +38,9 @@ namespace BP_API bp {
 // LibTorch, and those of your own that say so, which may need sums over whole parameters, too
 // (bp/torch/elementwise.h). `host` needs ranks that share memory (communicator.h). A rank that
 // shares none with others counts as a host of its own: with the backend "gloo", and on a device.
-// Parameters on a device can have `optimizer` only, because a device has no pages that bp could give
-// back. Each rank then has its part of the state on its device. Anything else is refused by name.
+// Parameters on a device can have `optimizer` only, because a device has no pages that bp could
+// give back. Each rank then has its part of the state on its device. Anything else is refused by
+// name.
 //
 // Where ranks share memory, the constructor gives all ranks rank 0's parameters, and the destructor
 // each rank its own again. In between, the program must write a parameter on one rank of each host
