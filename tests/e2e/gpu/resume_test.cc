@@ -80,8 +80,9 @@ TEST_F(GpuResume, RanksThatDivideTheOptimizerContinueToTheSameBits) {
       SCOPED_TRACE(other);
       expect_same_weights(other + optimizer, "none-" + optimizer);
       EXPECT_EQ(
-          read(path(concat(other, optimizer, "/checkpoints/step-8/optimizer.safetensors"))),
-          read(path(concat("none-", optimizer, "/checkpoints/step-8/optimizer.safetensors"))));
+          test::read(path(concat(other, optimizer, "/checkpoints/step-8/optimizer.safetensors"))),
+          test::read(
+              path(concat("none-", optimizer, "/checkpoints/step-8/optimizer.safetensors"))));
     }
     test::expect_near(numbers("none-" + optimizer), numbers("shards-" + optimizer), 0);
   }
