@@ -7,20 +7,60 @@
 #include <cstdlib>
 #include <exception>
 #include <thread>
+#include <utility>
 
 #include "comm/engine/api/impl.h"
 #include "comm/transport/gloo.h"
 #include "comm/transport/inproc.h"
+#include "tests/support/counted_ranks.h"
 #include "tests/support/memory_store.h"
 
 namespace bp::test {
 namespace {
 
+// Must not outlive `on_send`.
+class CountingTransport final : public Transport {
+ public:
+  CountingTransport(std::unique_ptr<Transport> inner, const OnSend& on_send)
+      : inner_(std::move(inner)), on_send_(on_send) {}
+
+  [[nodiscard]] int rank() const override { return inner_->rank(); }
+  [[nodiscard]] int size() const override { return inner_->size(); }
+  [[nodiscard]] std::unique_ptr<Transfer> post_receive(int peer,
+                                                       std::uint64_t slot,
+                                                       std::span<std::byte> into) override {
+    return inner_->post_receive(peer, slot, into);
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> post_receive_at_most(int peer,
+                                                               std::uint64_t slot,
+                                                               std::span<std::byte> into) override {
+    return inner_->post_receive_at_most(peer, slot, into);
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> post_send(int peer,
+                                                    std::uint64_t slot,
+                                                    std::span<const std::byte> from) override {
+    on_send_(rank(), peer, from.size());
+    return inner_->post_send(peer, slot, from);
+  }
+  [[nodiscard]] std::optional<Undelivered> deliver(const Deadline& deadline,
+                                                   const std::atomic<bool>& stop) override {
+    return inner_->deliver(deadline, stop);
+  }
+  [[nodiscard]] std::optional<LinkState> look(int peer) override { return inner_->look(peer); }
+  [[nodiscard]] int connections() const override { return inner_->connections(); }
+  void wake() override { inner_->wake(); }
+
+ private:
+  const std::unique_ptr<Transport> inner_;
+  const OnSend& on_send_;
+};
+
 Communicator join(InprocHub& hub,
                   MemoryStoreServer& server,
                   const Topology& topology,
                   std::shared_ptr<SharedHost> shared,
-                  const RanksOptions& options) {
+                  const RanksOptions& options,
+                  const OnSend& on_send) {
   auto store = server.connect(topology.rank);
   std::unique_ptr<Transport> transport;
   std::unique_ptr<Backend> native;
@@ -37,6 +77,7 @@ Communicator join(InprocHub& hub,
     transport = hub.join(topology.rank);
   }
   if (options.fault) transport = make_faulty(std::move(transport), options.fault(topology.rank));
+  if (on_send) transport = std::make_unique<CountingTransport>(std::move(transport), on_send);
   WorldParts parts{.store = std::move(store),
                    .transport = std::move(transport),
                    .transport_name = "test",
@@ -67,11 +108,10 @@ std::vector<std::shared_ptr<SharedHost>> share_memory(int ranks, int first, bool
   return hosts;
 }
 
-}  // namespace
-
-std::vector<std::string> try_ranks(int ranks,
-                                   const std::function<void(Communicator&)>& body,
-                                   const RanksOptions& options) {
+std::vector<std::string> try_counted_ranks(int ranks,
+                                           const std::function<void(Communicator&)>& body,
+                                           const RanksOptions& options,
+                                           const OnSend& on_send) {
   InprocHub hub(ranks);
   MemoryStoreServer server;
   const auto local_sizes =
@@ -93,7 +133,7 @@ std::vector<std::string> try_ranks(int ranks,
         topology.rank = rank;
         topology.local_sizes = local_sizes;
         auto memory = std::move(shared[static_cast<std::size_t>(rank)]);
-        Communicator world = join(hub, server, topology, std::move(memory), options);
+        Communicator world = join(hub, server, topology, std::move(memory), options, on_send);
         body(world);
         world.finish();
       } catch (const Error& caught) {
@@ -105,6 +145,14 @@ std::vector<std::string> try_ranks(int ranks,
   }
   for (std::thread& thread : threads) thread.join();
   return errors;
+}
+
+}  // namespace
+
+std::vector<std::string> try_ranks(int ranks,
+                                   const std::function<void(Communicator&)>& body,
+                                   const RanksOptions& options) {
+  return try_counted_ranks(ranks, body, options, {});
 }
 
 std::vector<std::string> try_agreeing_ranks(int ranks,
@@ -130,7 +178,14 @@ std::vector<std::string> try_agreeing_ranks(int ranks,
 void run_ranks(int ranks,
                const std::function<void(Communicator&)>& body,
                const RanksOptions& options) {
-  const auto errors = try_ranks(ranks, body, options);
+  run_counted_ranks(ranks, body, options, {});
+}
+
+void run_counted_ranks(int ranks,
+                       const std::function<void(Communicator&)>& body,
+                       const RanksOptions& options,
+                       const OnSend& on_send) {
+  const auto errors = try_counted_ranks(ranks, body, options, on_send);
   for (int rank = 0; rank < ranks; ++rank) {
     EXPECT_EQ(errors[static_cast<std::size_t>(rank)], "") << "rank " << rank;
   }

@@ -7,11 +7,9 @@
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 #include <torch/optim/adamw.h>
 #include <torch/optim/lbfgs.h>
 #include <torch/optim/sgd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -26,6 +24,7 @@
 #include "bp/torch/distributed_optimizer.h"
 #include "tests/ranks/torch/sharded_training.h"
 #include "tests/support/run_ranks.h"
+#include "tests/support/tensor_memory.h"
 #include "tests/support/torch_model.h"
 #include "tests/support/torch_ranks.h"
 
@@ -33,18 +32,6 @@ namespace bp::test {
 namespace {
 
 using ::testing::HasSubstr;
-
-// Returns how many bytes of the tensor are in memory, in pages that belong to it alone.
-std::size_t bytes_in_memory(const at::Tensor& tensor) {
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto first = reinterpret_cast<std::uintptr_t>(tensor.data_ptr());
-  const std::uintptr_t begin = (first + page - 1) / page * page;
-  const std::uintptr_t end = (first + tensor.nbytes()) / page * page;
-  std::vector<unsigned char> pages((end - begin) / page);
-  EXPECT_EQ(::mincore(reinterpret_cast<void*>(begin), end - begin, pages.data()), 0);
-  return page * static_cast<std::size_t>(
-                    std::ranges::count_if(pages, [](unsigned char p) { return (p & 1) != 0; }));
-}
 
 TEST(Shards, KeepOneCopyOfParametersAndState) {
   run_ranks(
