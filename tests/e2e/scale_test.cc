@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -83,6 +85,36 @@ TEST_F(Scale, EstimateSaysWhatEachShardCosts) {
   EXPECT_EQ(json["shards"][3]["shard"], "gradients");
   EXPECT_EQ(of(3, "gradients"), 0);
   EXPECT_EQ(json["memory"]["optimizer"], bytes("trained"));
+}
+
+// Two ranks on the first host and one on the second: the first one needs the most.
+TEST_F(Scale, EstimateSaysWhatEachShardCostsOnTwoHosts) {
+  const Ended ended = in_folder(
+      concat("OMP_NUM_THREADS=1 ", kBinDir, "/bprun -H localhost:2,127.0.0.1:1 ", kBinDir,
+             "/bert_train estimate stones.csv --max-length 16 --measured-steps 1 --out e.json"));
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  const auto json = nlohmann::json::parse(read(path("e.json")));
+  const double all = 4 * json["parameters"].get<double>();
+  EXPECT_EQ(json["trained"], json["parameters"]);
+  const double dense = json["shards"][0]["gradients"].get<double>() / 2;
+  const double rows = all - dense;  // of word embeddings, whose gradients are sparse
+  EXPECT_GT(rows, 0);
+  // The ranks of each host, and of all hosts, divide equal parts of what they can divide.
+  const double part = 2.0 / 3;
+  const std::vector<std::vector<double>> expected = {
+      // weights, gradients, moments, peak, sent
+      {2 * all, 2 * dense, 4 * all, 6 * all + 2 * dense, dense},
+      {all, 2 * dense, 2 * all, 3 * all + 2 * dense, dense},
+      {all, 2 * dense, 2 * (part * dense + rows), all + 2 * (part * dense + rows) + 2 * dense,
+       dense},
+      {all, 0, 2 * (part * dense + rows), all + 2 * (part * dense + rows) + part * dense, dense}};
+  for (std::size_t shard = 0; shard < expected.size(); ++shard) {
+    std::vector<double> found;
+    for (const char* what : {"weights", "gradients", "moments", "peak", "sent"}) {
+      found.push_back(json["shards"][shard][what].get<double>());
+    }
+    EXPECT_THAT(found, testing::Pointwise(testing::DoubleNear(4), expected[shard])) << shard;
+  }
 }
 
 // docs/features.md, Evaluation and reports: A table of speed by number of ranks | `scale --worlds
