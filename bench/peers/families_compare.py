@@ -97,8 +97,8 @@ def ways_of(family):
 
 
 def require_same_losses(folder, family, options):
-    mine, rows = our_losses(folder, folder / family, data_of(folder, family),
-                            ["--batch", options.batch, "--precision", options.precision, "--lr", LR])
+    mine, (rows,) = our_losses(folder, folder / family, data_of(folder, family),
+                               ["--batch", options.batch, "--precision", options.precision, "--lr", LR])
     (folder / "rows.json").write_text(json.dumps(rows))
     theirs = loop(folder, family, options, ways_of(family)[0], "--rows", folder / "rows.json", "--dropout", 0)["losses"]
     if why := first_difference(mine, theirs, TOLERANCE[options.precision]):

@@ -42,15 +42,17 @@ def starting_model(folder, model, data):
     return target / "model"
 
 
-def our_losses(folder, start, data, options):
-    """Those of each step, and the rows of each step in the order of ids.npz."""
+def our_losses(folder, start, data, options, launcher=(), ranks=1):
+    """Those of each step, and for each rank the rows of each step in the order of ids.npz. `launcher`: the words that
+    start several ranks."""
     shutil.rmtree(folder / "run", ignore_errors=True)
     shutil.rmtree(folder / "trace", ignore_errors=True)
-    run([program("bert_train"), *data, "--model", start, "--steps", STEPS, "--dropout", 0, "--run", folder / "run",
+    run([*launcher, program("bert_train"), *data, "--model", start, "--steps", STEPS, "--dropout", 0, "--run", folder / "run",
          "--trace", folder / "trace", *options])
-    steps = [json.loads(line) for line in (folder / "trace" / "rank-0.jsonl").read_text().splitlines()]
-    rows = [[sample - 1 for batch in step["samples"] for sample in batch] for step in steps]
-    return [step["loss"] for step in steps], rows
+    traces = [[json.loads(line) for line in (folder / "trace" / f"rank-{rank}.jsonl").read_text().splitlines()]
+              for rank in range(ranks)]
+    rows = [[[sample - 1 for batch in step["samples"] for sample in batch] for step in trace] for trace in traces]
+    return [step["loss"] for step in traces[0]], rows
 
 
 def require_same_losses(folder, model, data, options, forms, loop_options=()):
@@ -59,7 +61,7 @@ def require_same_losses(folder, model, data, options, forms, loop_options=()):
     start = starting_model(folder, model, data)
     for precision in dict.fromkeys(("fp32", options["--precision"])):
         chosen = [str(word) for pair in {**options, "--precision": precision}.items() for word in pair]
-        ours, rows = our_losses(folder, start, data, chosen)
+        ours, (rows,) = our_losses(folder, start, data, chosen)
         (folder / "rows.json").write_text(json.dumps(rows))
         shares = []
         for attention, qkv in forms:

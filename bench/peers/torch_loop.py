@@ -163,12 +163,16 @@ def load_weights(model, path):
         raise SystemExit(f"{path} has more weights than the model: {', '.join(found)}")
 
 
-def make_optimizer(model, options, steps):
+def fused_adamw(groups, lr):
+    return torch.optim.AdamW(groups, lr=lr, fused=True)
+
+
+def make_optimizer(model, options, steps, make=fused_adamw):
     decayed, others = [], []
     for parameter in model.parameters():
         (decayed if parameter.dim() > 1 else others).append(parameter)
     groups = [dict(params=decayed, weight_decay=0.01), dict(params=others, weight_decay=0.0)]
-    optimizer = torch.optim.AdamW(groups, lr=options.lr, fused=True)
+    optimizer = make(groups, options.lr)
     warm_up = steps // 10
 
     def share(step):  # of the rate: up to 1, then down to 0
