@@ -77,6 +77,7 @@ def busy_share(seconds=1.0):
 
 
 def print_machine():
+    """Prints what this machine is, and returns that."""
     model = "unknown processor"
     for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -85,8 +86,10 @@ def print_machine():
     commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"],
                             capture_output=True, text=True, check=False).stdout.strip()
     cores = len(os.sched_getaffinity(0))
-    print(f"commit {commit or 'unknown'}, {cores} cores of {model}, Linux {platform.release()}")
+    machine = [f"commit {commit or 'unknown'}, {cores} cores of {model}, Linux {platform.release()}"]
     # What runs before we have started anything is what disturbs.
     busy = busy_share()
     if busy > 0.1:
-        print(f"warning: this machine is busy ({busy:.0%}); the figures are worth little")
+        machine.append(f"warning: this machine is busy ({busy:.0%}); the figures are worth little")
+    print("\n".join(machine))
+    return machine

@@ -151,6 +151,19 @@ class Showing(unittest.TestCase):
                       report.misses({"Store": found}))
         self.assertIn("All targets that were measured are met.", report.misses({"Store": found[:1] + found[2:]}))
 
+    def test_a_script_has_a_section_of_its_own_on_the_page(self):
+        page = "# All\n\nText.\n\n## Links: targets\n\na\n"
+        first = report.section("Shards", [checks.Check("a", "1 s", "at most 2 s", True)], ["on this machine"])
+        self.assertEqual(first, "## Shards: targets\n\n- on this machine\n\n| what | measured | target | |\n"
+                                "|---|---|---|---|\n| a | 1 s | at most 2 s | PASS |\n")
+        with_first = report.with_section(page, first)
+        self.assertEqual(with_first, page + "\n" + first)
+        second = report.section("Shards", [checks.Check("a", "3 s", "at most 2 s", False)])
+        self.assertEqual(report.with_section(with_first, second), page + "\n" + second)
+        links = report.section("Links", [])
+        self.assertEqual(report.with_section(with_first, links), "# All\n\nText.\n\n" + links + "\n" + first)
+        self.assertEqual(report.sections_of(with_first)[2], first)
+
     def test_checks_survive_their_file(self):
         found = [checks.Check("a", "1", "2", True), checks.Check("b", "why", "3", None)]
         with tempfile.NamedTemporaryFile() as file:

@@ -1,4 +1,5 @@
-"""What bench/run_speed_comm writes: the machine, JSON, and the page docs/benchmarks.md."""
+"""What bench/run_speed_comm writes: the machine, JSON, and the page docs/benchmarks.md, where bench/run_shards has a
+section."""
 
 import dataclasses
 import json
@@ -56,8 +57,9 @@ def as_json(facts, measured, sections):
 
 INTRODUCTION = """# Benchmarks of the collectives
 
-`bench/run_speed_comm --markdown docs/benchmarks.md` writes this page; do not edit it. Only ratios within one run say
-something: the same programs on another machine, or on another day of a shared one, give other times.
+`bench/run_speed_comm --markdown docs/benchmarks.md` writes this page, and `bench/run_shards` its sections about shards;
+do not edit it. Only ratios within one run say something: the same programs on another machine, or on another day of a
+shared one, give other times.
 
 The systems run in turns. A figure is the median of {runs} starts. The figure of a start is the median of 5 to 500 calls,
 and that of a call is the time of the slowest rank between a barrier and its result. Inputs are whole numbers whose sums
@@ -123,9 +125,27 @@ def as_markdown(facts, overview, shown, sections):
         parts.append(f"## {titles[name]}\n\n" + "\n\n".join(drawn) + "\n")
     for name, found in sections.items():
         # The tables above have the ratios to other systems.
-        rows = [f"| {check.what} | {check.measured} | {check.target} | {check.verdict()} |" for check in found
-                if not check.cause]
-        if rows:
-            parts.append(f"## {name}: targets\n\n| what | measured | target | |\n|---|---|---|---|\n" +
-                         "\n".join(rows) + "\n")
+        if own := [check for check in found if not check.cause]:
+            parts.append(section(name, own))
     return "\n".join(parts)
+
+
+def section(name, found, remarks=()):
+    """A section of the page with the targets of one script. `remarks` come before them, a line each."""
+    rows = [f"| {check.what} | {check.measured} | {check.target} | {check.verdict()} |\n" for check in found]
+    before = "".join(f"- {remark}\n" for remark in remarks) + ("\n" if remarks else "")
+    return f"## {name}: targets\n\n{before}| what | measured | target | |\n|---|---|---|---|\n" + "".join(rows)
+
+
+def sections_of(page):
+    """The page's sections, after what comes before the first."""
+    return re.split(r"^(?=## )", page, flags=re.MULTILINE)
+
+
+def with_section(page, new):
+    """The page with `new` in place of its section of that heading, or at its end."""
+    parts = [part.rstrip("\n") for part in sections_of(page)]
+    headings = [part.splitlines()[:1] for part in parts]
+    place = headings.index(new.splitlines()[:1]) if new.splitlines()[:1] in headings else len(parts)
+    parts[place:place + 1] = [new.rstrip("\n")]
+    return "\n\n".join(parts) + "\n"
