@@ -187,6 +187,16 @@ def without_peers(options):
     return found.returncode and f"bench/peers/setup has not installed PyTorch: {found.stderr.strip().splitlines()[-1]}"
 
 
+def remarks_of(part, options):
+    """How a part was measured, for the page."""
+    if part == "rates":
+        yield (f"{options.pairs} runs of each side, by turns: the median of the ratios and their quartiles, then the medians "
+               "of both")
+    if part in PEERS:
+        yield f"{options.peer_runs} runs of each side, by turns; {options.peer_batch} samples of {options.tokens} tokens a rank"
+    yield datetime.date.today().isoformat() + (", a quick run: a look, not figures to quote" if options.quick else "")
+
+
 def measure(folder, options, write):
     """The checks of all parts. `write` gets the name of a part and its checks."""
     (folder / "6x384").mkdir()
@@ -210,12 +220,11 @@ def main():
     options = parse_arguments()
     if os.cpu_count() < 2:
         end_unmeasured("two ranks need two cores")
-    remarks = print_machine() + [f"{datetime.date.today().isoformat()}"
-                                 + (", a quick run: a look, not figures to quote" if options.quick else "")]
+    machine = print_machine()
 
     def write(part, found):
         if options.markdown:
-            section = report.section(f"Shards ({part})", found, remarks)
+            section = report.section(f"Shards ({part})", found, [*machine, *remarks_of(part, options)])
             options.markdown.write_text(report.with_section(options.markdown.read_text(), section))
 
     with tempfile.TemporaryDirectory(prefix="bp_shards_") as name:
