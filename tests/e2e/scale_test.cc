@@ -101,13 +101,17 @@ TEST_F(Scale, EstimateSaysWhatEachShardCostsOnTwoHosts) {
   EXPECT_GT(rows, 0);
   // The ranks of each host, and of all hosts, divide equal parts of what they can divide.
   const double part = 2.0 / 3;
+  const double moments = 2 * (part * dense + rows);
+  const double layers = 4 * 2 * 198272;  // a tiny BERT's
   const std::vector<std::vector<double>> expected = {
       // weights, gradients, moments, peak, sent
       {2 * all, 2 * dense, 4 * all, 6 * all + 2 * dense, dense},
       {all, 2 * dense, 2 * all, 3 * all + 2 * dense, dense},
-      {all, 2 * dense, 2 * (part * dense + rows), all + 2 * (part * dense + rows) + 2 * dense,
-       dense},
-      {all, 0, 2 * (part * dense + rows), all + 2 * (part * dense + rows) + part * dense, dense}};
+      {all, 2 * dense, moments, all + moments + 2 * dense, dense},
+      {all, 0, moments, all + moments + part * dense, dense},
+      // Both layers are whole in a step, and the first one travels to the backward pass, too.
+      {all - layers / 3, 0, moments, all + moments + part * dense, dense + part * layers / 2}};
+  ASSERT_EQ(json["shards"].size(), expected.size());
   for (std::size_t shard = 0; shard < expected.size(); ++shard) {
     std::vector<double> found;
     for (const char* what : {"weights", "gradients", "moments", "peak", "sent"}) {
