@@ -277,8 +277,7 @@ void add_model_options(OptionSet& set, TrainOptions& options) {
   set.choice<DataType>(
       {"wire", "Type of gradients between ranks"}, options.wire,
       {{"fp32", DataType::f32}, {"fp16", DataType::f16}, {"bf16", DataType::bf16}});
-  set.choice<Shard>({"shard", "What ranks divide; on GPUs none or optimizer"},
-                    options.shard,
+  set.choice<Shard>({"shard", "What ranks divide; on GPUs none or optimizer"}, options.shard,
                     {{"none", Shard::none},
                      {"host", Shard::host},
                      {"optimizer", Shard::optimizer},
