@@ -307,6 +307,8 @@ Error CollectiveSupervisor::failed(const CollectiveCall& call,
                                   call.progress(), ": ", why.what());
   if (!agreement_) return {why.code(), text};
   auto kept = state_.failure().wait(Deadline(kNewsOnTheWay));
+  // The store told it of that failure instead of the peer's address.
+  if (kept && why.code() == ErrorCode::aborted) return stopped(call);
   if (!kept) {
     try {
       agreement_->show(setup_.rank, current_.header);

@@ -172,12 +172,12 @@ TEST_F(Resume, WithUnequalSharesARunContinuesToTheSameBits) {
   const Ended ended = in_folder(bprun(kUneven, shares + "unequal --resume never"));
   ASSERT_EQ(ended.code, 0) << ended.output;
   const Ended again =
-      in_folder(bprun(kUneven, shares + "rest --resume unequal/checkpoints/step-40"));
+      in_folder(bprun(kUneven, shares + "unequal-rest --resume unequal/checkpoints/step-40"));
   ASSERT_EQ(again.code, 0) << again.output;
   const auto weights = [&](const std::string& run) {
     return read(path(run + "/model/model.safetensors"));
   };
-  EXPECT_TRUE(weights("rest") == weights("unequal"));
+  EXPECT_TRUE(weights("unequal-rest") == weights("unequal"));
   EXPECT_FALSE(weights("unequal") == weights("whole")) << "sums have another order";
 }
 

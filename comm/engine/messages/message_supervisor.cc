@@ -158,7 +158,9 @@ Error MessageSupervisor::lost(const MessageWork& work,
       concat(setup_.own_text(), " lost ", from_any ? "a rank" : setup_.rank_text(work.peer), " in ",
              describe(work.operation), ": ", why.what());
   auto kept = state_.failure().wait(Deadline(kNewsOnTheWay));
-  if (from_any) return kept ? stopped(work.operation) : state_.declare(-1, why.code(), text);
+  // The store may have told it of that failure instead of the peer's address.
+  if (kept && (from_any || why.code() == ErrorCode::aborted)) return stopped(work.operation);
+  if (from_any) return state_.declare(-1, why.code(), text);
   if (!kept) {
     try {
       if (const auto note = notes_.find_finished(work.peer)) {

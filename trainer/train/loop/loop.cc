@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
@@ -361,9 +362,17 @@ class Loop {
     if (now_.evaluation_due && !stopped_) evaluate();
     if (!stopped_ && now_.step < steps_ && !ended_) ended_ = early_stop_.reason();
     const bool is_best = std::ranges::count(now_.best, now_.step, &BestResult::step) > 0;
-    const bool due = save_rule_.due(now_.step, now_.position);
+    const bool due = agreed_to_save(save_rule_.due(now_.step, now_.position));
     if (stopped_ || last || ended_ || is_best || due) save();
     if (job_.checkpoints != nullptr) job_.checkpoints->check();
+  }
+
+  // By time, rank 0 decides, since all ranks take part.
+  [[nodiscard]] bool agreed_to_save(bool due) {
+    if (settings_.save_every.by != SaveBy::time) return due;
+    std::uint8_t agreed = due ? 1 : 0;
+    broadcast(world_, view(std::span(&agreed, 1)), {.name = "whether a checkpoint is due"});
+    return agreed != 0;
   }
 
   // Gives the log the figures of all ranks, up to the last step.
