@@ -71,7 +71,7 @@ Batch Batches::make_batch_of(std::span<const std::int64_t> rows, std::int64_t ep
   std::vector<Sample> samples;
   for (const std::int64_t row : rows) samples.push_back(store_.load(Split::train, row));
   Batch batch = make_batch(samples, store_.schema(), store_.pad_id());
-  if (complete_) complete_(batch, {options_.sampler.seed, epoch});
+  if (complete_) complete_(batch, {.seed = options_.sampler.seed, .epoch = epoch});
   return batch;
 }
 
