@@ -388,11 +388,8 @@ void HostShards::stream_state(const std::function<void(const Exchanged& piece)>&
     (void)settle_state(false, owners_.local_rank() == 0);
     all = divided_state();
   }
-  if (layers_) {
-    barrier(owners_.local(), {.name = "layers are read"});
-    layers_->leave();
-    all.insert(all.end(), in_layers_.begin(), in_layers_.end());
-  }
+  leave_layers();
+  all.insert(all.end(), in_layers_.begin(), in_layers_.end());
   exchange_on_host(all, {.part_of = part_of_, .to = 0, .arrived = [&](const Exchanged& piece) {
                            if (owners_.host() != 0) return;
                            visit(piece);
@@ -400,6 +397,12 @@ void HostShards::stream_state(const std::function<void(const Exchanged& piece)>&
                          }});
   if (layers_) layers_->begin();
   if (state_is_divided_) leave_in_parts();
+}
+
+void HostShards::leave_layers() {
+  if (!layers_) return;
+  barrier(owners_.local(), {.name = "layers are read"});
+  layers_->leave();
 }
 
 // A rank that is not the first of its host waits for the first one, which may wait for a disk. It
@@ -427,10 +430,7 @@ std::vector<std::vector<Block>> HostShards::parts() const {
 void HostShards::while_parts_change(const std::function<void()>& change) {
   if (!state_is_divided_) return change();
   (void)settle_state(false, owners_.local_rank() == 0);
-  if (layers_) {
-    barrier(owners_.local(), {.name = "layers are read"});
-    layers_->leave();
-  }
+  leave_layers();
   const PartOf part_before = [all = parts()](std::size_t i, int owner) {
     return all[i][static_cast<std::size_t>(owner)];
   };

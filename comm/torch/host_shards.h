@@ -108,6 +108,7 @@ class HostShards final : private ParameterParts {
   }
   void make_layers(const ParameterSet& parameters, const Options& options);
   [[nodiscard]] std::vector<Exchanged> divided_state();
+  void leave_layers();
   void exchange_on_host(std::span<const Exchanged> tensors, const Exchange& exchange);
   [[nodiscard]] std::vector<std::vector<Block>> parts() const;
   void free_state_of_other_hosts();

@@ -23,8 +23,8 @@ namespace bp::trainer {
 // The samples of one rank in one step.
 struct StepBatches {
   std::int64_t step = 0;  // of the run, from 0
-  std::vector<Batch>
-      micro_batches;  // some may have no rows; with equal shares as many on all ranks
+  // Some may have no rows. With equal shares, all ranks have as many.
+  std::vector<Batch> micro_batches;
   std::vector<std::int64_t> rows_of_ranks;
   std::int64_t world_rows = 0;    // of all ranks in this step
   std::int64_t world_tokens = 0;  // of all ranks' samples in this step, without padding
