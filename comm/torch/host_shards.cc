@@ -5,7 +5,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <chrono>
@@ -35,11 +34,6 @@ bool is_member(const at::Tensor& parameter, optim::Optimizer& optimizer) {
   });
 }
 
-// Returns the elements of a dense tensor in the order of memory.
-at::Tensor flat(const at::Tensor& tensor) {
-  return tensor.detach().as_strided({tensor.numel()}, {1});
-}
-
 // `flat` may have this part alone.
 at::Tensor part_of(const at::Tensor& flat, const Block& block) {
   if (flat.numel() == static_cast<std::int64_t>(block.count)) return flat;
@@ -54,13 +48,6 @@ bool is_in_place(const at::Tensor& tensor, const at::Tensor& place) {
 
 std::span<std::byte> bytes_of(const at::Tensor& dense) {
   return {static_cast<std::byte*>(dense.data_ptr()), dense.nbytes()};
-}
-
-// The private tensors that shared ones replace are together as large as the model, and malloc may
-// keep the memory of each for the process.
-void give_back_freed(const at::Tensor& like) {
-  constexpr std::size_t kLarge = std::size_t{1} << 20;
-  if (like.nbytes() >= kLarge) ::malloc_trim(0);
 }
 
 }  // namespace
@@ -101,10 +88,7 @@ HostShards::HostShards(Owners& owners,
   SharedRoom room(owners.local(), bytes);
   memory_ = room.bytes();
   for (Divided& one : divided_) {
-    one.shared = room.take(one.parameter, one.parameter.numel());
-    if (owners.world_rank() == 0) one.shared.copy_(flat(one.parameter));
-    one.parameter.set_data(whole(one, one.shared));
-    give_back_freed(one.shared);  // before the next copy
+    one.shared = room.adopt(one.parameter, owners.world_rank() == 0);
   }
   broadcast_parameters(0);
   share_rows();

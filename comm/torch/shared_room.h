@@ -3,7 +3,9 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
+#include <malloc.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +28,18 @@ inline Topology memory_topology(const Communicator& world, c10::Device device) {
   return {.rank = world.rank(), .local_sizes = ones, .host_names = {}};
 }
 
+// Returns the elements of a dense tensor in the order of memory.
+inline at::Tensor flat(const at::Tensor& tensor) {
+  return tensor.detach().as_strided({tensor.numel()}, {1});
+}
+
+// The private tensors that shared ones replace are together as large as the model, and malloc may
+// keep the memory of each for the process.
+inline void give_back_freed(const at::Tensor& like) {
+  constexpr std::size_t kLarge = std::size_t{1} << 20;
+  if (like.nbytes() >= kLarge) ::malloc_trim(0);
+}
+
 class SharedRoom {
  public:
   // Collective.
@@ -42,6 +56,15 @@ class SharedRoom {
     used_ += of(like, count);
     return at::from_blob(
         data, {count}, [memory = memory_](void*) {}, at::dtype(like.scalar_type()));
+  }
+  // Moves a dense tensor's elements here, with their values if `copies`, and returns them.
+  at::Tensor adopt(const at::Tensor& tensor, bool copies) {
+    const at::NoGradGuard no_grad;
+    at::Tensor elements = take(tensor, tensor.numel());
+    if (copies) elements.copy_(flat(tensor));
+    tensor.set_data(elements.as_strided(tensor.sizes(), tensor.strides()));
+    give_back_freed(elements);  // before the next copy
+    return elements;
   }
 
  private:

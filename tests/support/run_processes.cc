@@ -184,6 +184,7 @@ std::vector<ProcessResult> try_processes(const std::string& body, const Processe
   server_options.job = "test";
   server_options.key = random_job_key();
   server_options.world_size = options.ranks;
+  server_options.survivors_go_on = options.survivors_go_on;
   std::promise<void> over;
   const auto listen = [silent = options.store == ProcessesOptions::StoreTrouble::falls_silent,
                        until = over.get_future().share()](const StoreEvent& event) {

@@ -26,6 +26,7 @@ struct ProcessesOptions {
   // once a rank requests a stop.
   enum class StoreTrouble { none, ends, falls_silent };
   StoreTrouble store = StoreTrouble::none;
+  bool survivors_go_on = false;  // they may call recover()
 };
 
 struct ProcessResult {

@@ -105,7 +105,7 @@ int run_command(Communicator& world, const EvaluateOptions& options) {
   if (world.rank() == 0) require_writable(options.out);
   const ModelSource source = find_model(plan.source.model, *options.task, options.extensions);
   const Precision precision = precision_of_evaluation(world, options.precision, rank_device);
-  const auto model = load_model(source, device_of(rank_device), precision);
+  const auto model = load_model(world, source, device_of(rank_device), precision);
   JobData data = job_data(world, options);
   data.prepare.lower_case = source.tokenizer.lower_case;
   if (plan.whole) {

@@ -19,6 +19,7 @@
 #include "trainer/model/files/tensor_file.h"
 #include "trainer/run/run_settings.h"
 #include "trainer/tasks/tasks.h"
+#include "trainer/train/methods/take_weights.h"
 
 namespace bp::trainer {
 namespace {
@@ -276,9 +277,12 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
   return model;
 }
 
-std::unique_ptr<Bert> load_model(const ModelSource& source,
-                                 c10::Device device,
-                                 Precision precision) {
+namespace {
+
+std::unique_ptr<Bert> load_values(const ModelSource& source,
+                                  c10::Device device,
+                                  Precision precision,
+                                  bool has_values) {
   if (!source.pretrained()) {
     throw InputError(66, concat("no model.safetensors or pytorch_model.bin in ", source.name),
                      kModelFolderHint);
@@ -293,13 +297,32 @@ std::unique_ptr<Bert> load_model(const ModelSource& source,
   if (source.adapters) {
     for (const auto& [name, parameter] : saved_parameters(*model)) own.push_back(name);
   }
-  require_weights(as_input_error([&] { return load_weights(*model, source.weights, own); }),
-                  source.weights, own);
+  require_weights(
+      as_input_error([&] { return load_weights(*model, source.weights, own, has_values); }),
+      source.weights, own);
   if (!source.adapters) return model;
   const LoadReport adapters =
       as_input_error([&] { return load_adapters(*model, source.adapter_weights); });
   require_weights(adapters, source.adapter_weights, {});
   refuse_other_adapters(adapters, source.adapter_weights);
+  return model;
+}
+
+}  // namespace
+
+std::unique_ptr<Bert> load_model(const ModelSource& source,
+                                 c10::Device device,
+                                 Precision precision) {
+  return load_values(source, device, precision, true);
+}
+
+std::unique_ptr<Bert> load_model(Communicator& world,
+                                 const ModelSource& source,
+                                 c10::Device device,
+                                 Precision precision) {
+  const bool shares = device.is_cpu();
+  auto model = load_values(source, device, precision, !shares || world.rank() == 0);
+  if (shares) share_weights(world, *model);
   return model;
 }
 

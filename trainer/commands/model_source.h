@@ -107,5 +107,11 @@ void fit_words(const ModelSource& source, const SampleStore& store, EncoderSpec&
 [[nodiscard]] std::unique_ptr<Bert> load_model(const ModelSource& source,
                                                c10::Device device = c10::kCPU,
                                                Precision precision = Precision::fp32);
+// The same, collective. On CPUs, only rank 0 reads the weights, and a host has them once for all
+// its ranks. No rank may change them.
+[[nodiscard]] std::unique_ptr<Bert> load_model(Communicator& world,
+                                               const ModelSource& source,
+                                               c10::Device device,
+                                               Precision precision = Precision::fp32);
 
 }  // namespace bp::trainer

@@ -27,7 +27,8 @@ ModelSource find_teacher(const TrainOptions& options) {
   return teacher;
 }
 
-std::unique_ptr<const Bert> load_teacher(const ModelSource& teacher,
+std::unique_ptr<const Bert> load_teacher(Communicator& world,
+                                         const ModelSource& teacher,
                                          const RunSettings& settings,
                                          const SampleStore& store,
                                          const EncoderSpec& student) {
@@ -47,7 +48,7 @@ std::unique_ptr<const Bert> load_teacher(const ModelSource& teacher,
                             taken.reason.empty() ? "" : concat(": ", taken.reason)),
                      "train the teacher on data with the same labels");
   }
-  return load_model(teacher, device_of(settings.rank_device));
+  return load_model(world, teacher, device_of(settings.rank_device));
 }
 
 }  // namespace bp::trainer

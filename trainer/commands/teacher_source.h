@@ -11,9 +11,10 @@ namespace bp::trainer {
 // teacher, and what find_model() throws.
 [[nodiscard]] ModelSource find_teacher(const TrainOptions& options);
 
-// Loads the teacher of a model with the configuration `student`. Throws InputError (65) if it is
-// for other labels or another vocabulary than the data's, and what load_model() throws.
-[[nodiscard]] std::unique_ptr<const Bert> load_teacher(const ModelSource& teacher,
+// Collective. Loads the teacher of a model with the configuration `student`. Throws InputError (65)
+// if it is for other labels or another vocabulary than the data's, and what load_model() throws.
+[[nodiscard]] std::unique_ptr<const Bert> load_teacher(Communicator& world,
+                                                       const ModelSource& teacher,
                                                        const RunSettings& settings,
                                                        const SampleStore& store,
                                                        const EncoderSpec& student);

@@ -179,7 +179,7 @@ class Run {
   }
 
   void learn_from_teacher() {
-    auto teacher = load_teacher(*teacher_, settings_, *store_, model_->config());
+    auto teacher = load_teacher(world_, *teacher_, settings_, *store_, model_->config());
     say_(concat("learning from ", teacher_->name, " (", teacher->config().layers,
                 " layers, hidden ", teacher->config().hidden, ")"));
     distillation_.emplace(std::move(teacher), settings_.distill, *model_);

@@ -5,6 +5,8 @@
 //   at::Tensor all = bp::all_gathered(world, embeddings, {.name = "embeddings"});  // with gradient
 #pragma once
 
+#include <vector>
+
 #include "bp/collective.h"
 #include "bp/export.h"
 
@@ -32,6 +34,13 @@ namespace BP_API bp {
 // block until the output is complete, on a device too.
 void all_reduce(Communicator& comm, at::Tensor& tensor, const CollectiveOptions& options = {});
 void broadcast(Communicator& comm, at::Tensor& tensor, const CollectiveOptions& options = {});
+
+// Moves the elements of tensors that no rank changes, e.g. a teacher's weights, into memory that
+// the ranks of a host share, with the values of rank 0. The other ranks' tensors need the same
+// sizes, but no values. Ranks that share no memory get values of their own. A tensor keeps the
+// memory for as long as it lives, also after `comm`. Collective. Throws invalid_argument for a
+// tensor that is not dense or not on the CPU, and what Communicator::allocate_shared() throws.
+void share_constants(Communicator& comm, const std::vector<at::Tensor>& tensors);
 
 // The following functions leave `tensor` unchanged and return a new tensor, through which gradients
 // flow: the input of a rank gets the gradient of the sum of all ranks' losses. (For the mean of the

@@ -97,6 +97,9 @@ std::unique_ptr<Optimizers> of(const Parameters& parameters, const Options& opti
 inline std::unique_ptr<Optimizers> sgd(const Parameters& p) {
   return of<optim::SGD>(p, optim::SGDOptions(0.1).momentum(0.9).weight_decay(0.01));
 }
+inline std::unique_ptr<Optimizers> plain_sgd(const Parameters& p) {
+  return of<optim::SGD>(p, optim::SGDOptions(0.1));
+}
 inline std::unique_ptr<Optimizers> adam(const Parameters& p) {
   return of<optim::Adam>(p, optim::AdamOptions(0.01).amsgrad(true));
 }
@@ -180,6 +183,7 @@ struct Training {
   int windows = 4;
   bool by_layer = false;
   bool has_fillers = false;  // the last rank has no rows
+  bool is_uneven = false;    // rank r makes at most r micro-batches
 };
 
 // Where a rank shares memory with others. It does not on a device.
@@ -215,7 +219,9 @@ inline Trained train(Communicator& world, const Training& training, Shard shard)
                                  DistributedOptimizer::Start::from_rank_0);
   Trained result;
   for (int window = 0; window < training.windows; ++window) {
-    for (int batch = 0; batch < options.micro_batches; ++batch) {
+    const int batches =
+        training.is_uneven ? std::min(world.rank(), options.micro_batches) : options.micro_batches;
+    for (int batch = 0; batch < batches; ++batch) {
       const double seed = 10 * window + 3 * batch + 100 * world.rank();
       const bool is_filler = training.has_fillers && world.rank() + 1 == world.size();
       const at::Tensor loss =

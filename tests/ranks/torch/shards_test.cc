@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/embedding.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
@@ -32,6 +33,15 @@ namespace bp::test {
 namespace {
 
 using ::testing::HasSubstr;
+
+std::string try_share(Communicator& world, const std::vector<at::Tensor>& tensors) {
+  try {
+    share_constants(world, tensors);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
 
 TEST(Shards, KeepOneCopyOfParametersAndState) {
   run_ranks(
@@ -102,8 +112,34 @@ TEST(Shards, AHostHasNoMemoryForTheStateOfOthers) {
       options);
 }
 
-std::unique_ptr<Optimizers> plain_sgd(const Parameters& p) {
-  return of<optim::SGD>(p, optim::SGDOptions(0.1));
+// docs/acceptance.md, Optimizer: The ranks of a host keep a teacher's weights once, with the values
+// of rank 0.
+TEST(Shards, ConstantsAreOnceOnAHost) {
+  RanksOptions options = kShared;
+  options.local_sizes = {2, 1};
+  run_ranks(
+      3,
+      [](Communicator& world) {
+        const at::NoGradGuard no_grad;
+        const float value = world.rank() == 0 ? 4 : 9;
+        const at::Tensor matrix = at::full({40, 50}, value).t();
+        const at::Tensor vector = at::full({3}, value + 1).requires_grad_();
+        const at::Tensor view = matrix.detach();
+        share_constants(world, {matrix, vector});
+        EXPECT_EQ(matrix.sizes(), at::IntArrayRef({50, 40}));
+        EXPECT_EQ(matrix.stride(0), 1);
+        EXPECT_TRUE(matrix.eq(4).all().item<bool>());
+        EXPECT_TRUE(vector.eq(5).all().item<bool>());
+        EXPECT_TRUE(vector.requires_grad());
+        EXPECT_TRUE(view.eq(value).all().item<bool>()) << "it keeps the memory that it had";
+        barrier(world);
+        if (world.rank() == 1) matrix.fill_(7);
+        barrier(world);
+        EXPECT_EQ(matrix[49][39].item<float>(), world.rank() == 2 ? 4 : 7);
+        EXPECT_THAT(try_share(world, {vector, matrix.narrow(0, 0, 2)}),
+                    HasSubstr("share_constants: tensor 1 is not a dense one on the CPU"));
+      },
+      options);
 }
 
 std::string train_words(Communicator& world, Make make, Shard shard) {

@@ -54,11 +54,13 @@ struct Waves {
   }
 };
 
-// docs/acceptance.md, Optimizer: The norm of equal gradients has the same bits on 1, 2 and 4 ranks.
+// docs/acceptance.md, Optimizer: The norm of equal gradients has the same bits on 1, 2 and 4 ranks,
+// on uneven hosts, and whatever the ranks divide.
 TEST(WholeSums, TheNormOfGradientsHasTheSameBitsOnAnyNumberOfRanks) {
   std::vector<double> norms;
-  for (const int ranks : {1, 2, 4}) {
-    for (const Shard shard : {Shard::none, Shard::automatic}) {
+  for (const std::vector<int>& hosts :
+       std::vector<std::vector<int>>{{1}, {2}, {4}, {2, 2}, {3, 1}, {2, 1, 1}}) {
+    for (const Shard shard : {Shard::none, Shard::host, Shard::optimizer, Shard::gradients}) {
       const auto body = [&](Communicator& world) {
         const Waves waves;
         DistributedOptimizer optimizer(
@@ -67,7 +69,8 @@ TEST(WholeSums, TheNormOfGradientsHasTheSameBitsOnAnyNumberOfRanks) {
         const double norm = optimizer.clip_grad_norm(1e6);
         if (world.rank() == 0) norms.push_back(norm);
       };
-      run_ranks(ranks, body, {.wire = test::Wire::shm});
+      run_ranks(std::accumulate(hosts.begin(), hosts.end(), 0), body,
+                {.wire = test::Wire::shm, .local_sizes = hosts});
     }
   }
   EXPECT_GT(norms[0], 10);

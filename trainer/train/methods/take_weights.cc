@@ -3,6 +3,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
+#include <vector>
+
 #include "bp/torch/collective.h"
 #include "trainer/model/weights.h"
 
@@ -16,6 +18,13 @@ void take_weights(Communicator& world, const std::string& folder, Bert& model) {
     broadcast(world, values, {.name = name});
     if (values.data_ptr() != parameter.data_ptr()) at::Tensor(parameter).copy_(values);
   }
+  model.parameters_changed();
+}
+
+void share_weights(Communicator& world, Bert& model) {
+  std::vector<at::Tensor> weights;
+  for (const auto& [name, parameter] : model.parameters()) weights.push_back(parameter);
+  share_constants(world, weights);
   model.parameters_changed();
 }
 

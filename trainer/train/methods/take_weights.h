@@ -13,4 +13,8 @@ namespace bp::trainer {
 // if rank 0 cannot read them; the other ranks then get `aborted` when rank 0 ends.
 void take_weights(Communicator& world, const std::string& folder, Bert& model);
 
+// Collective. Gives `model`, on CPUs, the weights that rank 0 has. The ranks of a host keep them
+// once, and none may change them.
+void share_weights(Communicator& world, Bert& model);
+
 }  // namespace bp::trainer
