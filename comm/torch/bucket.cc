@@ -122,11 +122,14 @@ void Bucket::scale_residuals(double factor) {
   if (residuals_) arithmetic_.scale(errors(), factor);
 }
 
-void Bucket::free_sums_of_others() {
+void Bucket::free_sums_of_others(bool zeroes) {
   if (!frees_) return;
   const std::size_t end = own_.offset + own_.count;
-  arithmetic_.give_back(elements_at(wire(), 0, own_.offset));
-  arithmetic_.give_back(elements_at(wire(), end, plan_.count - end));
+  for (const View& part :
+       {elements_at(wire(), 0, own_.offset), elements_at(wire(), end, plan_.count - end)}) {
+    if (zeroes) arithmetic_.clear(part);
+    arithmetic_.give_back(part);
+  }
 }
 
 void Bucket::free_all() {

@@ -96,9 +96,9 @@ class Bucket {
   // errors become the next window's residual; without it, the residual stays as before the window.
   void finish(bool count_errors);
   void scale_residuals(double factor);
-  // If the bucket frees. Of the sums: once they are there.
+  // If the bucket frees. Of the sums: once they are there. `zeroes`: those of others become zeros.
   [[nodiscard]] bool is_summed(std::chrono::milliseconds within) { return work_.wait_for(within); }
-  void free_sums_of_others();
+  void free_sums_of_others(bool zeroes);
   void free_all();
 
  private:

@@ -36,6 +36,7 @@ GradientsOptions gradients_options(const DistributedOptimizerOptions& options,
                           options.error_feedback,
           .owners = owners,
           .frees = frees_gradients(options.shard),
+          .adds_up = options.reduce_each,
           .waits = options.layers.empty()};
 }
 
@@ -82,6 +83,7 @@ GradientWindow::GradientWindow(Communicator& comm,
               .arrived = [this](std::size_t i) { gradients_.arrived(i); }}),
       can_overflow_(gradients_options(options).check_finite),
       runs_fillers_(!options.layers.empty()),
+      reduces_each_(options.reduce_each && comm.size() > 1),
       expected_(options.micro_batches),
       nominal_weight_(options.nominal_weight) {}
 
@@ -156,6 +158,7 @@ void GradientWindow::backward(const at::Tensor& loss, double weight, bool retain
     ++backwards_;
     const bool is_last = backwards_ == expected_;
     is_filler_ = weight == 0;
+    if (reduces_each_ && !is_last) gradients_.expect_last();
     if (!is_filler_ || (runs_fillers_ && loss.defined() && loss.requires_grad())) {
       const double factor = is_filler_ ? 1 : factor_of(loss, weight);
       if (!is_filler_) add_loss(loss, weight);
@@ -167,6 +170,8 @@ void GradientWindow::backward(const at::Tensor& loss, double weight, bool retain
     }
     if (is_last) {
       start_rest(/*is_from_backward=*/true);
+    } else if (reduces_each_) {
+      gradients_.add_up();
     }
   });
 }
@@ -253,6 +258,7 @@ void GradientWindow::finish_reduction() {
   latch_.run([&] {
     agree_on_nominal_weight(0);
     if (phase_ == Phase::accumulating) {
+      for (int i = backwards_ + 1; reduces_each_ && i < expected_; ++i) gradients_.add_up();
       start_rest(/*is_from_backward=*/false);
     }
     const Totals all = [&] {

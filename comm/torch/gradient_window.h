@@ -112,6 +112,7 @@ class GradientWindow {
   GradientHooks hooks_;
   bool can_overflow_;
   const bool runs_fillers_;  // backward passes of weight 0
+  const bool reduces_each_;  // micro-batch
 
   Phase phase_ = Phase::accumulating;
   int expected_;       // backward() of this window

@@ -281,10 +281,12 @@ void Gradients::clear() {
     entry.arrived = nullptr;
     entry.is_last = false;
     entry.late.reset();
+    entry.has_sums = false;
     entry.is_unused = false;
   }
   for (Bucket& bucket : buckets_) bucket.free_all();
   freed_ = 0;
+  added_up_ = 0;
   progress_.clear();
   arrivals_.clear();
   expecting_last_ = false;

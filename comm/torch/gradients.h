@@ -66,6 +66,7 @@ struct GradientsOptions {
   bool check_finite = false;
   Owners* owners = nullptr;  // see Bucket; each rank has the sums of its part_of() only
   bool frees = false;        // as a Bucket does
+  bool adds_up = false;      // add_up() is called
   bool waits = true;         // in a backward pass, until the first of many sums is there
 };
 
@@ -89,9 +90,14 @@ class Gradients {
   void arrived(std::size_t i);
   // A backward pass that has begun after the last call of this function has ended.
   void backward_ended();
-  // From now on each arrival is in this window's last backward pass. Buckets start in order, each
+  // From now on each arrival is in this window's last backward pass, or in the last one before
+  // add_up(). Buckets start in order, each
   // as soon as it is complete, but the last one only in start_rest().
   void expect_last();
+  // No further gradient arrives in this micro-batch, which is not the window's last one. Waits for
+  // its sums. Each rank keeps those of its part_of() in its slots, which are zeros elsewhere, so
+  // the sums of the next micro-batch have them, too.
+  void add_up();
   // No further gradient arrives. Starts the remaining buckets, with zeros for missing gradients.
   // The last one carries `mine`.
   void start_rest(const OwnTotals& mine);
@@ -147,6 +153,7 @@ class Gradients {
     std::int64_t version = 0;        // of `slot` when it arrived, to see that it is changed
     std::uint64_t last = 0;          // its last element then, hashed, for the same
     bool is_last = false;            // of the window's last micro-batch
+    bool has_sums = false;           // the slot does, of earlier micro-batches of all ranks
     std::size_t arrivals = 0;        // in this backward pass
     std::size_t most_arrivals = 1;   // in any backward pass
     at::Tensor late = {};            // the sum of late gradients; undefined: none
@@ -204,6 +211,7 @@ class Gradients {
   WindowTotals totals_;
   BucketProgress progress_;
   std::size_t freed_ = 0;              // buckets without the sums of others
+  int added_up_ = 0;                   // micro-batches
   std::vector<std::size_t> order_;     // that all ranks agreed on; empty: reverse_order()
   std::vector<std::size_t> arrivals_;  // of last gradients in this window
   bool expecting_last_ = false;

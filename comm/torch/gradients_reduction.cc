@@ -65,7 +65,11 @@ void Gradients::arrived(std::size_t i) {
   Entry& entry = entries_[i];
   require_layout(entry, entry.grad());
   if (entry.slot.defined() && !entry.grad().is_same(entry.slot)) {
-    entry.slot.copy_(entry.grad());
+    if (entry.has_sums) {
+      entry.slot.add_(entry.grad());
+    } else {
+      entry.slot.copy_(entry.grad());
+    }
     entry.grad() = entry.slot;
   }
   entry.arrived = entry.grad().unsafeGetTensorImpl();
@@ -119,6 +123,22 @@ void Gradients::expect_last() {
   start_complete();
 }
 
+void Gradients::add_up() {
+  progress_.expect_no_more();
+  start_complete();
+  for (Bucket& bucket : buckets_) bucket.wait();
+  free_sums_of_others();
+  require_untouched_in_flight();
+  for (Entry& entry : entries_) {
+    if (!entry.slot.defined()) continue;
+    entry.has_sums = true;
+    if (entry.arrived != nullptr) entry.last = entry.last_now();
+  }
+  progress_.clear();
+  freed_ = 0;
+  ++added_up_;
+}
+
 void Gradients::start_rest(const OwnTotals& mine) {
   mine_ = mine;
   progress_.expect_no_more();
@@ -150,14 +170,15 @@ void Gradients::free_sums_of_others() {
       return;
     }
     first.wait();
-    first.free_sums_of_others();
+    first.free_sums_of_others(options_.adds_up);
     ++freed_;
   }
 }
 
 void Gradients::start(Bucket& bucket) {
   for (const Slot& slot : bucket.plan().slots) {
-    if (entries_[slot.parameter].arrived == nullptr) bucket.clear(slot);
+    const Entry& entry = entries_[slot.parameter];
+    if (entry.arrived == nullptr && !entry.has_sums) bucket.clear(slot);
   }
   if (&bucket == &buckets_.back()) {
     write_totals(bucket);
@@ -200,7 +221,8 @@ std::string Gradients::name_of(const Bucket& bucket) const {
       frozen += (frozen.empty() ? " without " : ", ") + entries_[slot.parameter].parameter.name;
     }
   }
-  return concat("gradients ", &bucket - buckets_.data() + 1, "/", buckets_.size(), frozen);
+  return concat("gradients ", &bucket - buckets_.data() + 1, "/", buckets_.size(),
+                added_up_ > 0 ? concat(" after ", added_up_, " micro-batches") : "", frozen);
 }
 
 // On a device this is the one time in a window that the host waits for it.

@@ -116,6 +116,14 @@ DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
            " with error_feedback, for which each rank keeps its whole gradient: set shard to "
            "optimizer");
   }
+  if (options.reduce_each && !frees_gradients(options.shard)) {
+    refuse("reduce_each with shard = ", name_of(options.shard),
+           ", where a rank keeps whole gradients: set shard to gradients");
+  }
+  if (options.reduce_each && options.wire != DataType::f32) {
+    refuse("reduce_each with wire = ", name_of(options.wire),
+           ", which would round the sums of each micro-batch again: set wire to f32");
+  }
   require_layers(options, parameters);
   if (!reason.empty() || comm.size() == 1) options.shard = Shard::none;
   if (options.shard == Shard::automatic) options.shard = Shard::host;
@@ -157,7 +165,7 @@ void require_agreement(Communicator& comm,
       concat("wire ", name_of(options.wire), options.error_feedback ? " with error_feedback" : ""),
       concat("loss_scaling ", scaling.initial, ", growth ", scaling.growth, ", backoff ",
              scaling.backoff, ", interval ", scaling.interval),
-      concat("shard ", name_of(options.shard)),
+      concat("shard ", name_of(options.shard), options.reduce_each ? " with reduce_each" : ""),
       concat("shard_shares ", joined(options.shard_shares, ", ")),
       steps_of(optimizer, parameters.device()),
   };

@@ -291,6 +291,10 @@ void add_model_options(OptionSet& set, TrainOptions& options) {
             "", "equal|auto|HOST:N,..."},
            options.shard_shares)
       .on_resume = OnResume::free;
+  set.needs(Need{"shard", "gradients", {"gradients", "parameters"}});
+  set.flag({"reduce-each",
+            "Sum the gradients of each micro-batch at once: less memory, but sent as often"},
+           options.reduce_each);
   set.needs({});
   set.flag({"error-feedback", "Add what rounding for the wire takes to the next step's gradient"},
            options.error_feedback);

@@ -116,6 +116,11 @@ std::string parse_training(OptionSet& set,
                             "parameters a host has a part of them"),
                      "say --shard gradients, or leave out one of the two");
   }
+  if (o.reduce_each && o.wire != DataType::f32) {
+    throw InputError(
+        2, "--reduce-each: a narrow --wire would round the sums of each micro-batch again",
+        "leave out one of the two");
+  }
   if (o.check_gradients > 0) o.shard = Shard::none;
   if (o.shard_shares != "equal" && o.shard_shares != "auto") {
     (void)parse_host_shares("--shard-shares", o.shard_shares);

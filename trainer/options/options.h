@@ -111,6 +111,7 @@ struct TrainOptions : DataOptions {
   DataType wire = DataType::f32;       // in which gradients travel between ranks
   Shard shard = Shard::automatic;      // what the CPU ranks of a host divide
   std::string share = "equal";         // of rows: or auto, or hosts: StepShares
+  bool reduce_each = false;            // micro-batch
   std::string shard_shares = "equal";  // or auto, or hosts: shard_shares()
   LoraConfig lora;                     // adapters to train; rank 0: none
   DistillOptions distill;

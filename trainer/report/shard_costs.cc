@@ -35,6 +35,10 @@ std::uint64_t brought_again(const TrainingState& state) {
   return state.in_layers / layers * (layers - 1) * passes;
 }
 
+bool reduces_each(const TrainingState& state, Shard shard) {
+  return state.reduce_each && frees_gradients(shard);
+}
+
 // A ring takes a sum past all hosts but its owner, and brings it to all hosts but its owner.
 std::uint64_t sent_by(const TrainingState& state, std::size_t host, Shard shard) {
   const std::vector<ShardHost>& hosts = state.hosts;
@@ -44,7 +48,9 @@ std::uint64_t sent_by(const TrainingState& state, std::size_t host, Shard shard)
     return part_of(gradients, 2 - 2.0 / static_cast<double>(hosts.size()));
   const double next = hosts[(host + 1) % hosts.size()].share;
   const std::uint64_t again = shard == Shard::parameters ? brought_again(state) : 0;
-  return part_of(gradients, 1 - hosts[host].share) + part_of(state.dense + again, 1 - next);
+  const auto times =
+      static_cast<std::uint64_t>(reduces_each(state, shard) ? state.micro_batches : 1);
+  return part_of(gradients, 1 - hosts[host].share) * times + part_of(state.dense + again, 1 - next);
 }
 
 }  // namespace
@@ -68,15 +74,17 @@ ShardCost shard_cost(const TrainingState& state, std::size_t host, Shard shard) 
   const std::uint64_t copies = shard == Shard::none ? ranks : 1;  // of what ranks can share
   const std::uint64_t gradients = gradients_of_rank(state);
   const double share = divides_among_hosts(shard) ? at.share : static_cast<double>(copies);
-  ShardCost cost{.shard = shard, .ranks = at.ranks};
+  const bool reduces = reduces_each(state, shard);
+  ShardCost cost{.shard = shard, .reduce_each = reduces, .ranks = at.ranks};
   const std::uint64_t shared = state.weights() - state.undivided;
   cost.weights = shared * copies + (state.kept() - shared) * ranks;
   cost.moments =
       state.moments * (part_of(state.dense, share) + state.rows * copies + state.undivided * ranks);
   cost.gradients = frees_gradients(shard) ? 0 : gradients * ranks;
-  const std::uint64_t in_step = !frees_gradients(shard)   ? cost.gradients
-                                : state.micro_batches > 1 ? gradients * ranks
-                                                          : part_of(gradients, share);
+  const bool keeps = state.micro_batches > 1 && !reduces;
+  const std::uint64_t in_step = !frees_gradients(shard) ? cost.gradients
+                                : keeps                 ? gradients * ranks
+                                                        : part_of(gradients, share);
   const bool frees = shard == Shard::parameters && state.layers > 0;
   const std::uint64_t others = frees ? state.in_layers - part_of(state.in_layers, at.share) : 0;
   cost.weights -= others;
@@ -89,12 +97,17 @@ ShardCost shard_cost(const TrainingState& state, std::size_t host, Shard shard) 
 
 std::vector<ShardCost> shard_costs(const TrainingState& state) {
   std::vector<ShardCost> costs;
+  TrainingState way = state;
   for (const Shard shard :
        {Shard::none, Shard::host, Shard::optimizer, Shard::gradients, Shard::parameters}) {
-    ShardCost& most = costs.emplace_back();
-    for (std::size_t host = 0; host < state.hosts.size(); ++host) {
-      most = std::max(most, shard_cost(state, host, shard),
-                      [](const auto& a, const auto& b) { return a.peak < b.peak; });
+    for (const bool each : {false, true}) {
+      way.reduce_each = each;
+      if (each && (!frees_gradients(shard) || state.micro_batches == 1)) continue;
+      ShardCost& most = costs.emplace_back();
+      for (std::size_t host = 0; host < state.hosts.size(); ++host) {
+        most = std::max(most, shard_cost(way, host, shard),
+                        [](const auto& a, const auto& b) { return a.peak < b.peak; });
+      }
     }
   }
   return costs;
@@ -105,7 +118,8 @@ std::string shard_table(const std::vector<ShardCost>& costs) {
   for (const auto& [name, bytes] : costs.at(0).figures()) table.columns.push_back({name});
   table.columns.push_back({"peak of none"});
   for (const ShardCost& cost : costs) {
-    std::vector<std::string> row = {std::string(name_of(cost.shard))};
+    std::vector<std::string> row = {
+        concat(name_of(cost.shard), cost.reduce_each ? " --reduce-each" : "")};
     for (const auto& [name, bytes] : cost.figures()) row.push_back(in_mib(bytes));
     row.push_back(fixed(static_cast<double>(cost.peak) / static_cast<double>(costs[0].peak), 2));
     table.add(std::move(row));

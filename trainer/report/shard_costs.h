@@ -32,6 +32,7 @@ struct TrainingState {
   std::uint64_t wire = 4;       // bytes of a dense gradient's element between ranks
   bool error_feedback = false;
   int micro_batches = 1;
+  bool reduce_each = false;     // micro-batch, where gradients are freed
   std::uint64_t in_layers = 0;  // of `dense`: what Shard::parameters divides
   int layers = 0;               // of one size
   std::vector<ShardHost> hosts = {{}};
@@ -45,6 +46,7 @@ struct TrainingState {
 // Of one host, in bytes. It does not count activations, the rows of sparse gradients and casts.
 struct ShardCost {
   Shard shard = Shard::none;
+  bool reduce_each = false;
   int ranks = 1;
   std::uint64_t weights = 0;    // from step to step, as the next two; averages are among them
   std::uint64_t gradients = 0;  // dense ones
@@ -64,7 +66,8 @@ struct ShardCost {
 // `shard` is not automatic.
 [[nodiscard]] ShardCost shard_cost(const TrainingState& state, std::size_t host, Shard shard);
 
-// Returns the costs of the host with the highest peak, for each Shard but `automatic`, in order.
+// Returns the costs of the host with the highest peak, for each Shard but `automatic`, in order;
+// where reduce_each matters, with and without.
 [[nodiscard]] std::vector<ShardCost> shard_costs(const TrainingState& state);
 
 // Returns a table for a terminal, in MiB.

@@ -53,7 +53,8 @@ std::string shards_text(const Estimate& e) {
 }
 
 Json shard_json(const ShardCost& cost) {
-  Json json{{"shard", name_of(cost.shard)}, {"ranks", cost.ranks}};
+  Json json{
+      {"shard", name_of(cost.shard)}, {"reduce_each", cost.reduce_each}, {"ranks", cost.ranks}};
   for (const auto& [name, bytes] : cost.figures()) json[name] = bytes;
   return json;
 }

@@ -133,6 +133,11 @@ struct DistributedOptimizerOptions {
   // not named here. Empty: the hosts exchange all parameters at the end of step(). Without effect
   // where the ranks of several hosts divide nothing.
   std::vector<std::vector<std::string>> layers = {};
+  // With Shard::gradients or parameters: the ranks sum the gradients of each micro-batch at once
+  // and keep the sums of their own parts, so that a window of several micro-batches takes no more
+  // memory than one of a single one. It sends them as often, and adds in another order, so the last
+  // bits are others. Needs a wire of f32, and all ranks make as many micro-batches.
+  bool reduce_each = false;
 };
 
 class DistributedOptimizer {
@@ -159,8 +164,8 @@ class DistributedOptimizer {
   void broadcast_parameters(int root = 0);
 
   // Begins a window in which this rank calls backward() this often instead of options.micro_batches
-  // times. The ranks' numbers may differ, but with options.layers. Between windows only. Without
-  // this call a window begins with the first backward().
+  // times. The ranks' numbers may differ, but with options.layers or reduce_each. Between windows
+  // only. Without this call a window begins with the first backward().
   void begin_window(int micro_batches);
   // Runs backward from `loss`, a scalar that is the mean over the micro-batch, and adds the
   // gradient times `weight` to the window. Functions in the graph may run a backward pass

@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -69,11 +70,65 @@ TEST(Shards, HaveTheBitsOfNoneOnSeveralHosts) {
   }
 }
 
+// Trains with gradients that are small multiples of a power of two: a rank lacks one in some
+// micro-batches, and makes fewer of them in some windows.
+std::string train_dyadic(Communicator& world, Shard shard, bool each) {
+  const auto weight = [](std::int64_t rows) {
+    return at::full({rows, 1000}, 0.5).to(tensor_device()).requires_grad_();
+  };
+  const at::Tensor first = weight(70);
+  const at::Tensor second = weight(40);
+  const at::Tensor third = weight(3);
+  const Parameters all = {first, second, third};
+  const bool by_layer = shard == Shard::parameters;
+  DistributedOptimizerOptions options{.micro_batches = 3,
+                                      .first_bucket_bytes = 4000,
+                                      .bucket_bytes = 40000,
+                                      .nominal_weight = 16,
+                                      .shard = shard,
+                                      .reduce_each = each};
+  if (by_layer) options.layers = {{"first"}, {"second"}};
+  DistributedOptimizer optimizer(world, {{"first", first}, {"second", second}, {"third", third}},
+                                 plain_sgd(all), options);
+  for (int window = 0; window < 4; ++window) {
+    for (int batch = 0; batch < 3; ++batch) {
+      const bool is_missing = window == 2 && world.rank() == 0 && batch > 0;
+      if (is_missing && !by_layer) break;
+      for (const std::size_t layer : {0, 1}) optimizer.enter_layer(layer);
+      const double one = (1 + batch + 2 * world.rank() + window) / 64.0;
+      at::Tensor loss = (first * one).sum() + (third * one).sum() * 2;
+      if ((batch + world.rank()) % 2 == 0) loss = loss + (second * one).sum();
+      optimizer.backward(loss, is_missing ? 0 : 1);
+    }
+    EXPECT_TRUE(optimizer.step());
+  }
+  optimizer.gather_parameters();
+  return bits(all);
+}
+
 // docs/acceptance.md, Optimizer: Ranks that make different numbers of micro-batches in a window,
 // some of them none, compute the same bits with shards and without.
 TEST(Shards, HaveTheBitsOfNoneInPartialWindows) {
   for (const std::vector<int>& hosts : {std::vector{5}, {3, 2}, {4, 1}}) {
     expect_same_on(hosts, {.options = {.micro_batches = 4}, .clip = 0.01, .is_uneven = true});
+  }
+}
+
+// The gradients have few bits, so any order of additions is exact.
+// docs/features.md, Gradients: Sums of each micro-batch at once, in the memory of one |
+// `--reduce-each`, `DistributedOptimizerOptions::reduce_each`
+TEST(Shards, SumsOfEachMicroBatchAreThoseOfTheWindow) {
+  for (const std::vector<int>& hosts : {std::vector{3}, {2, 1}, {1, 1}, {2, 1, 1}}) {
+    run_ranks(
+        std::accumulate(hosts.begin(), hosts.end(), 0),
+        [](Communicator& world) {
+          const std::string whole = train_dyadic(world, Shard::none, false);
+          for (const Shard shard : {Shard::gradients, Shard::parameters}) {
+            EXPECT_TRUE(train_dyadic(world, shard, false) == whole) << name_of(shard);
+            EXPECT_TRUE(train_dyadic(world, shard, true) == whole) << name_of(shard);
+          }
+        },
+        shared_on(hosts));
   }
 }
 

@@ -309,12 +309,35 @@ TEST(Shards, FreeTheGradientsOfOthers) {
       kShared);
 }
 
+// docs/acceptance.md, Optimizer: A window whose micro-batches are summed each at once keeps a
+// rank's own part of a gradient between them.
+TEST(Shards, KeepTheOwnPartOfAGradientBetweenMicroBatches) {
+  run_ranks(
+      2,
+      [](Communicator& world) {
+        for (const bool each : {true, false}) {
+          Net net;
+          DistributedOptimizer optimizer(
+              world, net.named(), adamw(net.trained()),
+              {.micro_batches = 2, .shard = Shard::gradients, .reduce_each = each});
+          optimizer.backward(net.loss(1), 1);
+          const at::Tensor gradient = net.first.grad();
+          EXPECT_EQ(bytes_in_memory(gradient) > gradient.nbytes() * 3 / 4, !each);
+          EXPECT_GT(bytes_in_memory(gradient), gradient.nbytes() / 4);
+          optimizer.backward(net.loss(2), 1);
+          EXPECT_TRUE(optimizer.step());
+          EXPECT_EQ(bytes_in_memory(gradient), 0);
+        }
+      },
+      kShared);
+}
+
 std::string refusal_of(Communicator& world,
                        std::unique_ptr<Optimizers> optimizer,
                        const Net& net,
-                       Shard shard = Shard::optimizer) {
+                       const DistributedOptimizerOptions& options = {.shard = Shard::optimizer}) {
   try {
-    const DistributedOptimizer made(world, net.named(), std::move(optimizer), {.shard = shard});
+    const DistributedOptimizer made(world, net.named(), std::move(optimizer), options);
     return "none";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
@@ -330,6 +353,14 @@ TEST(Shards, WhatCannotBeDividedIsRefusedByName) {
         const Net net;
         EXPECT_THAT(refusal_of(world, of<optim::LBFGS>(net.trained(), optim::LBFGSOptions(1)), net),
                     HasSubstr("LBFGS"));
+        EXPECT_THAT(refusal_of(world, adamw(net.trained()), net,
+                               {.shard = Shard::optimizer, .reduce_each = true}),
+                    HasSubstr("reduce_each with shard = optimizer, where a rank keeps whole "
+                              "gradients: set shard to gradients"));
+        EXPECT_THAT(
+            refusal_of(world, adamw(net.trained()), net,
+                       {.wire = DataType::bf16, .shard = Shard::gradients, .reduce_each = true}),
+            HasSubstr("reduce_each with wire = bf16, which would round"));
         DistributedOptimizer whole(world, net.named(),
                                    of<optim::LBFGS>(net.trained(), optim::LBFGSOptions(1)),
                                    {.shard = Shard::automatic});
@@ -339,7 +370,7 @@ TEST(Shards, WhatCannotBeDividedIsRefusedByName) {
   run_ranks(2,
             [](Communicator& world) {
               const Net net;
-              EXPECT_THAT(refusal_of(world, adamw(net.trained()), net, Shard::host),
+              EXPECT_THAT(refusal_of(world, adamw(net.trained()), net, {.shard = Shard::host}),
                           HasSubstr("share no memory with the backend"));
             },
             {.wire = Wire::gloo});

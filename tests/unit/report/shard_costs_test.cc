@@ -63,6 +63,20 @@ TEST(ShardCosts, AreThoseOfTheTableOfTheOptimizer) {
                           Pair(13'000, 10'000)));
 }
 
+// Both ways of a window of several micro-batches.
+TEST(ShardCosts, OfEachMicroBatchAreThoseOfOneAndSentAsOften) {
+  TrainingState state{.dense = 4000, .moments = 2, .micro_batches = 3};
+  state.hosts = {{.ranks = 2, .share = 0.5}, {.ranks = 2, .share = 0.5}};
+  std::vector<std::vector<std::uint64_t>> found;
+  for (const ShardCost& cost : shard_costs(state)) {
+    if (cost.shard != Shard::gradients) continue;
+    found.push_back({cost.reduce_each ? 1U : 0U, cost.peak, cost.sent});
+  }
+  EXPECT_THAT(found, ElementsAre(ElementsAre(0, 4000 + 4000 + 8000, 2000 + 2000),
+                                 ElementsAre(1, 4000 + 4000 + 2000, 3 * 2000 + 2000)));
+  EXPECT_THAT(shard_table(shard_costs(state)), HasSubstr("gradients --reduce-each"));
+}
+
 TEST(ShardCosts, OfFrozenParametersAreOneCopyForAHost) {
   const TrainingState state{.frozen = 10'000, .dense = 40, .moments = 2};
   EXPECT_THAT(memory_of(state, {{.ranks = 2, .share = 1}}),

@@ -82,8 +82,8 @@ class Loop {
         shares_(settings.share, world.topology(), job.start.shares, job.start.step),
         by_layer_(may_exchange_by_layer()),
         data_({job.store, sampling(settings, job.rows, world.size(), job.lengths), world.rank(),
-               now_.step, now_.position, steps_ - now_.step, by_layer_, shares_.all(),
-               settings.task}),
+               now_.step, now_.position, steps_ - now_.step, by_layer_ || settings.reduce_each,
+               shares_.all(), settings.task}),
         optimizer_(
             world,
             model.parameters(),
@@ -96,8 +96,8 @@ class Loop {
              .shard = settings.shard,
              .shard_shares = shard_shares(
                  world, settings.shard_shares, settings.shard, training_state(settings, model)),
-             .layers =
-                 may_defer_rows() ? model.layers() : std::vector<std::vector<std::string>>()}),
+             .layers = may_defer_rows() ? model.layers() : std::vector<std::vector<std::string>>(),
+             .reduce_each = settings.reduce_each}),
         unfreezing_(model, settings.unfreeze_every, job.rows),
         log_(job.metrics, steps_, now_.step, now_.totals, world.counters(), job.events),
         figures_(step_figures(model, job.regularization, job.distillation)),
@@ -264,7 +264,7 @@ class Loop {
   // weight 0.
   void compute_gradient(const StepBatches& batches, const TrainingStep& step) {
     for (const Batch& batch : batches.micro_batches) {
-      if (batch.rows == 0) {
+      if (batch.rows == 0 || (batch.is_filler && !by_layer_)) {
         optimizer_.backward(at::zeros({}), 0);
       } else {
         const Loss loss = loss_of(batch, step);

@@ -23,7 +23,8 @@ TrainingState training_state(const RunSettings& settings, const Bert& model) {
                       .averages = RunAverages(settings).are_made(),
                       .wire = size_of(settings.wire),
                       .error_feedback = settings.error_feedback,
-                      .micro_batches = settings.accumulate.most()};
+                      .micro_batches = settings.accumulate.most(),
+                      .reduce_each = settings.reduce_each};
   const std::vector<std::vector<std::string>> layers = model.layers();
   state.layers = static_cast<int>(layers.size());
   for (const auto& [name, parameter] : model.parameters()) {
