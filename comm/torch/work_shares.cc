@@ -2,10 +2,20 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <utility>
 
 #include "base/divide_rows.h"
 
 namespace bp {
+namespace {
+
+double median(std::vector<double> all) {
+  std::ranges::sort(all);
+  return (all[(all.size() - 1) / 2] + all[all.size() / 2]) / 2;
+}
+
+}  // namespace
 
 WorkShares::WorkShares(int ranks, const WorkSharesOptions& options)
     : options_(options),
@@ -15,38 +25,48 @@ WorkShares::WorkShares(int ranks, const WorkSharesOptions& options)
 void WorkShares::resume(const std::vector<std::int64_t>& rows) {
   rows_ = rows;
   seconds_.clear();
-  steps_ = agreed_ = 0;
+  steps_ = 0;
 }
 
-std::vector<double> WorkShares::medians() const {
-  std::vector<double> medians;
+std::vector<std::int64_t> WorkShares::proposed_by(Steps steps) const {
+  std::vector<double> rates;  // rows a second
   for (std::size_t rank = 0; rank < rows_.size(); ++rank) {
     std::vector<double> all;
-    for (const std::vector<double>& step : seconds_) all.push_back(step[rank]);
-    std::ranges::sort(all);
-    medians.push_back((all[(all.size() - 1) / 2] + all[all.size() / 2]) / 2);
+    for (const std::vector<double>& step : steps) all.push_back(step[rank]);
+    const double seconds = median(std::move(all));
+    rates.push_back(seconds > 0 ? static_cast<double>(rows_[rank]) / seconds : 0);
   }
-  return medians;
+  return divide_rows(options_.rows, rates, options_.most);
+}
+
+bool WorkShares::would_be_faster(const std::vector<std::int64_t>& next, Steps steps) const {
+  std::vector<double> was;
+  std::vector<double> would_be;
+  std::ptrdiff_t faster = 0;
+  for (const std::vector<double>& step : steps) {
+    was.push_back(std::ranges::max(step));
+    would_be.push_back(0);
+    for (std::size_t rank = 0; rank < rows_.size(); ++rank) {
+      if (rows_[rank] == 0) continue;
+      const double seconds =
+          step[rank] * static_cast<double>(next[rank]) / static_cast<double>(rows_[rank]);
+      would_be.back() = std::max(would_be.back(), seconds);
+    }
+    if (would_be.back() < was.back()) ++faster;
+  }
+  return faster + 1 >= std::ssize(steps) &&
+         median(std::move(would_be)) * (1 + options_.gain) <= median(std::move(was));
 }
 
 bool WorkShares::add(std::span<const double> seconds) {
   seconds_.emplace_back(seconds.begin(), seconds.end());
   const auto window = static_cast<std::size_t>(options_.window);
-  if (seconds_.size() > window) seconds_.pop_front();
-  if (++steps_ % options_.every != 0 || seconds_.size() < window) return false;
-  const std::vector<double> now = medians();
-  std::vector<double> rates;  // rows a second
-  for (std::size_t rank = 0; rank < rows_.size(); ++rank) {
-    rates.push_back(now[rank] > 0 ? static_cast<double>(rows_[rank]) / now[rank] : 0);
-  }
-  const std::vector<std::int64_t> next = divide_rows(options_.rows, rates, options_.most);
-  double slowest = 0;
-  for (std::size_t rank = 0; rank < next.size(); ++rank) {
-    if (next[rank] > 0) slowest = std::max(slowest, static_cast<double>(next[rank]) / rates[rank]);
-  }
-  const bool is_better = slowest * (1 + options_.gain) <= std::ranges::max(now);
-  agreed_ = is_better ? agreed_ + 1 : 0;
-  if (agreed_ < options_.agreeing) return false;
+  if (seconds_.size() > 2 * window) seconds_.erase(seconds_.begin());
+  if (++steps_ % options_.every != 0 || seconds_.size() < 2 * window) return false;
+  const Steps older = Steps(seconds_).first(window);
+  const Steps newer = Steps(seconds_).last(window);
+  const std::vector<std::int64_t> next = proposed_by(newer);
+  if (!would_be_faster(next, older) || !would_be_faster(proposed_by(older), newer)) return false;
   resume(next);
   return true;
 }

@@ -7,13 +7,13 @@
 //     shares.add(seconds);  // of each rank, the same numbers on all ranks
 //   }
 //
-// The shares follow the median of each rank's time for a row. They move only if that makes a step a
-// tenth faster by two looks in a row, so noise does not move them. This is pure arithmetic: ranks
-// that add the same times have the same shares.
+// The shares follow the median of each rank's time for a row. They move only if the shares by each
+// of the last two windows would have made the other window's median step a twentieth shorter, and
+// all but one of its steps shorter at all. So noise does not move them, even if it lasts for some
+// steps. This is pure arithmetic: ranks that add the same times have the same shares.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
@@ -25,10 +25,9 @@ struct WorkSharesOptions {
   std::int64_t rows = 0;  // of a step, on all ranks
   // How many rows a rank can take, by rank, such as what its memory holds. Empty: any number.
   std::vector<std::int64_t> most = {};
-  int window = 8;     // steps of which the median counts
-  int every = 4;      // steps between two looks
-  double gain = 0.1;  // of the time of a step
-  int agreeing = 2;   // looks
+  int window = 8;      // steps of which the median counts; two windows are compared
+  int every = 4;       // steps between two looks
+  double gain = 0.05;  // of the time of a step
 };
 
 class WorkShares {
@@ -45,13 +44,14 @@ class WorkShares {
   bool add(std::span<const double> seconds);
 
  private:
-  [[nodiscard]] std::vector<double> medians() const;
+  using Steps = std::span<const std::vector<double>>;
+  [[nodiscard]] std::vector<std::int64_t> proposed_by(Steps steps) const;
+  [[nodiscard]] bool would_be_faster(const std::vector<std::int64_t>& next, Steps steps) const;
 
   WorkSharesOptions options_;
   std::vector<std::int64_t> rows_;
-  std::deque<std::vector<double>> seconds_;  // of the last steps with these shares
-  int steps_ = 0;                            // with these shares
-  int agreed_ = 0;                           // looks
+  std::vector<std::vector<double>> seconds_;  // of the last steps with these shares
+  int steps_ = 0;                             // with these shares
 };
 
 }  // namespace bp

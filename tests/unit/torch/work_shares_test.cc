@@ -5,10 +5,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <numeric>
+#include <optional>
 #include <random>
+#include <sstream>
+#include <string>
 #include <vector>
+
+#include "tests/support/places.h"
 
 namespace bp {
 namespace {
@@ -59,6 +66,33 @@ TEST(WorkShares, AreNotMovedByNoise) {
       EXPECT_EQ(simulate({.ranks = ranks, .steps = 1000}, seed).moves, 0) << ranks;
     }
   }
+}
+
+// Two looks at medians of eight steps moved these shares 51 times.
+// docs/acceptance.md, Unequal machines: The noise of a busy machine moves no share, by recorded
+// times of ten runs.
+TEST(WorkShares, AreNotMovedByTheRecordedTimesOfEqualRanks) {
+  std::ifstream file(kSourceDir + "/tests/unit/torch/recorded_times.txt");
+  std::optional<WorkShares> shares;
+  int runs = 0;
+  int steps = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with('#')) continue;
+    std::istringstream numbers(line);
+    const std::vector<double> seconds(std::istream_iterator<double>(numbers), {});
+    if (seconds.empty()) {
+      shares.reset();
+      ++runs;
+      continue;
+    }
+    if (!shares)
+      shares.emplace(static_cast<int>(seconds.size()),
+                     WorkSharesOptions{.rows = 32 * std::ssize(seconds)});
+    EXPECT_FALSE(shares->add(seconds)) << "run " << runs;
+    ++steps;
+  }
+  EXPECT_EQ(runs, 10);
+  EXPECT_EQ(steps, 5 * 198 + 5 * 158);
 }
 
 // docs/features.md, Gradients: Rows of a step by the speed of ranks | `--share`, `WorkShares`
