@@ -8,9 +8,12 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <mutex>
+#include <thread>
 
 #include "base/input_error.h"
 #include "tests/support/classify_data.h"
@@ -70,6 +73,52 @@ TEST_F(Evaluate, IsTheSameForAnyNumberOfRanksAndThreads) {
     EXPECT_EQ(probabilities(3, 120, as_trained), one);
     EXPECT_EQ(probabilities(5, 120, as_trained), one);  // there are more ranks than blocks
   }
+}
+
+// A scorer that may wait before it takes a block, and counts the blocks that it takes.
+class WaitingScorer : public ClassScorer {
+ public:
+  WaitingScorer(const Options& options, const StoredSplit& scored, std::function<void()> wait)
+      : ClassScorer(options, scored), wait_(std::move(wait)) {}
+  void keep(const Batch& block,
+            const at::Tensor& outputs,
+            std::vector<float>& kept) const override {
+    wait_();
+    ClassScorer::keep(block, outputs, kept);
+    ++blocks_;
+  }
+  [[nodiscard]] int blocks() const { return blocks_; }
+
+ private:
+  std::function<void()> wait_;
+  mutable int blocks_ = 0;
+};
+
+// docs/acceptance.md, Unequal machines: In an evaluation the ranks that are ready take what a slow
+// one does not.
+TEST_F(Evaluate, ASlowRankScoresFewerBlocks) {
+  at::set_num_threads(1);
+  const std::vector<float> one = probabilities(1);
+  std::atomic<int> others = 0;  // blocks of the other ranks
+  std::atomic<bool> begun = false;
+  bp::test::run_ranks(3, [&](Communicator& world) {
+    const SampleStore store = SampleStore::open(store_path());
+    EncoderSpec shape = config(store, 0.1);
+    shape.initializer_range = 0.5;
+    const Bert model(shape, make_classifier_head, Precision::bf16, 1);
+    const bool slow = world.rank() == 1;
+    WaitingScorer scorer({.labels = store.names(), .label_map = {0, 1}}, {&store, Split::train},
+                         [&] {
+                           begun = begun || slow;
+                           while (slow ? others < 3 : !begun) std::this_thread::yield();
+                           if (!slow) ++others;
+                         });
+    EXPECT_TRUE(evaluate(world, model, *classify(), store, Split::train, scorer));
+    if (slow) {
+      EXPECT_EQ(scorer.blocks(), 1) << "of four";
+    }
+    EXPECT_EQ(scorer.kept(), one);
+  });
 }
 
 TEST(ClassScorer, WritesTheMostProbableLabels) {

@@ -7,16 +7,21 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "bp/collective.h"
+#include "bp/store.h"
 #include "trainer/common/stop_signals.h"
 #include "trainer/train/forward_blocks.h"
 #include "trainer/train/watch/machine_watch.h"
 
 namespace bp::trainer {
 namespace {
+
+constexpr std::string_view kTurns = "bert_train/samples scored";  // how many have been taken
 
 struct Share {
   std::int64_t first = 0;  // samples first .. last-1
@@ -52,15 +57,48 @@ std::vector<Batch> load_blocks(const SampleStore& store,
   return make_blocks(samples, store.schema(), store.pad_id(), complete);
 }
 
-// Gives every rank what all ranks kept, in the order of the ranks.
-void gather_kept(Communicator& world, std::vector<float>& kept) {
-  const auto own = static_cast<std::int64_t>(kept.size());
+// Returns the numbers of all ranks, one after another.
+template <class Number>
+std::vector<Number> gathered(Communicator& world,
+                             const std::vector<Number>& own,
+                             const char* name) {
+  const auto count = static_cast<std::int64_t>(own.size());
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(world.size()));
-  all_gather(world, const_view(std::span(&own, 1)), view(sizes), {.name = "numbers kept"});
+  all_gather(world, const_view(std::span(&count, 1)), view(sizes), {.name = "numbers kept"});
   const std::vector<std::size_t> counts(sizes.begin(), sizes.end());
-  std::vector<float> all(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
-  all_gather_v(world, const_view(kept), view(all), counts, {.name = "predictions"});
-  kept = std::move(all);
+  std::vector<Number> all(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+  all_gather_v(world, const_view(own), view(all), counts, {.name = name});
+  return all;
+}
+
+// Gives every rank what all ranks kept, in the order of the samples, and returns how many samples
+// were scored. `parts`: of each part that this rank scored its first sample, its last one + 1, and
+// how many numbers were kept of it.
+std::int64_t gather_kept(Communicator& world,
+                         const std::vector<std::int64_t>& parts,
+                         std::vector<float>& kept) {
+  struct Part {
+    std::int64_t first;
+    std::int64_t last;
+    std::span<const float> kept;
+  };
+  const auto facts = gathered(world, parts, "scored parts");
+  const auto all = gathered(world, kept, "predictions");
+  std::vector<Part> in_order;
+  std::span<const float> rest = all;
+  for (std::size_t i = 0; i < facts.size(); i += 3) {
+    const auto own = static_cast<std::size_t>(facts[i + 2]);
+    in_order.push_back({facts[i], facts[i + 1], rest.first(own)});
+    rest = rest.subspan(own);
+  }
+  std::ranges::sort(in_order, {}, &Part::first);
+  kept.clear();
+  std::int64_t scored = 0;
+  for (const Part& part : in_order) {
+    BP_CHECK(part.first == std::exchange(scored, part.last), "each sample is scored once");
+    kept.insert(kept.end(), part.kept.begin(), part.kept.end());
+  }
+  return scored;
 }
 
 }  // namespace
@@ -80,32 +118,42 @@ bool evaluate(Communicator& world,
               Split split,
               Scorer& scorer) {
   const CompleteBatch complete = task.completion(store.vocabulary(), store.tokenizer());
-  const Share mine = share_of(store.size(split), world.size(), world.rank());
+  const Share all{.first = 0, .last = store.size(split)};
+  const Share mine = share_of(all.size(), world.size(), world.rank());
+  const Share most = share_of(all.size(), world.size(), 0);
   const bool by_layer = model.enters_layers();
-  const Share most = by_layer ? share_of(store.size(split), world.size(), 0) : mine;
+  Store* const turns = by_layer ? nullptr : world.store();
   const std::vector<Batch> fillers = first_blocks(task, store, split, by_layer ? 1 : 0);
-  const std::int64_t round = samples_at_once();
+  const std::int64_t round = std::min(samples_at_once(), most.size());
   const bool leads = world.topology().local_rank() == 0;
   CoreWatch cores;
+  std::vector<std::int64_t> parts;
   std::int64_t stopping = stop_signal() != 0 ? 1 : 0;
   const auto agree_to_stop = [&] {
     all_reduce(world, view(std::span(&stopping, 1)), {.op = ReduceOp::sum, .name = "stop"});
   };
   if (by_layer) agree_to_stop();
-  for (std::int64_t done = 0; done < most.size() && stopping == 0; done += round) {
-    const Share now = mine.part(done, round);
+  for (std::int64_t done = 0; stopping == 0; done += round) {
+    const Share now = turns != nullptr ? all.part(turns->add(kTurns, round) - round, round)
+                                       : mine.part(done, round);
+    if (by_layer ? done >= most.size() : now.size() == 0) break;
     std::vector<Batch> blocks = load_blocks(store, split, now, complete);
     if (by_layer) blocks.resize(blocks_in(most.part(done, round).size()), fillers.front());
     const std::vector<at::Tensor> outputs = forward_blocks(model, blocks);
+    const std::size_t kept = scorer.kept().size();
     for (std::size_t b = 0; b < blocks_in(now.size()); ++b) scorer.add(blocks[b], outputs[b]);
+    const std::size_t more = scorer.kept().size() - kept;
+    parts.insert(parts.end(), {now.first, now.last, static_cast<std::int64_t>(more)});
     cores.look("an evaluation", leads);
     stopping = stop_signal() != 0 ? 1 : 0;
     if (by_layer) agree_to_stop();
   }
   agree_to_stop();
+  // No rank takes a turn of the next evaluation before this one's sum of scores.
+  if (turns != nullptr && world.rank() == 0) turns->erase(kTurns);
   if (stopping > 0) return false;
   all_reduce(world, view(scorer.counts()), {.op = ReduceOp::sum, .name = "scores"});
-  gather_kept(world, scorer.kept());
+  BP_CHECK(gather_kept(world, parts, scorer.kept()) == all.size(), "all samples are scored");
   return true;
 }
 
