@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <iterator>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/divide_rows.h"
@@ -40,6 +41,23 @@ void check_options(const RowSamplerOptions& options) {
                 concat("sampler: row ", row, " has ", length, " tokens, and a micro-batch at most ",
                        options.max_tokens));
   }
+}
+
+std::vector<Positions> even_parts(const Positions& all, std::int64_t count) {
+  std::vector<Positions> parts;
+  for (std::int64_t part = 0; part < count; ++part) parts.push_back(part_of(all, part, count));
+  return parts;
+}
+
+// Returns the parts that follow each other from `first` on. `ends`: counted from there.
+std::vector<Positions> parts_until(std::int64_t first, const std::vector<std::int64_t>& ends) {
+  std::vector<Positions> parts;
+  std::int64_t begin = 0;
+  for (const std::int64_t end : ends) {
+    parts.push_back({.first = first + begin, .count = end - begin});
+    begin = end;
+  }
+  return parts;
 }
 
 }  // namespace
@@ -133,29 +151,48 @@ double RowSampler::steps_before(const EpochPosition& position) const {
   return static_cast<double>(steps) + of_epoch;
 }
 
+std::vector<std::int64_t> RowSampler::lengths_of(std::int64_t epoch,
+                                                 const Positions& positions) const {
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t i = 0; i < positions.count; ++i) {
+    lengths.push_back(length(epoch, positions.first + i));
+  }
+  return lengths;
+}
+
 std::vector<Positions> RowSampler::divided(const EpochPosition& position) const {
   BP_CHECK(position.used >= 0 && position.used < options_.rows, "a step outside the epoch");
   const Positions all{.first = position.used, .count = rows_of_step(position)};
   const std::int64_t count = parts(position.epoch);
-  std::vector<Positions> divided;
-  if (options_.max_tokens == 0) {
-    for (std::int64_t part = 0; part < count; ++part) divided.push_back(part_of(all, part, count));
-    return divided;
-  }
-  std::vector<std::int64_t> lengths;
-  for (std::int64_t i = 0; i < all.count; ++i) {
-    lengths.push_back(length(position.epoch, all.first + i));
-  }
-  std::int64_t begin = 0;
-  for (const std::int64_t end : balanced_parts({options_.max_tokens, count}, lengths)) {
-    divided.push_back({.first = all.first + begin, .count = end - begin});
-    begin = end;
-  }
-  return divided;
+  if (options_.max_tokens == 0) return even_parts(all, count);
+  return parts_until(all.first,
+                     balanced_parts({options_.max_tokens, count}, lengths_of(position.epoch, all)));
 }
 
 std::vector<std::vector<std::int64_t>> RowSampler::step(const EpochPosition& position) const {
   return rows_of(position, divided(position), false);
+}
+
+// Returns the rows of the step that each rank has.
+std::vector<Positions> RowSampler::divided_by(std::span<const std::int64_t> shares,
+                                              const EpochPosition& position) const {
+  const std::vector<double> weights(shares.begin(), shares.end());
+  const Positions all{.first = position.used, .count = rows_of_step(position)};
+  if (options_.max_tokens > 0) {
+    return parts_until(all.first, weighted_parts(weights, lengths_of(position.epoch, all)));
+  }
+  std::vector<std::int64_t> ends = divide_rows(all.count, weights);
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  return parts_until(all.first, ends);
+}
+
+std::vector<Positions> RowSampler::micro_batches_of(std::int64_t epoch,
+                                                    const Positions& own) const {
+  if (options_.max_tokens > 0) {
+    return parts_until(own.first, balanced_parts({options_.max_tokens, 0}, lengths_of(epoch, own)));
+  }
+  return even_parts(own,
+                    std::max<std::int64_t>(1, (own.count + options_.batch - 1) / options_.batch));
 }
 
 std::vector<RowSampler::MicroBatches> RowSampler::step_by_rank(
@@ -164,17 +201,11 @@ std::vector<RowSampler::MicroBatches> RowSampler::step_by_rank(
                                   static_cast<std::size_t>(micro_batches(position.epoch)));
   std::vector<Positions> parts;
   if (!shares.empty()) {
-    BP_CHECK(options_.max_tokens == 0, "shares of rows");
-    std::int64_t first = position.used;
-    const std::vector<double> weights(shares.begin(), shares.end());
-    const std::vector<std::int64_t> rows = divide_rows(rows_of_step(position), weights);
-    for (std::size_t rank = 0; rank < rows.size(); ++rank) {
-      const Positions own{.first = first, .count = rows[rank]};
-      const std::int64_t count =
-          std::max<std::int64_t>(1, (own.count + options_.batch - 1) / options_.batch);
-      for (std::int64_t i = 0; i < count; ++i) parts.push_back(part_of(own, i, count));
-      counts[rank] = static_cast<std::size_t>(count);
-      first += own.count;
+    counts.clear();
+    for (const Positions& own : divided_by(shares, position)) {
+      const std::vector<Positions> more = micro_batches_of(position.epoch, own);
+      parts.insert(parts.end(), more.begin(), more.end());
+      counts.push_back(more.size());
     }
   }
   MicroBatches all = shares.empty() ? step(position) : rows_of(position, parts, true);

@@ -82,9 +82,9 @@ class RowSampler {
   // Returns the rows (0 .. rows-1) of the step that begins at `position`: of each micro-batch of
   // rank 0, then of rank 1, ...
   [[nodiscard]] std::vector<std::vector<std::int64_t>> step(const EpochPosition& position) const;
-  // Returns them by rank. `shares`, unless empty: the ranks' shares of the step's rows. A rank then
-  // has as many micro-batches of at most `batch` rows as it needs, and at least one, which may be
-  // empty. Not with max_tokens.
+  // Returns them by rank. `shares`, unless empty: the ranks' shares of the step's rows, or with
+  // max_tokens of its tokens. A rank then has as many micro-batches of at most `batch` rows, or
+  // max_tokens, as it needs, and at least one, which may be empty.
   using MicroBatches = std::vector<std::vector<std::int64_t>>;
   [[nodiscard]] std::vector<MicroBatches> step_by_rank(const EpochPosition& position,
                                                        std::span<const std::int64_t> shares) const;
@@ -100,7 +100,13 @@ class RowSampler {
   [[nodiscard]] std::int64_t parts(std::int64_t epoch) const;
   [[nodiscard]] std::int64_t length(std::int64_t epoch, std::int64_t position) const;
   [[nodiscard]] std::int64_t rows_of_step(const EpochPosition& position) const;
+  [[nodiscard]] std::vector<std::int64_t> lengths_of(std::int64_t epoch,
+                                                     const Positions& positions) const;
   [[nodiscard]] std::vector<Positions> divided(const EpochPosition& position) const;
+  [[nodiscard]] std::vector<Positions> divided_by(std::span<const std::int64_t> shares,
+                                                  const EpochPosition& position) const;
+  [[nodiscard]] std::vector<Positions> micro_batches_of(std::int64_t epoch,
+                                                        const Positions& own) const;
   [[nodiscard]] std::vector<std::vector<std::int64_t>> rows_of(const EpochPosition& position,
                                                                const std::vector<Positions>& parts,
                                                                bool by_share) const;

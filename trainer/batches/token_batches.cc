@@ -46,6 +46,8 @@ std::int64_t samples_of_step(const TokenLimit& limit,
 
 std::vector<std::int64_t> balanced_parts(const TokenLimit& limit,
                                          std::span<const std::int64_t> lengths) {
+  if (limit.parts == 0)
+    return balanced_parts({limit.most, std::ssize(filled(limit.most, lengths))}, lengths);
   const std::int64_t total = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
   const std::int64_t longest = lengths.empty() ? 0 : std::ranges::max(lengths);
   std::int64_t low = std::max(longest, (total + limit.parts - 1) / limit.parts);
@@ -60,6 +62,26 @@ std::vector<std::int64_t> balanced_parts(const TokenLimit& limit,
   }
   std::vector<std::int64_t> ends = filled(high, lengths);
   ends.resize(static_cast<std::size_t>(limit.parts), std::ssize(lengths));
+  return ends;
+}
+
+// A sample belongs to the part in which its middle lies.
+std::vector<std::int64_t> weighted_parts(std::span<const double> weights,
+                                         std::span<const std::int64_t> lengths) {
+  const double weight = std::accumulate(weights.begin(), weights.end(), 0.0);
+  const auto all =
+      static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}));
+  std::vector<std::int64_t> ends;
+  std::size_t end = 0;
+  double tokens = 0;
+  double due = 0;
+  for (const double own : weights) {
+    due += all * own / weight;
+    while (end < lengths.size() && tokens + static_cast<double>(lengths[end]) / 2 < due) {
+      tokens += static_cast<double>(lengths[end++]);
+    }
+    ends.push_back(static_cast<std::int64_t>(end));
+  }
   return ends;
 }
 

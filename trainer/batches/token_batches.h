@@ -11,7 +11,7 @@ namespace bp::trainer {
 
 struct TokenLimit {
   std::int64_t most = 0;   // tokens of a micro-batch
-  std::int64_t parts = 1;  // micro-batches of a step, on all ranks together
+  std::int64_t parts = 1;  // micro-batches of a step, on all ranks together; 0: as few as can be
 };
 
 // Returns how many of the next samples a step takes: it fills one micro-batch after the other, each
@@ -23,8 +23,13 @@ struct TokenLimit {
     const std::function<std::int64_t(std::int64_t)>& length_of);
 
 // Divides the samples of a step into as many consecutive parts so that the largest part has as few
-// tokens as possible. Returns the end of each part; the last parts may be empty.
+// tokens as possible. Returns the end of each part; the last parts may be empty. At least one part.
 [[nodiscard]] std::vector<std::int64_t> balanced_parts(const TokenLimit& limit,
+                                                       std::span<const std::int64_t> lengths);
+
+// Divides the samples of a step into consecutive parts with tokens in proportion to `weights`,
+// which are not negative and not all 0. Returns the end of each part.
+[[nodiscard]] std::vector<std::int64_t> weighted_parts(std::span<const double> weights,
                                                        std::span<const std::int64_t> lengths);
 
 // Divides samples into parts with these numbers of samples, which sum to the number of samples, so

@@ -125,12 +125,9 @@ std::string parse_training(OptionSet& set,
   if (o.shard_shares != "equal" && o.shard_shares != "auto") {
     (void)parse_host_shares("--shard-shares", o.shard_shares);
   }
-  if (o.share != "equal" && o.max_tokens > 0) {
-    throw InputError(
-        2, "--share divides the rows of a step, and --max-tokens decides how many there are",
-        "leave out one of the two");
+  if (o.share != "equal" && o.share != "auto") {
+    (void)parse_host_shares("--share", o.share);
   }
-  if (o.share != "equal" && o.share != "auto") (void)parse_host_shares("--share", o.share);
   if (o.error_feedback && o.wire == DataType::f32) {
     throw InputError(2, "--error-feedback: gradients are not rounded for --wire fp32",
                      "add --wire bf16 or --wire fp16, or leave out --error-feedback");

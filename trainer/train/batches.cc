@@ -84,15 +84,15 @@ StepBatches Batches::make(std::int64_t step, const EpochPosition& position) {
   std::vector<std::int64_t> filler;
   for (const RowSampler::MicroBatches& rank : ranks) {
     std::int64_t& of_rank = result.rows_of_ranks.emplace_back(0);
+    std::int64_t& tokens = result.tokens_of_ranks.emplace_back(0);
     most = std::max(most, rank.size());
     for (const std::vector<std::int64_t>& rows : rank) {
       if (filler.empty() && !rows.empty()) filler.push_back(rows.front());
       of_rank += static_cast<std::int64_t>(rows.size());
-      for (const std::int64_t row : rows) {
-        result.world_tokens += (*lengths_)[static_cast<std::size_t>(row)];
-      }
+      for (const std::int64_t row : rows) tokens += (*lengths_)[static_cast<std::size_t>(row)];
     }
     result.world_rows += of_rank;
+    result.world_tokens += tokens;
   }
   RowSampler::MicroBatches mine = ranks[static_cast<std::size_t>(options_.rank)];
   if (options_.fills) mine.resize(most);

@@ -26,8 +26,9 @@ struct StepBatches {
   // Some may have no rows. With equal shares, all ranks have as many.
   std::vector<Batch> micro_batches;
   std::vector<std::int64_t> rows_of_ranks;
-  std::int64_t world_rows = 0;    // of all ranks in this step
-  std::int64_t world_tokens = 0;  // of all ranks' samples in this step, without padding
+  std::vector<std::int64_t> tokens_of_ranks;  // without padding
+  std::int64_t world_rows = 0;                // of all ranks in this step
+  std::int64_t world_tokens = 0;              // of all ranks' samples in this step, without padding
 };
 
 struct BatchesOptions {

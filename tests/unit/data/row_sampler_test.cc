@@ -125,23 +125,24 @@ TEST(RowSampler, ABalancedStepHasTheSameRowsInMicroBatchesOfSimilarTokens) {
 // and however these change.
 TEST(RowSampler, SharesThatChangeAtRandomUseEveryRowOnceInMicroBatchesThatFit) {
   std::mt19937_64 random(7);
-  for (int turn = 0; turn < 60; ++turn) {
-    const bool balanced = turn % 2 == 0;
+  for (int turn = 0; turn < 90; ++turn) {
     const auto rows = static_cast<std::int64_t>(1 + random() % 300);
     auto lengths = std::make_shared<std::vector<std::int32_t>>();
     for (std::int64_t row = 0; row < rows; ++row) {
       lengths->push_back(static_cast<std::int32_t>(2 + random() % 60));
     }
-    const RowSamplerOptions options{.rows = rows,
-                                    .seed = 5,
-                                    .ranks = static_cast<int>(1 + random() % 9),
-                                    .batch = static_cast<int>(1 + random() % 8),
-                                    .micro_batches = static_cast<int>(1 + random() % 3),
-                                    .balanced = balanced,
-                                    .lengths = lengths};
-    const RowSampler sampler(options);
+    RowSamplerOptions options{.rows = rows, .seed = 5, .lengths = lengths};
     Rows used;
-    for (EpochPosition at{.epoch = 1, .used = 0}; at.epoch == 1; at = sampler.after(at)) {
+    EpochPosition at{.epoch = 1, .used = 0};
+    for (int step = 0; at.epoch == 1; ++step) {
+      if (step % 4 == 0) {  // another world resumes the run
+        options.ranks = static_cast<int>(1 + random() % 9);
+        options.batch = static_cast<int>(1 + random() % 8);
+        options.micro_batches = static_cast<int>(1 + random() % 3);
+        options.balanced = random() % 2 == 0;
+        options.max_tokens = turn % 3 == 0 ? static_cast<int>(61 + random() % 40) : 0;
+      }
+      const RowSampler sampler(options);
       Rows shares;
       while (turn % 5 != 0 && std::ssize(shares) < options.ranks) {
         shares.push_back(static_cast<std::int64_t>(random() % 40));
@@ -151,7 +152,12 @@ TEST(RowSampler, SharesThatChangeAtRandomUseEveryRowOnceInMicroBatchesThatFit) {
       for (const auto& rank : sampler.step_by_rank(at, shares)) {
         EXPECT_GE(rank.size(), 1U);
         for (const Rows& micro_batch : rank) {
-          EXPECT_LE(std::ssize(micro_batch), options.batch);
+          const bool by_tokens = options.max_tokens > 0;
+          std::int64_t size = 0;
+          for (const std::int64_t row : micro_batch) {
+            size += by_tokens ? (*lengths)[static_cast<std::size_t>(row)] : 1;
+          }
+          EXPECT_LE(size, by_tokens ? options.max_tokens : options.batch);
           of_step.insert(of_step.end(), micro_batch.begin(), micro_batch.end());
         }
       }
@@ -162,6 +168,7 @@ TEST(RowSampler, SharesThatChangeAtRandomUseEveryRowOnceInMicroBatchesThatFit) {
       std::ranges::sort(of_step);
       EXPECT_EQ(of_step, equal);
       used.insert(used.end(), of_step.begin(), of_step.end());
+      at = sampler.after(at);
     }
     std::ranges::sort(used);
     EXPECT_EQ(used, all_rows(rows));

@@ -44,6 +44,23 @@ TEST(TokenBatches, ThePartsAreAsEvenAsPossible) {
   EXPECT_THAT(divide(2, {}), ElementsAre(0, 0));
 }
 
+TEST(TokenBatches, APartHasAsManyTokensAsItsWeightSays) {
+  const auto divide = [](const std::vector<double>& weights, const Rows& lengths) {
+    return weighted_parts(weights, lengths);
+  };
+  EXPECT_THAT(divide({3, 1}, {10, 10, 10, 10}), ElementsAre(3, 4));
+  EXPECT_THAT(divide({1, 1}, {9, 1, 1, 1}), ElementsAre(1, 4));
+  EXPECT_THAT(divide({0, 2, 0, 1, 0}, {3, 3, 3}), ElementsAre(0, 2, 2, 3, 3));
+  EXPECT_THAT(divide({1, 2}, {}), ElementsAre(0, 0));
+}
+
+TEST(TokenBatches, ThereMayBeAsFewPartsAsHoldTheSamples) {
+  const auto divide = [](const Rows& lengths) { return balanced_parts({10, 0}, lengths); };
+  EXPECT_THAT(divide({6, 4, 1, 9, 5}), ElementsAre(2, 4, 5));
+  EXPECT_THAT(divide({8, 1, 1, 8, 1}), ElementsAre(3, 5)) << "10 and 9";
+  EXPECT_THAT(divide({}), ElementsAre(0));
+}
+
 TEST(TokenBatches, DealtPartsHaveTheirNumbersOfSamplesAndAboutTheSameTokens) {
   const auto deal = [](const Rows& counts, const Rows& lengths) {
     return deal_by_tokens(counts, lengths);
@@ -141,6 +158,36 @@ TEST(SamplerByTokens, CountsTheStepsThatAreLeftFromAnyRow) {
   EXPECT_EQ(sampler.steps_before({1, 150}),
             static_cast<double>(sampler.steps_per_epoch(0)) +
                 static_cast<double>(sampler.steps_per_epoch(1)) / 2);
+}
+
+// docs/acceptance.md, Unequal machines: With `--max-tokens` the tokens of a step are divided by
+// shares, and no micro-batch is larger than allowed.
+TEST(SamplerByTokens, UnequalRanksHaveTheirSharesOfTheTokens) {
+  const RowSamplerOptions options = by_tokens(3000, 3, 2);
+  const RowSampler sampler(options);
+  const Rows shares = {4, 0, 2};
+  for (EpochPosition at{2, 0}; at.epoch == 2; at = sampler.after(at)) {
+    const auto ranks = sampler.step_by_rank(at, shares);
+    ASSERT_EQ(ranks.size(), 3U);
+    Rows tokens;
+    Rows rows;
+    for (const auto& rank : ranks) {
+      tokens.push_back(0);
+      for (const Rows& part : rank) {
+        const std::int64_t own = tokens_of(part, options.lengths);
+        EXPECT_LE(own, options.max_tokens);
+        tokens.back() += own;
+        rows.insert(rows.end(), part.begin(), part.end());
+      }
+    }
+    Rows equal;
+    for (const Rows& part : sampler.step(at)) equal.insert(equal.end(), part.begin(), part.end());
+    EXPECT_EQ(rows, equal);
+    EXPECT_NEAR(static_cast<double>(tokens[0]),
+                2.0 / 3 * static_cast<double>(tokens[0] + tokens[2]), 32)
+        << "half of the longest row";
+    EXPECT_EQ(tokens[1], 0);
+  }
 }
 
 TEST(SamplerByTokens, RefusesARowThatFitsNowhereAndMissingLengths) {

@@ -26,7 +26,9 @@ using ::testing::ElementsAre;
 class PerEpochLoop : public test::SmallData {
  protected:
   // Returns rank 0's parameters. Writes metrics.jsonl.
-  std::vector<at::Tensor> train_on(int ranks, const RunSettings& options) {
+  std::vector<at::Tensor> train_on(int ranks,
+                                   const RunSettings& options,
+                                   const std::vector<RowShares>& shares = {}) {
     std::vector<at::Tensor> parameters;
     bp::test::run_ranks(ranks, [&](Communicator& world) {
       const SampleStore store = SampleStore::open(store_path());
@@ -36,6 +38,7 @@ class PerEpochLoop : public test::SmallData {
       job.rows = store.size(Split::train);
       job.lengths = std::make_shared<std::vector<std::int32_t>>(store.lengths(Split::train));
       job.lr = options.lr;
+      job.start.shares = shares;
       job.evaluate = [] { return DevScores{}; };
       if (world.rank() == 0) job.metrics = path("metrics.jsonl");
       (void)train(world, options, job, model);
@@ -85,6 +88,7 @@ TEST_F(PerEpochLoop, ListsOfMicroBatchesAndRatesAreNotShiftedByOne) {
 struct Shared {
   int ranks;
   PerEpoch<int> accumulate;
+  std::vector<RowShares> shares = {};
 };
 
 // docs/features.md, Splits and batches: Batches of at most N tokens | `--max-tokens`
@@ -99,10 +103,17 @@ TEST_F(PerEpochLoop, LayoutsTrainTheSameModel) {
   const auto one = train_on(1, options);
   const auto records_of_one = records();
   EXPECT_GT(records_of_one.size(), 10U);
+  options.share = "auto";  // which leaves shares from a later step on as they are
+  const std::vector<RowShares> changing = {{.from_step = 0, .rows = {5, 1, 0, 2}},
+                                           {.from_step = 3, .rows = {1, 1, 7, 0}},
+                                           {.from_step = 8, .rows = {0, 9, 2, 3}},
+                                           {.from_step = 1000, .rows = {1, 1, 1, 1}}};
   for (const Shared& shared :
-       {Shared{4, PerEpoch(std::vector{1, 2})}, Shared{2, PerEpoch(std::vector{2, 4})}}) {
+       {Shared{4, PerEpoch(std::vector{1, 2})}, Shared{4, PerEpoch(std::vector{1, 2}), changing},
+        Shared{2, PerEpoch(std::vector{2, 4})}}) {
     options.accumulate = shared.accumulate;
-    EXPECT_LE(bp::test::distance(one, train_on(shared.ranks, options)), 2e-5) << shared.ranks;
+    EXPECT_LE(bp::test::distance(one, train_on(shared.ranks, options, shared.shares)), 2e-5)
+        << shared.ranks;
     const auto others = records();
     ASSERT_EQ(others.size(), records_of_one.size());
     for (std::size_t i = 0; i < others.size(); ++i) {

@@ -65,6 +65,29 @@ TEST(StepShares, MoveSomeStepsAfterTheRanksHaveSeenThatOneIsSlow) {
   for (; step < 100; ++step) EXPECT_FALSE(shares.add({step, rows, seconds_of(rows), 6}));
 }
 
+// docs/acceptance.md, Unequal machines: `--share auto` follows the speed of ranks also where steps
+// have different numbers of rows.
+TEST(StepShares, OfTokensMoveThoughEachStepHasOtherNumbers) {
+  StepShares shares("auto", two_hosts(), {}, 0);
+  Rows now = {1, 1, 1};
+  std::optional<RowShares> moved;
+  const auto step = [&](std::int64_t number) {
+    Rows tokens;
+    std::vector<double> seconds;
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      tokens.push_back(now[rank] * (100 + number * 37 % 50 + static_cast<std::int64_t>(rank)));
+      seconds.push_back(static_cast<double>(tokens[rank]) * (rank == 2 ? 2 : 1));
+    }
+    return shares.add({number, Rows{3, 9, number + 1}, seconds, 6, tokens});
+  };
+  std::int64_t number = 0;
+  while (number < 50 && !moved) moved = step(number++);
+  ASSERT_TRUE(moved);
+  EXPECT_THAT(moved->rows, ElementsAre(77, 77, 38));
+  now = moved->rows;
+  while (number < 150) EXPECT_FALSE(step(number++)) << number;
+}
+
 TEST(StepShares, OfACheckpointCountIfTheyAreOfAsManyRanks) {
   const std::vector<RowShares> saved = {{.from_step = 10, .rows = {12, 12, 6}},
                                         {.from_step = 44, .rows = {10, 10, 10}}};

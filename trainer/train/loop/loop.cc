@@ -215,15 +215,19 @@ class Loop {
 
   // Gives faster ranks more rows of later steps.
   void share_rows(const StepBatches& batches, std::span<const double> seconds) {
-    const auto shares = shares_.add({.step = now_.step,
-                                     .rows = batches.rows_of_ranks,
-                                     .seconds = seconds,
-                                     .delay = Batches::kAhead + 2});
+    const bool by_tokens = settings_.max_tokens > 0;
+    const auto shares = shares_.add(
+        {.step = now_.step,
+         .rows = batches.rows_of_ranks,
+         .seconds = seconds,
+         .delay = Batches::kAhead + 2,
+         .tokens = by_tokens ? batches.tokens_of_ranks : std::span<const std::int64_t>()});
     now_.shares = shares_.all();
     if (!shares) return;
     data_.set_shares(*shares);
     log_.say(concat("step ", now_.step + 1, ": from step ", shares->from_step + 1,
-                    " on the ranks take ", joined(shares->rows, ", "), " rows of a step"));
+                    " on the ranks take ", joined(shares->rows, ", "),
+                    by_tokens ? " parts of the tokens of a step" : " rows of a step"));
   }
 
   [[nodiscard]] StepBatches next_batches() {
