@@ -33,12 +33,12 @@ constexpr std::array kOfUsers{
     VariableRow{"BP_TRACE", "DIR", "timeline of each rank in DIR/rank-N.json, as of --trace"},
 };
 
-constexpr std::array<std::string_view, 17> kOfRanks{
-    "BP_GENERATION",       "BP_HOST_NAMES",     "BP_HOST_RANK",     "BP_JOB",
-    "BP_KEY_FD",           "BP_LAUNCH_COMMAND", "BP_LOCAL_SIZES",   "BP_STORE",
-    "BP_TERMINAL_COLUMNS", "GROUP_RANK",        "GROUP_WORLD_SIZE", "LOCAL_RANK",
-    "LOCAL_WORLD_SIZE",    "MASTER_ADDR",       "MASTER_PORT",      "RANK",
-    "WORLD_SIZE",
+constexpr std::array<std::string_view, 18> kOfRanks{
+    "BP_GENERATION", "BP_HOST_NAMES",       "BP_HOST_RANK",      "BP_HOST_WEIGHTS",
+    "BP_JOB",        "BP_KEY_FD",           "BP_LAUNCH_COMMAND", "BP_LOCAL_SIZES",
+    "BP_STORE",      "BP_TERMINAL_COLUMNS", "GROUP_RANK",        "GROUP_WORLD_SIZE",
+    "LOCAL_RANK",    "LOCAL_WORLD_SIZE",    "MASTER_ADDR",       "MASTER_PORT",
+    "RANK",          "WORLD_SIZE",
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ struct Host {
   std::optional<int> port;               // ssh's port; unset: ssh's default
   std::string user;                      // ssh's user; empty: ssh's default
   std::optional<int> component;          // of a heterogeneous Slurm job, for srun
+  std::optional<double> weight;          // of a rank's share of the work; unset: 1
 
   // Returns the number of ranks that run here unless more are requested: slots, else the number of
   // listed GPUs, else 1.

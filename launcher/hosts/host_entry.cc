@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/nearest.h"
+#include "base/number.h"
 #include "base/refuse.h"
 #include "base/text.h"
 #include "bp/error.h"
@@ -63,18 +64,26 @@ std::vector<int> parse_gpus(std::string text, const std::string& where) {
   return gpus;
 }
 
+double parse_weight(const std::string& text, const std::string& where) {
+  const double weight = number_in<double>(text).value_or(0);
+  if (weight >= 0.001 && weight <= 1000) return weight;
+  refuse(where, concat("weight must be a number from 0.001 to 1000, not '", text,
+                       "'; 0.5 is for ranks that take half the work of others"));
+}
+
 [[noreturn]] void refuse_field(const std::string& key, const std::string& where) {
   const std::string nearest =
-      nearest_name(key, {"slots", "max_slots", "gpus", "iface", "port", "user"});
+      nearest_name(key, {"slots", "max_slots", "gpus", "iface", "port", "user", "weight"});
   refuse(where, concat("'", key, "' is not known here; ",
-                       nearest.empty() ? "slots, max_slots, gpus, iface, port and user are"
+                       nearest.empty() ? "slots, max_slots, gpus, iface, port, user and weight are"
                                        : concat("did you mean ", nearest, "?")));
 }
 
 bool has_field(const Host& host, const std::string& key) {
   return (key == "slots" && host.slots) || (key == "max_slots" && host.max_slots) ||
          (key == "gpus" && host.gpus) || (key == "iface" && !host.interface.empty()) ||
-         (key == "port" && host.port) || (key == "user" && !host.user.empty());
+         (key == "port" && host.port) || (key == "user" && !host.user.empty()) ||
+         (key == "weight" && host.weight);
 }
 
 }  // namespace
@@ -99,6 +108,8 @@ void set_host_field(Host& host,
   } else if (key == "user") {
     check_host_name(value, where);
     host.user = value;
+  } else if (key == "weight") {
+    host.weight = parse_weight(value, where);
   } else {
     refuse_field(key, where);
   }

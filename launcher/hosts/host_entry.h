@@ -20,7 +20,8 @@ namespace bp::launcher {
 // each in the form of parse_host_entry(). Throws invalid_argument naming the bad entry.
 [[nodiscard]] Hosts parse_host_list(const std::string& text);
 
-// Sets one field: slots, max_slots, gpus ("0,2-3", perhaps in brackets), iface, port or user.
+// Sets one field: slots, max_slots, gpus ("0,2-3", perhaps in brackets), iface, port, user or
+// weight.
 void set_host_field(Host& host,
                     const std::string& key,
                     const std::string& value,

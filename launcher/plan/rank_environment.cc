@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 
+#include "base/host_weights.h"
 #include "base/joined.h"
 #include "base/text.h"
 #include "launcher/process/environment_list.h"
@@ -31,6 +32,7 @@ std::vector<std::string> rank_variables(const std::vector<PlacedHost>& placement
   const std::size_t host = host_of_rank(placement, rank);
   const PlacedHost& placed = placement[host];
   const auto name_of_host = [](const PlacedHost& p) { return p.host.name; };
+  const auto weight_of_host = [](const PlacedHost& p) { return p.host.weight.value_or(1); };
   std::vector<std::string> variables{
       concat("RANK=", rank),
       concat("WORLD_SIZE=", world_size(placement)),
@@ -44,7 +46,8 @@ std::vector<std::string> rank_variables(const std::vector<PlacedHost>& placement
       concat("BP_STORE=", job.store.text()),
       concat("BP_HOST_RANK=", host),
       concat("BP_LOCAL_SIZES=", joined(placement, ",", &PlacedHost::ranks)),
-      concat("BP_HOST_NAMES=", joined(placement, ",", name_of_host))};
+      concat("BP_HOST_NAMES=", joined(placement, ",", name_of_host)),
+      concat(kHostWeights, "=", joined(placement, ",", weight_of_host))};
   if (placed.host.gpus) {
     variables.push_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
     variables.push_back(concat("CUDA_VISIBLE_DEVICES=", gpus_of(placed, rank - placed.first_rank)));

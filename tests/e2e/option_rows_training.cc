@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "tests/e2e/option_rows.h"
+#include "tests/support/places.h"
 
 namespace bp::trainer::test {
 namespace {
@@ -67,6 +68,16 @@ std::vector<OptionRow> model_rows() {
        .file = "t/metrics.jsonl",
        .holds = {"\"rows\":[", "\"samples\":"},
        .before = "bprun -H localhost:1,127.0.0.1:1 "},
+      {.covers = "share",
+       .arguments = kTrain,
+       .file = "t/metrics.jsonl",
+       .holds = {"\"rows\":[12,4]"},
+       .before = "bprun -H localhost:1:weight=1.5,127.0.0.1:1:weight=0.5 "},
+      {.covers = "share",
+       .arguments = kTrain,
+       .says = "BP_HOST_WEIGHTS=1,x is not a number above 0 for each host",
+       .code = 2,
+       .before = "bprun -H localhost:1,127.0.0.1:1 env BP_HOST_WEIGHTS=1,x " + kBinDir + "/"},
       {.covers = "share",
        .arguments = kTrain + "--share a:1",
        .says = "give each a share: localhost",

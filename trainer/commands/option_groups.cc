@@ -328,7 +328,7 @@ void add_training_options(OptionSet& set, TrainOptions& options) {
       .others = {"gradient-accumulation-steps", "update-freq", "iter-num-update-optimizer",
                  "gradient-accumulation"};
   set.text({"share", "How many rows of a step each host takes: auto follows the speed of its ranks",
-            "", "equal|auto|HOST:N,..."},
+            "", "weights|equal|auto|HOST:N,..."},
            options.share);
   set.number({"curriculum", "Epochs that begin with short samples, such as 0.5 or 2"},
              options.curriculum, 0, 1e6);

@@ -125,7 +125,7 @@ std::string parse_training(OptionSet& set,
   if (o.shard_shares != "equal" && o.shard_shares != "auto") {
     (void)parse_host_shares("--shard-shares", o.shard_shares);
   }
-  if (o.share != "equal" && o.share != "auto") {
+  if (o.share != "equal" && o.share != "auto" && o.share != "weights") {
     (void)parse_host_shares("--share", o.share);
   }
   if (o.error_feedback && o.wire == DataType::f32) {

@@ -110,7 +110,7 @@ struct TrainOptions : DataOptions {
   Precision precision = Precision::fp32;
   DataType wire = DataType::f32;       // in which gradients travel between ranks
   Shard shard = Shard::automatic;      // what the CPU ranks of a host divide
-  std::string share = "equal";         // of rows: or auto, or hosts: StepShares
+  std::string share = "weights";       // of rows: or equal, auto, or hosts: StepShares
   bool reduce_each = false;            // micro-batch
   std::string shard_shares = "equal";  // or auto, or hosts: shard_shares()
   LoraConfig lora;                     // adapters to train; rank 0: none

@@ -77,6 +77,7 @@ std::string Pool::host_list(const Lease& lease) const {
     if (!host.interface.empty()) {
       list += concat(":iface=", host.interface);
     }
+    if (host.weight) list += concat(":weight=", *host.weight);
     if (host.gpus && std::ssize(*host.gpus) >= std::ssize(hosts_[lease.parts[i].host].taken)) {
       const auto gpu_of = [&](int slot) { return host.gpus->at(static_cast<std::size_t>(slot)); };
       list += concat(":gpus=[", joined(lease.numbers[i], ",", gpu_of), "]");

@@ -48,7 +48,8 @@ TEST(HostList, TakesRanges) {
 
 TEST(HostList, TakesTheFieldsOfAHostfile) {
   const Hosts hosts = parse_host_list(
-      "root@gpu[1-2]:3:port=2222:gpus=[0-1,5]:iface=eth1,u@[fe80::1]:2:max_slots=4,c:gpus=3");
+      "root@gpu[1-2]:3:port=2222:gpus=[0-1,5]:iface=eth1,u@[fe80::1]:2:max_slots=4,"
+      "c:gpus=3:weight=2");
   EXPECT_THAT(summary(hosts), ElementsAre("gpu1:3", "gpu2:3", "fe80::1:2", "c"));
   EXPECT_EQ(hosts[1].user, "root");
   EXPECT_EQ(hosts[1].port, 2222);
@@ -57,6 +58,7 @@ TEST(HostList, TakesTheFieldsOfAHostfile) {
   EXPECT_EQ(hosts[2].user, "u");
   EXPECT_EQ(hosts[2].max_slots, 4);
   EXPECT_THAT(*hosts[3].gpus, ElementsAre(3));
+  EXPECT_EQ(hosts[3].weight, 2);
 }
 
 // docs/acceptance.md, Launcher: A mistake on the command line ends with one line, a hint and exit
@@ -99,7 +101,7 @@ TEST(Hostfile, TakesEveryField) {
       "# our hosts\n"
       "\n"
       "  a slots=2 max_slots=4 gpus=0,2 iface=eth1 port=2222 user=u-1  # note = x\n"
-      "b\tslots=3\r\n"
+      "b\tslots=3 weight=0.25\r\n"
       "   \t \n"
       "[::1] gpus=5\n"
       "c#no blank",
@@ -111,6 +113,8 @@ TEST(Hostfile, TakesEveryField) {
   EXPECT_EQ(hosts[0].interface, "eth1");
   EXPECT_EQ(hosts[0].port, 2222);
   EXPECT_EQ(hosts[0].user, "u-1");
+  EXPECT_EQ(hosts[1].weight, 0.25);
+  EXPECT_FALSE(hosts[0].weight);
   EXPECT_EQ(hosts[2].capacity(), 1);
   EXPECT_FALSE(hosts[1].gpus);
 }
@@ -137,8 +141,9 @@ TEST(Hostfile, NamesFileAndLine) {
   EXPECT_EQ(error("a slots="), "h:1: 'slots=' is not key=value");
   EXPECT_EQ(error("a slots = 2"), "h:1: 'slots' is not key=value");
   EXPECT_EQ(error("a max-slots=2"), "h:1: 'max-slots' is not known here; did you mean max_slots?");
-  EXPECT_EQ(error("a colour=2"),
-            "h:1: 'colour' is not known here; slots, max_slots, gpus, iface, port and user are");
+  EXPECT_EQ(
+      error("a colour=2"),
+      "h:1: 'colour' is not known here; slots, max_slots, gpus, iface, port, user and weight are");
   EXPECT_EQ(error("a,b slots=2"), "h:1: 'a,b': one host a line");
   EXPECT_EQ(error("a:2,b:3"), "h:1: 'a:2,b:3': one host a line");
   EXPECT_EQ(error("127.0.0.1:0,1,2"),
@@ -149,6 +154,11 @@ TEST(Hostfile, NamesFileAndLine) {
   EXPECT_EQ(error("a gpus=1,x"), "h:1: each of gpus must be a number from 0 to 1023, not 'x'");
   EXPECT_EQ(error("a user=-oX"), "h:1: '-oX' is not a host name or address");
   EXPECT_EQ(error("a port=70000"), "h:1: port must be a number from 1 to 65535, not '70000'");
+  for (const char* const weight : {"0", "-1", "x", "nan", "inf", "1001", "1,5"}) {
+    EXPECT_EQ(error(concat("a weight=", weight).c_str()),
+              concat("h:1: weight must be a number from 0.001 to 1000, not '", weight,
+                     "'; 0.5 is for ranks that take half the work of others"));
+  }
   EXPECT_EQ(error("# nothing\n"), "h: names no host");
 }
 
@@ -161,7 +171,7 @@ TEST(Hostfile, AFieldThatIsGivenTwiceIsRefused) {
   EXPECT_EQ(error("a:2 slots=2"), "h:1: slots is given twice for host a; leave one");
   EXPECT_EQ(error("b\na port=1 user=u port=1"), "h:2: port is given twice for host a; leave one");
   EXPECT_EQ(error("u@a user=v"), "h:1: user is given twice for host a; leave one");
-  for (const char* const key : {"max_slots=3", "gpus=1", "iface=eth0"}) {
+  for (const char* const key : {"max_slots=3", "gpus=1", "iface=eth0", "weight=2"}) {
     EXPECT_THAT(error(concat("a ", key, " ", key).c_str()),
                 HasSubstr(" is given twice for host a; leave one"));
   }
@@ -196,7 +206,7 @@ TEST(HostMap, KeepsItsOrder) {
 TEST(HostMap, TakesRangesAndTheFieldsOfAHostfile) {
   const Hosts hosts = parse_host_map(
       R"({"u@gpu[1-2]": {"slots": 2, "max_slots": 3, "port": 2222, "iface": "eth1",
-                         "gpus": "0-1"}, "fe80::1": {"user": "v"}, "[::1]": 1})",
+                         "gpus": "0-1", "weight": 1.5}, "fe80::1": {"user": "v"}, "[::1]": 1})",
       "m.json");
   EXPECT_THAT(summary(hosts), ElementsAre("gpu1:2", "gpu2:2", "fe80::1", "::1:1"));
   EXPECT_EQ(hosts[1].user, "u");
@@ -204,6 +214,7 @@ TEST(HostMap, TakesRangesAndTheFieldsOfAHostfile) {
   EXPECT_EQ(hosts[1].max_slots, 3);
   EXPECT_EQ(hosts[1].interface, "eth1");
   EXPECT_THAT(*hosts[1].gpus, ElementsAre(0, 1));
+  EXPECT_EQ(hosts[1].weight, 1.5);
   EXPECT_EQ(hosts[2].user, "v");
 }
 

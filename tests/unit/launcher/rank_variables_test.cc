@@ -16,13 +16,14 @@ using testing::ElementsAre;
 
 // docs/acceptance.md, Launcher: The variables of ranks follow docs/environment.md.
 TEST(RankVariables, FollowTheContract) {
-  const auto placement = place_ranks(parse_host_list("a:3,b:1"), std::nullopt);
+  const auto placement = place_ranks(parse_host_list("a:3,b:1:weight=0.5"), std::nullopt);
   const JobVariables job{{"10.0.0.1", 99}, "10.0.0.2", 88, 2};
-  EXPECT_THAT(rank_variables(placement, 2, job),
-              ElementsAre("RANK=2", "WORLD_SIZE=4", "LOCAL_RANK=2", "LOCAL_WORLD_SIZE=3",
-                          "GROUP_RANK=0", "GROUP_WORLD_SIZE=2", "MASTER_ADDR=10.0.0.2",
-                          "MASTER_PORT=88", "BP_GENERATION=2", "BP_STORE=10.0.0.1:99",
-                          "BP_HOST_RANK=0", "BP_LOCAL_SIZES=3,1", "BP_HOST_NAMES=a,b"));
+  EXPECT_THAT(
+      rank_variables(placement, 2, job),
+      ElementsAre("RANK=2", "WORLD_SIZE=4", "LOCAL_RANK=2", "LOCAL_WORLD_SIZE=3", "GROUP_RANK=0",
+                  "GROUP_WORLD_SIZE=2", "MASTER_ADDR=10.0.0.2", "MASTER_PORT=88", "BP_GENERATION=2",
+                  "BP_STORE=10.0.0.1:99", "BP_HOST_RANK=0", "BP_LOCAL_SIZES=3,1",
+                  "BP_HOST_NAMES=a,b", "BP_HOST_WEIGHTS=1,0.5"));
   const auto last = rank_variables(placement, 3, job);
   EXPECT_EQ(last[2], "LOCAL_RANK=0");
   EXPECT_EQ(last[3], "LOCAL_WORLD_SIZE=1");

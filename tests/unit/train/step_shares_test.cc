@@ -88,6 +88,22 @@ TEST(StepShares, OfTokensMoveThoughEachStepHasOtherNumbers) {
   while (number < 150) EXPECT_FALSE(step(number++)) << number;
 }
 
+// docs/features.md, Launching: Work by the weights of hosts | `weight=` of a host
+// docs/acceptance.md, Unequal machines: Shares begin with the weights of hosts in bprun's list.
+TEST(StepShares, BeginWithTheWeightsOfHosts) {
+  const std::vector<double> weights = {1, 1, 0.5};
+  for (const char* const asked : {"weights", "auto"}) {
+    const StepShares shares(asked, two_hosts(), {}, 0, weights);
+    ASSERT_THAT(shares.all(), SizeIs(1));
+    EXPECT_THAT(shares.all()[0].rows, ElementsAre(400000, 400000, 200000));
+  }
+  EXPECT_THAT(StepShares("equal", two_hosts(), {}, 0, weights).all(), IsEmpty());
+  EXPECT_THAT(StepShares("weights", two_hosts(), {}, 0).all(), IsEmpty());
+  const std::vector<RowShares> saved = {{.from_step = 10, .rows = {12, 12, 6}}};
+  EXPECT_THAT(StepShares("auto", two_hosts(), saved, 40, weights).all()[0].rows,
+              ElementsAre(12, 12, 6));
+}
+
 TEST(StepShares, OfACheckpointCountIfTheyAreOfAsManyRanks) {
   const std::vector<RowShares> saved = {{.from_step = 10, .rows = {12, 12, 6}},
                                         {.from_step = 44, .rows = {10, 10, 10}}};

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
+#include <functional>
+#include <iterator>
 #include <optional>
 
+#include "base/host_weights.h"
 #include "base/input_error.h"
 #include "base/number.h"
 #include "base/options/value_text.h"
 #include "base/text.h"
+#include "bp/environment.h"
 #include "trainer/common/text_list.h"
 
 namespace bp::trainer {
@@ -46,6 +51,25 @@ std::vector<double> shares_of_hosts(std::string_view option,
                      "give each a share: " + list_of(names, ", "));
   }
   return shares;
+}
+
+std::vector<double> weights_of_ranks(const Topology& topology) {
+  const char* const text = std::getenv(kHostWeights);
+  if (text == nullptr || Environment::current().launcher != "bprun") return {};
+  std::vector<double> weights;
+  for (const std::string& part : split_at_commas(text)) {
+    weights.push_back(number_in<double>(part).value_or(0));
+  }
+  const bool all = std::ranges::all_of(weights, [](double weight) { return weight > 0; });
+  if (!all || std::ssize(weights) != topology.hosts()) {
+    throw InputError(2, concat(kHostWeights, "=", text, " is not a number above 0 for each host"),
+                     "bprun sets it; leave it as it is");
+  }
+  if (std::ranges::adjacent_find(weights, std::not_equal_to()) == weights.end()) return {};
+  for (std::size_t host = 0; host < weights.size(); ++host) {
+    weights[host] *= topology.local_sizes[host];
+  }
+  return of_ranks(weights, topology);
 }
 
 std::vector<double> of_ranks(const std::vector<double>& of_hosts, const Topology& topology) {

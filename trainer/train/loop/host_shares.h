@@ -17,6 +17,9 @@ namespace bp::trainer {
 [[nodiscard]] std::vector<double> shares_of_hosts(std::string_view option,
                                                   const std::string& text,
                                                   const Topology& topology);
+// Returns the weights that bprun's list of hosts gives ranks; nothing if all are equal. Throws
+// InputError.
+[[nodiscard]] std::vector<double> weights_of_ranks(const Topology& topology);
 // Returns equal shares for the ranks of each host.
 [[nodiscard]] std::vector<double> of_ranks(const std::vector<double>& of_hosts,
                                            const Topology& topology);

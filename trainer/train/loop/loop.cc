@@ -35,6 +35,7 @@
 #include "trainer/train/loop/early_stop.h"
 #include "trainer/train/loop/figure_sums.h"
 #include "trainer/train/loop/host_casts.h"
+#include "trainer/train/loop/host_shares.h"
 #include "trainer/train/loop/save_rule.h"
 #include "trainer/train/loop/shard_shares.h"
 #include "trainer/train/loop/step_shares.h"
@@ -79,7 +80,11 @@ class Loop {
         early_stop_(settings.early_stop, job.main_score, job.start.improvement),
         time_(settings.early_stop.max_time, job.start.elapsed, job.now),
         averages_(settings),
-        shares_(settings.share, world.topology(), job.start.shares, job.start.step),
+        shares_(settings.share,
+                world.topology(),
+                job.start.shares,
+                job.start.step,
+                weights_of_ranks(world.topology())),
         by_layer_(may_exchange_by_layer()),
         data_({job.store, sampling(settings, job.rows, world.size(), job.lengths), world.rank(),
                now_.step, now_.position, steps_ - now_.step, by_layer_ || settings.reduce_each,

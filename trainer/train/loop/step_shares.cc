@@ -29,9 +29,12 @@ RowShares from_start(const std::vector<double>& shares) {
 StepShares::StepShares(const std::string& asked,
                        const Topology& topology,
                        std::vector<RowShares> resumed,
-                       std::int64_t now)
+                       std::int64_t now,
+                       const std::vector<double>& weights)
     : is_automatic_(asked == "auto" && topology.size() > 1), from_(now + kWarmUp) {
-  if (asked != "auto" && asked != "equal") {
+  if (asked == "auto" || asked == "weights") {
+    if (!weights.empty()) all_ = {from_start(weights)};
+  } else if (asked != "equal") {
     all_ = {from_start(of_ranks(shares_of_hosts("--share", asked, topology), topology))};
   }
   const bool fits = std::ranges::all_of(resumed, [&](const RowShares& shares) {
@@ -39,7 +42,7 @@ StepShares::StepShares(const std::string& asked,
            std::ranges::any_of(shares.rows, [](std::int64_t rows) { return rows > 0; });
   });
   if (!is_automatic_ || !fits) return;
-  all_ = std::move(resumed);
+  if (!resumed.empty()) all_ = std::move(resumed);
   if (!all_.empty()) from_ = std::max(from_, all_.back().from_step);
 }
 

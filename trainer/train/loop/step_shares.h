@@ -15,13 +15,15 @@ namespace bp::trainer {
 
 class StepShares {
  public:
-  // `asked`: "equal", "auto", or the shares of all hosts, each of which its ranks divide evenly.
+  // `asked`: "equal"; "weights" for `weights`, the ranks', or equal shares if it is empty; "auto",
+  // which begins with these; or the shares of all hosts, each of which its ranks divide evenly.
   // `resumed`: those of the checkpoint, which count if they are of as many ranks. `now`: steps that
   // the run has made. Throws InputError.
   StepShares(const std::string& asked,
              const Topology& topology,
              std::vector<RowShares> resumed,
-             std::int64_t now);
+             std::int64_t now,
+             const std::vector<double>& weights = {});
 
   // Returns the shares of the next step and those of later ones.
   [[nodiscard]] const std::vector<RowShares>& all() const { return all_; }

@@ -28,12 +28,14 @@ Host host_with(const std::string& name, int slots, std::vector<int> gpus = {}) {
 // docs/features.md, Searches: Trials placed on hosts and GPUs | the slots of `-H`, a hostfile or a
 // batch job; `gpus=` of a host
 TEST(Pool, GivesEachTrialItsSlotsAndTheirGpus) {
-  Pool pool({host_with("a", 3, {4, 5, 7}), host_with("fe80::1", 1)});
+  Host slow = host_with("fe80::1", 1);
+  slow.weight = 0.5;
+  Pool pool({host_with("a", 3, {4, 5, 7}), slow});
   EXPECT_EQ(pool.all_slots(), 4);
   const auto first = pool.take({{0, 2}});
   EXPECT_EQ(pool.host_list(first), "a:2:gpus=[4,5]");
   const auto second = pool.take({{0, 1}, {1, 1}});
-  EXPECT_EQ(pool.host_list(second), "a:1:gpus=[7],[fe80::1]:1");
+  EXPECT_EQ(pool.host_list(second), "a:1:gpus=[7],[fe80::1]:1:weight=0.5");
   EXPECT_EQ(pool.shown(second), "a:1,fe80::1:1");
   EXPECT_EQ(pool.view()[0].free + pool.view()[1].free, 0);
   pool.give_back(first);
