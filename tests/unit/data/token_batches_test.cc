@@ -160,6 +160,68 @@ TEST(SamplerByTokens, CountsTheStepsThatAreLeftFromAnyRow) {
                 static_cast<double>(sampler.steps_per_epoch(1)) / 2);
 }
 
+// How many samples have lengths of 0, `unit`, 2 * `unit`, ...: those of a store, by
+// select length(tokens) / 4 / unit, count(*) from train_samples group by 1
+// after bert_train prep DATA --split 1,0,0 --vocab (that of bert-base-uncased).
+struct LengthCounts {
+  int unit;
+  std::vector<int> counts;
+
+  [[nodiscard]] Lengths lengths() const {
+    auto all = std::make_shared<std::vector<std::int32_t>>();
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      all->insert(all->end(), static_cast<std::size_t>(counts[i]), static_cast<int>(i) * unit);
+    }
+    return all;
+  }
+};
+
+const LengthCounts kSst2 = {
+    1, {0,    0,    0,    1978, 5322, 6065, 5345, 4749, 4155, 3713, 3267, 2947, 2650, 2413,
+        2138, 1950, 1777, 1661, 1515, 1373, 1285, 1132, 1106, 1046, 909,  820,  806,  733,
+        692,  628,  538,  491,  442,  448,  400,  337,  304,  286,  242,  195,  203,  192,
+        155,  148,  130,  89,   82,   85,   73,   55,   42,   50,   40,   36,   19,   21,
+        22,   15,   8,    6,    3,    2,    5,    5,    1,    2,    2}};
+const LengthCounts kGap = {8,
+                           {0,   1,   2,   7,  28, 54, 67, 161, 327, 553, 592, 586, 510, 448, 293,
+                            275, 174, 107, 78, 60, 40, 23, 17,  8,   9,   5,   2,   6,   3,   4,
+                            4,   2,   2,   0,  0,  1,  2,  0,   0,   0,   0,   1,   0,   1,   1}};
+
+// docs/acceptance.md, Unequal machines: Ranks with equal shares have about the same number of
+// tokens in each step of SST-2 and of GAP.
+TEST(RowSampler, NoRankHasManyMoreTokensThanTheMean) {
+  for (const LengthCounts& data : {kSst2, kGap}) {
+    const Lengths lengths = data.lengths();
+    for (const int ranks : {2, 4}) {
+      for (const int batch : {32, 64}) {
+        const RowSampler sampler({.rows = std::ssize(*lengths),
+                                  .seed = 7,
+                                  .ranks = ranks,
+                                  .batch = batch,
+                                  .balanced = true,
+                                  .lengths = lengths});
+        double worst = 0;
+        for (EpochPosition at; at.used + sampler.step_rows() <= sampler.rows() && at.epoch == 0;
+             at = sampler.after(at)) {
+          std::int64_t all = 0;
+          std::int64_t most = 0;
+          for (const Rows& part : sampler.step(at)) {
+            std::int64_t tokens = 0;
+            for (const std::int64_t row : part) {
+              tokens += (*lengths)[static_cast<std::size_t>(row)];
+            }
+            all += tokens;
+            most = std::max(most, tokens);
+          }
+          worst = std::max(worst, static_cast<double>(most * ranks) / static_cast<double>(all));
+        }
+        EXPECT_LT(worst, 1.05) << data.unit << ' ' << ranks << ' ' << batch;
+        EXPECT_GE(worst, 1);
+      }
+    }
+  }
+}
+
 // docs/acceptance.md, Unequal machines: With `--max-tokens` the tokens of a step are divided by
 // shares, and no micro-batch is larger than allowed.
 TEST(SamplerByTokens, UnequalRanksHaveTheirSharesOfTheTokens) {

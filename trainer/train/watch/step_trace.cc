@@ -71,6 +71,7 @@ void StepTrace::write(const StepBatches& step, double loss, const Bert& model) {
   line["step"] = step.step + 1;
   line["samples"] = nlohmann::json::array();
   for (const Batch& batch : step.micro_batches) line["samples"].push_back(batch.sample_ids);
+  line["rows"] = step.rows_of_ranks;
   line["loss"] = loss;
   line["parameters"] = hash_parameters(model);
   out_ << line.dump() << '\n' << std::flush;

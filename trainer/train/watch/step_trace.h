@@ -1,10 +1,10 @@
 // A record of each step of one rank, for tests and for debugging. --trace FOLDER writes
 // FOLDER/rank-N.jsonl with one line per step:
 //
-//   {"step":1,"samples":[[12,7],[3]],"loss":0.693147182,"parameters":"9f0c..."}
+//   {"step":1,"samples":[[12,7],[3]],"rows":[3,5],"loss":0.693147182,"parameters":"9f0c..."}
 //
-// `samples` are the sample ids of each micro-batch, `loss` is the mean over all ranks, and
-// `parameters` is a hash of all parameters after the step.
+// `samples` are the sample ids of each micro-batch, `rows` is how many each rank has in this step,
+// `loss` is the mean over all ranks, and `parameters` is a hash of all parameters after the step.
 #pragma once
 
 #include <cstdint>
