@@ -176,6 +176,11 @@ class DistributedOptimizer::Impl {
     window_.backward(loss, weight, retain_graph);
   }
 
+  Passes accumulate(std::int64_t rows, const Pass& pass, std::int64_t most) {
+    latch_.require_usable();
+    return window_.accumulate(rows, pass, most);
+  }
+
   void zero_grad() const {
     latch_.require_usable();
     window_.require_empty("zero_grad");
@@ -335,6 +340,11 @@ void DistributedOptimizer::broadcast_parameters(int root) { impl_->broadcast_par
 void DistributedOptimizer::begin_window(int micro_batches) { impl_->window().begin(micro_batches); }
 void DistributedOptimizer::backward(const at::Tensor& loss, double weight, bool retain_graph) {
   impl_->backward(loss, weight, retain_graph);
+}
+DistributedOptimizer::Passes DistributedOptimizer::accumulate(std::int64_t rows,
+                                                              const Pass& pass,
+                                                              std::int64_t most) {
+  return impl_->accumulate(rows, pass, most);
 }
 void DistributedOptimizer::zero_grad() { impl_->zero_grad(); }
 void DistributedOptimizer::reduce() { impl_->window().reduce(); }

@@ -16,6 +16,7 @@ namespace bp {
 
 class FailureLatch {
  public:
+  [[nodiscard]] bool is_usable() const { return why_.empty(); }
   // Throws `aborted` after a failure.
   void require_usable() const {
     if (!why_.empty()) {
@@ -23,6 +24,8 @@ class FailureLatch {
                   concat("DistributedOptimizer: unusable since an earlier call failed: ", why_));
     }
   }
+  // What has failed has left nothing behind.
+  void forgive() { why_.clear(); }
   void set(std::string why) { why_ = std::move(why); }
   // Runs `action` without autograd. What it throws is a failure.
   template <class Action>

@@ -1,9 +1,5 @@
 #include "comm/torch/gradient_window.h"
 
-#include <ATen/ops/full.h>
-#include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/zeros.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -40,27 +36,6 @@ GradientsOptions gradients_options(const DistributedOptimizerOptions& options,
           .waits = options.layers.empty()};
 }
 
-struct Range {
-  double least;
-  double most;
-};
-
-// The positive numbers of a floating type that keep all their digits, and those of f16 that do not,
-// because they are what loss scaling is for.
-Range normal_numbers_of(at::ScalarType type) {
-  using Float = std::numeric_limits<float>;
-  using Double = std::numeric_limits<double>;
-  if (type == at::kHalf) return {.least = 0x1p-24, .most = 65504};
-  if (type == at::kDouble) return {.least = Double::min(), .most = Double::max()};
-  return {.least = Float::min(), .most = Float::max()};
-}
-
-// Returns what a loss of this type makes of a factor. A half keeps three digits of it or fewer.
-double rounded(double factor, at::ScalarType type) {
-  if (type != at::kHalf && type != at::kBFloat16) return factor;
-  return at::scalar_tensor(factor, at::dtype(type)).item<double>();
-}
-
 }  // namespace
 
 GradientWindow::GradientWindow(Communicator& comm,
@@ -80,10 +55,16 @@ GradientWindow::GradientWindow(Communicator& comm,
       hooks_(parameters.trained,
              {.takes = [this](std::size_t i,
                               const at::Tensor& gradient) { return takes_late(i, gradient); },
-              .arrived = [this](std::size_t i) { gradients_.arrived(i); }}),
+              .arrived =
+                  [this](std::size_t i) {
+                    in_arrival_ = true;
+                    gradients_.arrived(i);
+                    in_arrival_ = false;
+                  }}),
       can_overflow_(gradients_options(options).check_finite),
       runs_fillers_(!options.layers.empty()),
       reduces_each_(options.reduce_each && comm.size() > 1),
+      repeats_(options.layers.empty() || options.shard != Shard::parameters),
       expected_(options.micro_batches),
       nominal_weight_(options.nominal_weight) {}
 
@@ -94,50 +75,10 @@ void GradientWindow::begin(int micro_batches) {
   began_ = Clock::now();
 }
 
-// Autograd is about to accumulate a gradient into parameter `i`.
-bool GradientWindow::takes_late(std::size_t i, const at::Tensor& gradient) {
-  if (!in_backward_) {
-    const std::string why =
-        concat("parameter ", parameters_.trained[i].name,
-               " got a gradient outside of backward(): call backward(loss, weight) instead of "
-               "loss.backward() for every loss that runs through it. (If a backward pass inside "
-               "that of another optimizer made it: give both networks one optimizer)");
-    latch_.set(why);
-    refuse(why);
-  }
-  return is_filler_ ? gradients_.passes(i) : gradients_.takes_late(i, gradient);
-}
-
 void GradientWindow::require_empty(const char* call) const {
-  if (phase_ != Phase::accumulating || backwards_ > 0) {
+  if (phase_ != Phase::accumulating || backwards_ > 0 || piece_ != nullptr) {
     refuse(call, " in the middle of a window: call step() first");
   }
-}
-
-void GradientWindow::require_backward_makes_sense(const at::Tensor& loss, double weight) const {
-  if (backwards_ == expected_) {
-    refuse("backward() for a window that already has its ", backwards_,
-           " micro-batches: call step() first, raise micro_batches, or call begin_window()");
-  }
-  if (phase_ != Phase::accumulating) {
-    refuse("backward() after reduce(): call step() first, which begins the next window");
-  }
-  if (!std::isfinite(weight) || weight < 0) {
-    refuse("backward() with weight ", weight,
-           ": give the number of samples in the micro-batch's mean loss, 0 for a filler");
-  }
-  if (weight > 0 && (!loss.defined() || loss.numel() != 1 || !loss.requires_grad())) {
-    refuse("backward() needs a scalar loss that depends on the parameters");
-  }
-  for (const auto& [name, tensor] : parameters_.frozen) {
-    if (tensor.requires_grad()) {
-      refuse("parameter ", name,
-             " was frozen when the optimizer was made and is not reduced: make the optimizer "
-             "first, freeze afterwards");
-    }
-  }
-  require_same_forms();
-  require_untouched();
 }
 
 // The gradients of this window are lost, so no later call can be right.
@@ -148,58 +89,6 @@ void GradientWindow::require_untouched() const {
     latch_.set(error.what());
     throw;
   }
-}
-
-void GradientWindow::backward(const at::Tensor& loss, double weight, bool retain_graph) {
-  latch_.require_usable();
-  require_backward_makes_sense(loss, weight);
-  latch_.run([&] {
-    agree_on_nominal_weight(weight);
-    ++backwards_;
-    const bool is_last = backwards_ == expected_;
-    is_filler_ = weight == 0;
-    if (reduces_each_ && !is_last) gradients_.expect_last();
-    if (!is_filler_ || (runs_fillers_ && loss.defined() && loss.requires_grad())) {
-      const double factor = is_filler_ ? 1 : factor_of(loss, weight);
-      if (!is_filler_) add_loss(loss, weight);
-      if (is_last) {
-        phase_ = Phase::reducing;
-        gradients_.expect_last();
-      }
-      run_backward(loss, factor, retain_graph);
-    }
-    if (is_last) {
-      start_rest(/*is_from_backward=*/true);
-    } else if (reduces_each_) {
-      gradients_.add_up();
-    }
-  });
-}
-
-// Returns the number that the loss is multiplied by, which must be one of the loss's type.
-double GradientWindow::factor_of(const at::Tensor& loss, double weight) const {
-  const double factor = weight / nominal_weight_ * loss_scale_.value();
-  const auto [least, most] = normal_numbers_of(loss.scalar_type());
-  if (!(factor >= least && factor <= most)) {
-    refuse("backward() with weight ", weight, " multiplies the loss by ", factor,
-           ", since the nominal weight of a window is ", nominal_weight_,
-           ", and that is out of the range of ", loss.scalar_type(),
-           ": set nominal_weight to about the weight of a window over all ranks");
-  }
-  return factor;
-}
-
-void GradientWindow::add_loss(const at::Tensor& loss, double weight) {
-  mine_.weight += weight;
-  if (parameters_.device().is_cpu() || loss.device() != parameters_.device()) {
-    mine_.weighted_loss += weight * loss.item<double>();
-    return;
-  }
-  // item() would make the host wait for the device in each micro-batch.
-  if (!mine_.loss_on_device.defined()) {
-    mine_.loss_on_device = at::zeros({}, loss.options().dtype(at::kDouble));
-  }
-  mine_.loss_on_device.add_(loss.detach().reshape({}), weight);
 }
 
 // The first collective of the optimizer's life. The ranks may make it in different calls. A sum, so
@@ -216,27 +105,6 @@ void GradientWindow::agree_on_nominal_weight(double first_weight) {
   nominal_weight_ = sums[0] > 0 ? sums[0] : sums[1] > 0 ? sums[1] : 1;
 }
 
-// Leaves of other optimizers get no gradient. Autograd need not even compute it, if every step of
-// the graph is its own: it then runs only those that lead to the named inputs. A step with other
-// code runs always, since it may fill leaves to which the graph does not lead.
-void GradientWindow::run_backward(const at::Tensor& loss, double factor, bool retain_graph) {
-  const TraceScope scope(comm_.trace(), kTraceRow, "backward");
-  hooks_.renew(factor / rounded(factor, loss.scalar_type()));
-  LossGraph graph = graph_of(loss, hooks_);
-  std::optional<at::TensorList> inputs;
-  if (!graph.others.empty() && !graph.runs_other_code) {
-    inputs = graph.leaves;
-  }
-  if (!inputs || !inputs->empty()) {
-    const GradientHooks::Shield shield(std::move(graph.others));
-    const ScopedFlag in_backward(in_backward_);
-    const at::Tensor gradient =
-        factor == 1 ? at::Tensor() : at::full(loss.sizes(), factor, loss.options());
-    loss.backward(gradient, retain_graph, /*create_graph=*/false, inputs);
-  }
-  gradients_.backward_ended();
-}
-
 void GradientWindow::start_rest(bool is_from_backward) {
   phase_ = Phase::reducing;
   mine_.stops = std::exchange(stop_requested_, false);
@@ -249,6 +117,7 @@ void GradientWindow::start_rest(bool is_from_backward) {
 // Leads from any phase to `reduced`. The division is then still pending.
 void GradientWindow::finish_reduction() {
   latch_.require_usable();
+  if (piece_ != nullptr) refuse("reduce() inside accumulate()");
   if (phase_ == Phase::reduced) {
     return;
   }
@@ -276,6 +145,7 @@ void GradientWindow::finish_reduction() {
                .weight = all.weight,
                .seconds = all.seconds,
                .stop = all.stops,
+               .split = all.split,
                .overflow = !all.finite};
     pending_scale_ = empty ? 1 : nominal_weight_ / all.weight / loss_scale_.value();
     phase_ = Phase::reduced;

@@ -32,6 +32,8 @@ class GradientWindow {
  public:
   using Result = DistributedOptimizer::Window;
   using State = DistributedOptimizer::State;
+  using Pass = DistributedOptimizer::Pass;
+  using Passes = DistributedOptimizer::Passes;
   using Clock = std::chrono::steady_clock;
 
   // All must outlive this object. `options` are checked. `owners`: the ranks that divide the
@@ -46,6 +48,7 @@ class GradientWindow {
   // As the functions of DistributedOptimizer.
   void begin(int micro_batches);
   void backward(const at::Tensor& loss, double weight, bool retain_graph);
+  Passes accumulate(std::int64_t rows, const Pass& pass, std::int64_t most);
   void reduce();
   double clip_grad_norm(double max_norm);
   [[nodiscard]] Result result() const;
@@ -89,12 +92,25 @@ class GradientWindow {
  private:
   enum class Phase : std::uint8_t { accumulating, reducing, reduced };
 
+  // Some rows of the micro-batch that accumulate() computes.
+  struct Piece {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+    std::vector<std::size_t> given = {};  // see Gradients::begin_pass()
+    bool is_last = false;
+    bool in_pass = false;  // of autograd
+    bool is_done = false;
+  };
+
   bool takes_late(std::size_t i, const at::Tensor& gradient);
   void require_untouched() const;
   void require_backward_makes_sense(const at::Tensor& loss, double weight) const;
   void agree_on_nominal_weight(double first_weight);
   [[nodiscard]] double factor_of(const at::Tensor& loss, double weight) const;
+  void prepare_loss(const at::Tensor& loss);
   void add_loss(const at::Tensor& loss, double weight);
+  void run_piece(Piece& piece, const Pass& pass);
+  [[nodiscard]] bool may_repeat(const Piece& piece, const std::exception& error) const;
   void run_backward(const at::Tensor& loss, double factor, bool retain_graph);
   void start_rest(bool is_from_backward);
   void finish_reduction();
@@ -113,6 +129,7 @@ class GradientWindow {
   bool can_overflow_;
   const bool runs_fillers_;  // backward passes of weight 0
   const bool reduces_each_;  // micro-batch
+  const bool repeats_;       // passes, since other ranks do not wait for these in them
 
   Phase phase_ = Phase::accumulating;
   int expected_;       // backward() of this window
@@ -126,7 +143,9 @@ class GradientWindow {
   bool from_all_ranks_ = true;
   bool stop_requested_ = false;
   bool in_backward_ = false;
-  bool is_filler_ = false;  // this backward pass, whose gradients do not count
+  bool in_arrival_ = false;  // of a gradient; stays so if it fails
+  Piece* piece_ = nullptr;   // null outside of accumulate()
+  bool is_filler_ = false;   // this backward pass, whose gradients do not count
   bool has_warned_ = false;
 };
 

@@ -290,11 +290,14 @@ void Gradients::clear() {
   progress_.clear();
   arrivals_.clear();
   expecting_last_ = false;
+  has_expected_ = false;
 }
 
 void Gradients::require_untouched() const {
   for (const Entry& entry : entries_) {
     if (entry.arrived == nullptr) continue;
+    // Its bucket is being summed, while a pass that failed is repeated.
+    if (entry.slot.defined() && progress_.has_started(entry.bucket)) continue;
     if (entry.is_untouched() && entry.last_now() == entry.last) continue;
     refuse(
         "the gradient of ", entry.parameter.name,

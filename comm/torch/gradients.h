@@ -43,6 +43,7 @@ struct OwnTotals {
   bool stops = false;
   std::uint64_t fingerprint = 0;  // of what must be the same on all ranks
   bool is_from_backward = false;  // that is, as it was at the end of the window's last backward()
+  int split = 0;                  // micro-batches that were computed in pieces
 };
 
 // The same of all ranks.
@@ -51,6 +52,7 @@ struct Totals {
   double weighted_loss = 0;
   std::vector<double> seconds = {};  // of each rank's passes
   bool stops = false;                // some rank does
+  std::int64_t split = 0;            // micro-batches that were computed in pieces
   // Only fingerprints of the same place in the program can be compared. Some ranks may fill the
   // window while others do not.
   enum class Fingerprints : std::uint8_t { equal, different, incomparable };
@@ -88,7 +90,15 @@ class Gradients {
   [[nodiscard]] bool passes(std::size_t i);
   // Autograd has added to parameter i's gradient.
   void arrived(std::size_t i);
-  // A backward pass that has begun after the last call of this function has ended.
+  // A backward pass begins. The first given[i] gradients of parameter i are already in the window,
+  // because a pass that failed has added them for all rows of this one, and more; empty: none are.
+  void begin_pass(const std::vector<std::size_t>& given);
+  // Autograd is about to add such a gradient, and must not. Before takes_late() and passes().
+  [[nodiscard]] bool was_given(std::size_t i);
+  // The pass has failed. Returns how many gradients of each parameter are in the window for all its
+  // rows. No further arrival is in the window's last pass, until expect_last() is called again.
+  [[nodiscard]] std::vector<std::size_t> pass_failed();
+  // The pass has ended.
   void backward_ended();
   // From now on each arrival is in this window's last backward pass, or in the last one before
   // add_up(). Buckets start in order, each
@@ -154,6 +164,7 @@ class Gradients {
     std::uint64_t last = 0;          // its last element then, hashed, for the same
     bool is_last = false;            // of the window's last micro-batch
     bool has_sums = false;           // the slot does, of earlier micro-batches of all ranks
+    std::size_t given = 0;           // gradients of this pass, by one that failed
     std::size_t arrivals = 0;        // in this backward pass
     std::size_t most_arrivals = 1;   // in any backward pass
     at::Tensor late = {};            // the sum of late gradients; undefined: none
@@ -215,6 +226,7 @@ class Gradients {
   std::vector<std::size_t> order_;     // that all ranks agreed on; empty: reverse_order()
   std::vector<std::size_t> arrivals_;  // of last gradients in this window
   bool expecting_last_ = false;
+  bool has_expected_ = false;  // expect_last() has been called in this window
   bool some_rank_has_late_ones_ = false;
   OwnTotals mine_;
   std::optional<double> norm_;  // of the reduced gradients, if they lie on a device

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <iterator>
 #include <span>
+#include <utility>
 
 #include "base/text.h"
 #include "bp/collective.h"
@@ -104,6 +105,27 @@ void Gradients::count_arrival(std::size_t i) {
   arrivals_.push_back(i);
 }
 
+void Gradients::begin_pass(const std::vector<std::size_t>& given) {
+  for (std::size_t i = 0; i < entries_.size(); ++i)
+    entries_[i].given = given.empty() ? 0 : given[i];
+}
+
+bool Gradients::was_given(std::size_t i) {
+  Entry& entry = entries_[i];
+  if (entry.arrivals >= entry.given) return false;
+  ++entry.arrivals;
+  return true;
+}
+
+std::vector<std::size_t> Gradients::pass_failed() {
+  std::vector<std::size_t> given;
+  for (Entry& entry : entries_) {
+    given.push_back(std::max(entry.given, std::exchange(entry.arrivals, 0)));
+  }
+  expecting_last_ = false;
+  return given;
+}
+
 void Gradients::backward_ended() {
   for (Entry& entry : entries_) {
     entry.most_arrivals = std::max(entry.most_arrivals, entry.arrivals);
@@ -113,6 +135,7 @@ void Gradients::backward_ended() {
 
 void Gradients::expect_last() {
   expecting_last_ = true;
+  if (std::exchange(has_expected_, true)) return;
   for (const Entry& entry : entries_) {
     if (entry.slot.defined() && entry.parameter.tensor.requires_grad()) {
       progress_.expect(entry.bucket, entry.most_arrivals);
@@ -135,6 +158,7 @@ void Gradients::add_up() {
     if (entry.arrived != nullptr) entry.last = entry.last_now();
   }
   progress_.clear();
+  expecting_last_ = has_expected_ = false;
   freed_ = 0;
   ++added_up_;
 }
@@ -200,7 +224,8 @@ void Gradients::write_totals(Bucket& bucket) const {
        .stops = mine_.stops,
        .has_late_gradients =
            std::ranges::any_of(entries_, [](const Entry& entry) { return entry.late.defined(); }),
-       .is_from_backward = mine_.is_from_backward},
+       .is_from_backward = mine_.is_from_backward,
+       .split = mine_.split},
       lacks));
   if (mine_.loss_on_device.defined()) {
     float* const loss =
@@ -236,7 +261,8 @@ Totals Gradients::read_totals() {
   Totals all{.weight = mine_.weight,
              .weighted_loss = mine_.weighted_loss,
              .seconds = {mine_.seconds},
-             .stops = mine_.stops};
+             .stops = mine_.stops,
+             .split = mine_.split};
   for (Entry& entry : entries_) entry.is_unused = !entry.has_arrived();
   if (mine_.loss_on_device.defined()) {
     double loss = 0;
@@ -260,6 +286,7 @@ Totals Gradients::totals_of(std::span<const double> sums) {
     all.weighted_loss += one.weighted_loss;
     all.seconds.push_back(one.seconds);
     all.stops = all.stops || one.stops;
+    all.split += one.split;
     if (one.is_from_backward != ranks[0].is_from_backward) {
       all.fingerprints = Totals::Fingerprints::incomparable;
     } else if (one.fingerprint != ranks[0].fingerprint &&

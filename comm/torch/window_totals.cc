@@ -26,6 +26,7 @@ constexpr int kStops = 1;
 constexpr int kHasLateGradients = 2;
 constexpr int kIsFromBackward = 4;
 constexpr int kTakesPart = 8;
+constexpr int kSplit = 16;  // the unit of what stands above the flags
 
 }  // namespace
 
@@ -42,7 +43,7 @@ std::vector<float> WindowTotals::written(int rank,
   next = write_parts(totals.weighted_loss, next);
   next = write_parts(totals.fingerprint, next);
   next = write_parts(totals.seconds, next);
-  *next = static_cast<float>(kTakesPart | (totals.stops ? kStops : 0) |
+  *next = static_cast<float>(totals.split * kSplit | kTakesPart | (totals.stops ? kStops : 0) |
                              (totals.has_late_gradients ? kHasLateGradients : 0) |
                              (totals.is_from_backward ? kIsFromBackward : 0));
   return elements;
@@ -60,7 +61,8 @@ std::vector<RankTotals> WindowTotals::of_ranks(std::span<const double> sums) con
                    .fingerprint = read_parts<std::uint64_t>(of_rank.subspan(2 * kPartsOfANumber)),
                    .stops = (flags & kStops) != 0,
                    .has_late_gradients = (flags & kHasLateGradients) != 0,
-                   .is_from_backward = (flags & kIsFromBackward) != 0});
+                   .is_from_backward = (flags & kIsFromBackward) != 0,
+                   .split = flags / kSplit});
   }
   return all;
 }

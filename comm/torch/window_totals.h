@@ -23,6 +23,7 @@ struct RankTotals {
   bool stops = false;
   bool has_late_gradients = false;
   bool is_from_backward = false;  // written at the end of the window's last backward()
+  int split = 0;                  // micro-batches that were computed in pieces; 2^19 at most
 };
 
 class WindowTotals {

@@ -56,7 +56,36 @@ BatchArray padded_array(const std::vector<Sample>& samples,
   return array;
 }
 
+// Cuts out consecutive rows of so many numbers each. An empty vector stays empty.
+template <class Number>
+std::vector<Number> cut(const std::vector<Number>& from,
+                        std::int64_t first,
+                        std::int64_t count,
+                        std::int64_t width = 1) {
+  if (from.empty()) return {};
+  const auto begin = from.begin() + first * width;
+  return {begin, begin + count * width};
+}
+
 }  // namespace
+
+Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t count) {
+  Batch rows{.rows = static_cast<int>(count),
+             .length = batch.length,
+             .is_filler = batch.is_filler,
+             .token_ids = cut(batch.token_ids, first, count, batch.length),
+             .lengths = cut(batch.lengths, first, count),
+             .sample_ids = cut(batch.sample_ids, first, count),
+             .text_ids = cut(batch.text_ids, first, count),
+             .token_types = cut(batch.token_types, first, count, batch.length)};
+  for (const BatchArray& array : batch.arrays) {
+    rows.arrays.push_back({.width = array.width,
+                           .integers = cut(array.integers, first, count, array.width),
+                           .reals = cut(array.reals, first, count, array.width),
+                           .sizes = cut(array.sizes, first, count)});
+  }
+  return rows;
+}
 
 Batch make_batch(const std::vector<Sample>& samples,
                  const SampleSchema& schema,

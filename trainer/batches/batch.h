@@ -50,4 +50,7 @@ using CompleteBatch = std::function<void(Batch& batch, const BatchDraw& draw)>;
                                int multiple = 1,
                                int max_length = 0);
 
+// Returns rows of a batch as one of their own, as wide as the whole.
+[[nodiscard]] Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t count);
+
 }  // namespace bp::trainer

@@ -87,6 +87,7 @@ void fields(auto& json, Of<RunTotals> auto& it) {
   json("gradient_bytes", it.gradient_bytes);
   json("loss", it.loss);
   json.added("skipped_steps", it.skipped);
+  json.maybe("split_batches", it.split_batches);
   json.maybe("figures", it.figures);
 }
 

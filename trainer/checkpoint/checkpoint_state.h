@@ -31,8 +31,9 @@ struct RunTotals {
   double seconds = 0;  // in training steps
   double seconds_exposed = 0;
   std::int64_t gradient_bytes = 0;
-  double loss = 0;           // of the last logged step
-  std::int64_t skipped = 0;  // steps that made no update, because their gradient overflowed
+  double loss = 0;                 // of the last logged step
+  std::int64_t skipped = 0;        // steps that made no update, because their gradient overflowed
+  std::int64_t split_batches = 0;  // that were computed in pieces, for want of memory
   std::vector<EpochFigures> figures = {};  // that steps reported
 };
 

@@ -85,6 +85,7 @@ void fields(auto& json, Of<StepRecord> auto& it) {
   json.number("grad_norm", it.grad_norm);
   json.added("skipped", it.skipped);
   json.maybe("loss_scale", it.loss_scale);
+  json.maybe("split_batches", it.split_batches);
   json.maybe("rows", it.rows);
   json.maybe("figures", it.figures);
   json.number("samples_per_s", Rounded(it.samples_per_s));

@@ -37,6 +37,9 @@ struct StepRecord {
   double grad_norm = 0;      // before clipping
   std::int64_t skipped = 0;  // steps since the last logged one without an update
   double loss_scale = 0;     // with which the step was computed; 0: none, and then no key
+  // Micro-batches of all ranks since the last logged step that were computed in pieces, since there
+  // was too little memory; 0: no key.
+  std::int64_t split_batches = 0;
   std::vector<std::int64_t> rows = {};  // of the step, by rank; empty with equal shares: no key
   FigureMeans figures = {};             // over the steps since the last logged one; empty: no key
   double samples_per_s = 0;

@@ -36,6 +36,10 @@ std::string trained_text(const Report& report) {
                 run.train.skipped > 0
                     ? concat(", ", with_commas(run.train.skipped), " of them skipped for overflow")
                     : "",
+                run.train.split_batches > 0
+                    ? concat(", ", counted(run.train.split_batches, "batch"),
+                             " computed in pieces for want of memory")
+                    : "",
                 " (", brief(run.epochs), run.epochs == 1 ? " epoch" : " epochs", ") on ",
                 counted(run.world, "rank"), " on ", counted(run.hosts, "host"), ".",
                 run.ended_early.empty() ? "" : concat(" It ended early: ", run.ended_early, "."),

@@ -40,6 +40,7 @@ void fields(auto& json, Of<RunSummary> auto& it) {
   json("hosts", it.hosts);
   json("steps", it.steps);
   json.added("skipped_steps", it.train.skipped);
+  json.maybe("split_batches", it.train.split_batches);
   json("epochs", it.epochs);
   json.group("train", [&](auto& train) {
     train("samples_per_s", Rounded(it.train.samples_per_s));

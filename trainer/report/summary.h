@@ -18,6 +18,7 @@ struct TrainSummary {
   double seconds = 0;        // time in training steps, without preparation, evaluation and saving
   double loss = 0;           // loss of the last logged step
   std::int64_t skipped = 0;  // steps of the run that made no update, see report.md
+  std::int64_t split_batches = 0;          // micro-batches that were computed in pieces; 0: no key
   std::vector<EpochFigures> figures = {};  // of each epoch; empty: no step reported any
 };
 

@@ -84,7 +84,10 @@ RunSummary summary_of_run(const RunRecord& run) {
     summary.train.tokens_per_s = run.metrics.steps.back().tokens_per_s;
   }
   if (const EvaluationRecord* last = run.last_dev()) summary.dev = last->result;
-  for (const StepRecord& record : run.metrics.steps) summary.train.skipped += record.skipped;
+  for (const StepRecord& record : run.metrics.steps) {
+    summary.train.skipped += record.skipped;
+    summary.train.split_batches += record.split_batches;
+  }
   if (run.sessions.empty()) return summary;
   summary.world = 0;
   summary.hosts = static_cast<int>(run.sessions.back().hosts.size());

@@ -83,6 +83,12 @@ namespace BP_API bp {
 
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
+// Consecutive rows of a micro-batch.
+struct RowRange {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
 // Loss scaling multiplies the loss by a factor before backward and divides the gradient by it
 // afterwards, so that small gradients do not vanish in f16. Each window that overflows multiplies
 // the factor by `backoff`, and `interval` windows without an overflow multiply it by `growth`.
@@ -176,6 +182,30 @@ class DistributedOptimizer {
   // the window already has its micro_batches, if that factor is outside the range of the loss's
   // type, and if a parameter has changed its type, shape or device.
   void backward(const at::Tensor& loss, double weight, bool retain_graph = false);
+  // Computes a micro-batch for which there may be too little memory:
+  //
+  //   opt.accumulate(x.size(0), [&](bp::RowRange rows) {
+  //     const auto part = x.narrow(0, rows.first, rows.count);
+  //     opt.backward(loss(part), /*weight=*/rows.count);
+  //   });
+  //
+  // `pass` computes the loss of these of the micro-batch's `rows` rows and calls backward() once,
+  // as its last act. Begins with all rows, or with pieces of at most `most` rows each (0: any
+  // number). A piece for which memory runs out, in a forward or a backward pass, is computed again
+  // in two halves; the gradients that the backward pass has already added stay and count once. So
+  // the window is what one backward() of the whole micro-batch makes, but for rounding, if the sum
+  // of the pieces' weights times mean losses is the whole's: what `pass` draws at random must
+  // depend on the row. Leaves that are in no DistributedOptimizer may get a part of their gradient
+  // twice. Other ranks only wait longer. Returns how many passes it made. Throws what `pass`
+  // throws, if that is not want of memory, or a single row has too little; with options.layers and
+  // Shard::parameters, whose ranks make passes together, also for several rows. If a part of the
+  // micro-batch is then in the window, the optimizer is unusable.
+  using Pass = std::function<void(RowRange rows)>;
+  struct Passes {
+    std::int64_t made = 0;
+    std::int64_t refused = 0;  // those for which memory ran out, which do not count as made
+  };
+  Passes accumulate(std::int64_t rows, const Pass& pass, std::int64_t most = 0);
   // With options.layers: call it before a pass reads the parameters of a layer, in forward and in
   // backward passes. For the latter, from a hook of the layer's output:
   //
@@ -231,7 +261,8 @@ class DistributedOptimizer {
     // WorkShares. Without ranks that have joined.
     std::vector<double> seconds = {};
     bool stop = false;
-    bool overflow = false;  // some rank's gradient was not finite; see LossScaling
+    std::int64_t split = 0;  // micro-batches that accumulate() computed in pieces
+    bool overflow = false;   // some rank's gradient was not finite; see LossScaling
   };
   [[nodiscard]] Window window() const;
   // Sets Window::stop of the next window on all ranks.

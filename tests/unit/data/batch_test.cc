@@ -47,6 +47,23 @@ TEST(Batch, RoundsItsLengthUpButNotBeyondTheBound) {
   EXPECT_EQ(make_batch(kSamples, kSchema, 0, 5, 6).length, 5);
 }
 
+TEST(Batch, IsCutIntoRowsOfTheSameWidth) {
+  const Batch batch = make_batch(kSamples, kSchema, 99);
+  const Batch rows = rows_of(batch, 1, 2);
+  EXPECT_EQ(rows.rows, 2);
+  EXPECT_EQ(rows.length, 5);
+  EXPECT_THAT(rows.token_ids, ElementsAre(2, 3, 99, 99, 99, 2, 6, 7, 8, 3));
+  EXPECT_THAT(rows.lengths, ElementsAre(2, 5));
+  EXPECT_THAT(rows.sample_ids, ElementsAre(9, 8));
+  EXPECT_THAT(rows.text_ids, ElementsAre(1, 4));
+  EXPECT_THAT(rows.token_types, ElementsAre(1, 1, 0, 0, 0, 0, 0, 0, 1, 1));
+  ASSERT_EQ(rows.arrays.size(), 3U);
+  EXPECT_THAT(rows.arrays[0].integers, ElementsAre(-1, 2));
+  EXPECT_EQ(rows.arrays[1].width, 5);
+  EXPECT_THAT(rows.arrays[2].reals, ElementsAre(-7, -7, 2.25, -7));
+  EXPECT_THAT(rows.arrays[2].sizes, ElementsAre(0, 1));
+}
+
 TEST(Batch, OfNothingIsEmpty) {
   const Batch batch = make_batch({}, kSchema, 0, 8);
   EXPECT_EQ(batch.rows, 0);

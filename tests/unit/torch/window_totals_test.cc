@@ -37,7 +37,8 @@ TEST(WindowTotalsTest, EveryRankReadsTheNumbersOfAllBitForBit) {
                                       .fingerprint = 0xfedcba9876543210U + static_cast<unsigned>(r),
                                       .stops = r == 2,
                                       .has_late_gradients = r == 2 || r == 4,
-                                      .is_from_backward = r == 4 || r == 5},
+                                      .is_from_backward = r == 4 || r == 5,
+                                      .split = r == 3 ? 1 << 19 : r},
                                      {false, r > 0, true}));
     EXPECT_EQ(written.back().size(), totals.elements());
   }
@@ -54,6 +55,7 @@ TEST(WindowTotalsTest, EveryRankReadsTheNumbersOfAllBitForBit) {
     EXPECT_EQ(read[r].stops, r == 2);
     EXPECT_EQ(read[r].has_late_gradients, r == 2 || r == 4);
     EXPECT_EQ(read[r].is_from_backward, r == 4 || r == 5);
+    EXPECT_EQ(read[r].split, r == 3 ? 1 << 19 : r);
   }
   EXPECT_THAT(totals.lacking_everywhere(sums), ElementsAre(false, false, true));
 }

@@ -28,6 +28,7 @@ StepBatches batches() {
 // memory one line names a batch that trains the same.
 TEST(MemoryAdvice, NamesTheBatchAndASmallerOne) {
   RunSettings options;
+  options.shard = Shard::parameters;
   options.batch = 32;
   options.accumulate = 2;
   const auto fail = [](const auto& error) { return [&error] { throw error; }; };
@@ -43,7 +44,7 @@ TEST(MemoryAdvice, NamesTheBatchAndASmallerOne) {
                      "try --max-tokens 256 --accumulate 2,6 (about the same training",
                      [&] { advise_on_memory(batches(), options, fail(plain)); });
   options.max_tokens = 0;
-  options.batch = 1;
+  options.shard = Shard::gradients;  // the pieces of a batch have become as small as one sample
   expect_input_error(70, "out of memory at step 12", "try --max-length 50",
                      [&] { advise_on_memory(batches(), options, fail(allocator)); });
 }

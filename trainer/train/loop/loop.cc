@@ -2,7 +2,6 @@
 #include "trainer/train/loop/loop.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/zeros.h>
 #include <torch/optim/optimizer.h>
 #include <unistd.h>
 
@@ -36,6 +35,7 @@
 #include "trainer/train/loop/figure_sums.h"
 #include "trainer/train/loop/host_casts.h"
 #include "trainer/train/loop/host_shares.h"
+#include "trainer/train/loop/passes.h"
 #include "trainer/train/loop/save_rule.h"
 #include "trainer/train/loop/shard_shares.h"
 #include "trainer/train/loop/step_shares.h"
@@ -47,7 +47,6 @@
 #include "trainer/train/watch/bug_folder.h"
 #include "trainer/train/watch/gpu_memory.h"
 #include "trainer/train/watch/machine_watch.h"
-#include "trainer/train/watch/memory_advice.h"
 #include "trainer/train/watch/step_trace.h"
 #include "trainer/train/watch/weight_histograms.h"
 
@@ -55,9 +54,6 @@ namespace bp::trainer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// The row of the timeline that the DistributedOptimizer uses for backward and step, too.
-constexpr std::string_view kTraceRow = "compute";
 
 double epochs_done(const CheckpointState& state) {
   const EpochPosition& at = state.position;
@@ -103,6 +99,7 @@ class Loop {
                  world, settings.shard_shares, settings.shard, training_state(settings, model)),
              .layers = may_defer_rows() ? model.layers() : std::vector<std::vector<std::string>>(),
              .reduce_each = settings.reduce_each}),
+        passes_(world, settings, job, model, optimizer_),
         unfreezing_(model, settings.unfreeze_every, job.rows),
         log_(job.metrics, steps_, now_.step, now_.totals, world.counters(), job.events),
         figures_(step_figures(model, job.regularization, job.distillation)),
@@ -186,11 +183,11 @@ class Loop {
     TrainingStep drawn = drawn_step(settings_, model_, now_.step);
     watch.observe(drawn);
     const std::uint64_t bytes = world_.counters().bytes;
-    advise_on_memory(batches, settings_, [&] { compute_gradient(batches, drawn); });
+    passes_.compute(batches, drawn);
 
     const auto computed = Clock::now();
     optimizer_.reduce();
-    figures_.add(read_figures(std::exchange(unread_, {})));  // reduce() has waited for the device
+    figures_.add(read_figures(passes_.take_figures()));  // reduce() has waited for the device
     const auto reduced = Clock::now();
     examine_step(world_, settings_, watch,
                  {settings_.run, "", model_, batches, drawn, optimizer_.loss_scale(),
@@ -205,6 +202,7 @@ class Loop {
       if (averages_.are_made()) averages_.update(model_, rates_.done({now_.step, now_.position}));
     }
 
+    passes_.after_step();
     share_rows(batches, window.seconds);
     ++now_.step;
     now_.skipped_in_a_row = window.overflow ? now_.skipped_in_a_row + 1 : 0;
@@ -213,7 +211,7 @@ class Loop {
     finish_step(
         batches,
         {batches.world_rows, batches.world_tokens, epochs_done(now_), window.loss, lr, norm,
-         window.overflow, scales_loss() ? loss_scale : 0,
+         window.overflow, scales_loss() ? loss_scale : 0, window.split,
          shares_.all().empty() ? std::vector<std::int64_t>() : batches.rows_of_ranks, fed - begin,
          reduced - computed, Clock::now() - begin, gradient_bytes, world_.counters()});
   }
@@ -236,7 +234,7 @@ class Loop {
   }
 
   [[nodiscard]] StepBatches next_batches() {
-    const TraceScope scope(world_.trace(), kTraceRow, "wait for data");
+    const TraceScope scope(world_.trace(), kComputeRow, "wait for data");
     return data_.next();
   }
 
@@ -267,29 +265,6 @@ class Loop {
     updates().catch_up();
     optimizer_.gather_parameters();
     model_.cast_layers();
-  }
-
-  // Every rank computes the same number of micro-batches; one without rows, or with a filler, has
-  // weight 0.
-  void compute_gradient(const StepBatches& batches, const TrainingStep& step) {
-    for (const Batch& batch : batches.micro_batches) {
-      if (batch.rows == 0 || (batch.is_filler && !by_layer_)) {
-        optimizer_.backward(at::zeros({}), 0);
-      } else {
-        const Loss loss = loss_of(batch, step);
-        if (batch.is_filler) {
-          optimizer_.backward(loss.mean, 0);
-          continue;
-        }
-        unread_.insert(unread_.end(), loss.figures.begin(), loss.figures.end());
-        optimizer_.backward(loss.mean, loss.weight);
-      }
-    }
-  }
-
-  [[nodiscard]] Loss loss_of(const Batch& batch, const TrainingStep& step) const {
-    const TraceScope scope(world_.trace(), kTraceRow, "forward");
-    return step_loss(model_, batch, step, job_.regularization, job_.distillation);
   }
 
   // Clips the reduced gradient and returns its norm before that. The optimizer skips a step that
@@ -361,7 +336,7 @@ class Loop {
     log_.step(measured);
     machine_.after_step(now_.step, world_.topology().local_rank() == 0);
     {
-      const TraceScope scope(world_.trace(), kTraceRow, "records");
+      const TraceScope scope(world_.trace(), kComputeRow, "records");
       trace_.write(batches, measured.loss, model_);
     }
 
@@ -405,7 +380,7 @@ class Loop {
   }
 
   void evaluate() {
-    const TraceScope scope(world_.trace(), kTraceRow, "evaluation");
+    const TraceScope scope(world_.trace(), kComputeRow, "evaluation");
     exchange_figures();
     const auto [result, stopped] = evaluated();
     stopped_ |= stopped;
@@ -422,7 +397,7 @@ class Loop {
   // The scores of the first weights are only for comparison: no checkpoint has these weights, and
   // they count neither as the best ones nor for the end of the run.
   void evaluate_first() {
-    const TraceScope scope(world_.trace(), kTraceRow, "evaluation");
+    const TraceScope scope(world_.trace(), kComputeRow, "evaluation");
     const auto [result, stopped] = evaluated();
     stopped_ |= stopped;
     if (result && !stopped) log_.evaluated(0, job_.evaluated, *result, job_.main_score);
@@ -449,7 +424,7 @@ class Loop {
   }
 
   void save_checkpoint() {
-    const TraceScope scope(world_.trace(), kTraceRow, "checkpoint");
+    const TraceScope scope(world_.trace(), kComputeRow, "checkpoint");
     now_.totals = log_.totals();
     now_.elapsed = time_.elapsed();
     now_.optimizer_state = settings_.optimizer_state;
@@ -492,11 +467,11 @@ class Loop {
   const bool by_layer_;  // the hosts exchange weights, during passes
   Batches data_;
   DistributedOptimizer optimizer_;
+  Passes passes_;
   std::optional<HostCasts> casts_;
   GradualUnfreezing unfreezing_;
   TrainLog log_;
   FigureSums figures_;
-  std::vector<LossFigure> unread_;  // figures of the present step
   MachineWatch machine_;
   GpuMemoryHistory gpu_memory_;
   StepTrace trace_;

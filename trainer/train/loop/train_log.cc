@@ -76,11 +76,13 @@ void TrainLog::step(const StepFacts& facts) {
   totals_.seconds_exposed += facts.exposed.count();
   totals_.gradient_bytes += facts.gradient_bytes;
   totals_.skipped += facts.skipped ? 1 : 0;
+  totals_.split_batches += facts.split_batches;
 
   ++sums_.steps;
   sums_.samples += facts.samples;
   sums_.tokens += facts.tokens;
   sums_.skipped += facts.skipped ? 1 : 0;
+  sums_.split_batches += facts.split_batches;
   if (!facts.skipped || std::isfinite(facts.loss)) {  // otherwise it says nothing about the model
     sums_.losses += facts.samples;
     sums_.loss += facts.loss * static_cast<double>(facts.samples);
@@ -116,6 +118,7 @@ void TrainLog::write_record(const StepFacts& last) {
   record.lr = last.lr;
   record.grad_norm = last.grad_norm;
   record.skipped = sums_.skipped;
+  record.split_batches = sums_.split_batches;
   record.loss_scale = last.loss_scale;
   record.rows = last.rows;
   record.figures = means_of(sums_.figures);
@@ -168,6 +171,7 @@ TrainSummary TrainLog::summary() const {
   result.seconds = totals_.seconds;
   result.loss = totals_.loss;
   result.skipped = totals_.skipped;
+  result.split_batches = totals_.split_batches;
   result.figures = totals_.figures;
   if (totals_.seconds > 0) {
     result.samples_per_s = static_cast<double>(totals_.samples) / totals_.seconds;

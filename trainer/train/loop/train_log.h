@@ -26,6 +26,7 @@ struct StepFacts {
   double grad_norm = 0;
   bool skipped = false;                 // the step made no update, because its gradient overflowed
   double loss_scale = 0;                // with which the step was computed; 0: none
+  std::int64_t split_batches = 0;       // of all ranks, for want of memory
   std::vector<std::int64_t> rows = {};  // of each rank; empty: equal shares
   std::chrono::duration<double> data_wait{0};
   std::chrono::duration<double> exposed{0};  // waiting for communication
@@ -87,6 +88,7 @@ class TrainLog {
     std::int64_t samples = 0;
     std::int64_t tokens = 0;
     std::int64_t skipped = 0;
+    std::int64_t split_batches = 0;
     std::int64_t losses = 0;  // samples whose loss is in the next sum
     double loss = 0;          // times samples
     double data_wait = 0;

@@ -1,12 +1,9 @@
 #include "trainer/train/watch/memory_advice.h"
 
 #include <algorithm>
-#include <new>
-#include <string_view>
 
 #include "base/input_error.h"
 #include "base/text.h"
-#include "bp/error.h"
 #include "trainer/common/text_list.h"
 
 namespace bp::trainer {
@@ -24,21 +21,6 @@ std::string half_the_size(const TrainOptions& options) {
 
 }  // namespace
 
-bool is_of_another_rank(const std::exception& error) {
-  const auto* const known = dynamic_cast<const Error*>(&error);
-  return known != nullptr &&
-         (known->code() == ErrorCode::peer_lost || known->code() == ErrorCode::aborted);
-}
-
-bool means_out_of_memory(const std::exception& error) {
-  if (is_of_another_rank(error)) return false;  // its text quotes the other rank's
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return true;
-  const std::string_view text = error.what();
-  return text.find("can't allocate memory") != std::string_view::npos ||
-         text.find("not enough memory") != std::string_view::npos ||
-         text.find("out of memory") != std::string_view::npos;
-}
-
 void throw_out_of_memory(const StepBatches& batches, const TrainOptions& options) {
   int rows = 0;
   int length = 0;
@@ -47,7 +29,9 @@ void throw_out_of_memory(const StepBatches& batches, const TrainOptions& options
     length = std::max(length, batch.length);
   }
   const bool by_tokens = options.max_tokens > 0;
-  const bool divisible = by_tokens ? rows > 1 : options.batch > 1;
+  // Other passes have been computed in pieces.
+  const bool is_whole = options.shard == Shard::parameters;
+  const bool divisible = is_whole && (by_tokens ? rows > 1 : options.batch > 1);
   throw InputError(70,
                    concat("out of memory at step ", batches.step + 1, ", in a batch of ", rows,
                           " samples of up to ", length, " tokens"),

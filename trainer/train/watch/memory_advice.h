@@ -3,17 +3,11 @@
 
 #include <exception>
 
+#include "comm/torch/memory_refusal.h"
 #include "trainer/options/options.h"
 #include "trainer/train/batches.h"
 
 namespace bp::trainer {
-
-// Returns whether `error` only tells that another rank has failed.
-[[nodiscard]] bool is_of_another_rank(const std::exception& error);
-
-// Returns whether `error` means that this rank has too little: std::bad_alloc, or LibTorch's own
-// texts.
-[[nodiscard]] bool means_out_of_memory(const std::exception& error);
 
 // Throws InputError (70) with the shape of the largest of `batches` and a smaller shape to try.
 [[noreturn]] void throw_out_of_memory(const StepBatches& batches, const TrainOptions& options);

@@ -40,10 +40,15 @@ std::uint64_t resident_bytes() {
 
 }  // namespace
 
-MemoryUse memory_use() {
+MemoryUse machine_memory() {
   MemoryUse use{.process = resident_bytes()};
   use.limit = machine_bytes("MemTotal:");
   use.used = use.limit - machine_bytes("MemAvailable:");
+  return use;
+}
+
+MemoryUse memory_use() {
+  const MemoryUse use = machine_memory();
   const auto group = group_memory(group_folders_of("self", "memory"));
   if (!group || group->limit >= use.limit) return use;
   return {.process = use.process, .used = group->used, .limit = group->limit};

@@ -15,7 +15,9 @@ struct MemoryUse {
   std::uint64_t limit = 0;    // of the control group of this process, or else of the machine
 };
 
-// Reads /proc and the control groups.
+// Reads /proc.
+[[nodiscard]] MemoryUse machine_memory();
+// Reads the control groups, too.
 [[nodiscard]] MemoryUse memory_use();
 
 class MemoryWatch {
