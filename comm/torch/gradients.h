@@ -101,8 +101,8 @@ class Gradients {
   // The pass has ended.
   void backward_ended();
   // From now on each arrival is in this window's last backward pass, or in the last one before
-  // add_up(). Buckets start in order, each
-  // as soon as it is complete, but the last one only in start_rest().
+  // add_up(). Buckets start in order, each as soon as it is complete, but the last one only in
+  // start_rest().
   void expect_last();
   // No further gradient arrives in this micro-batch, which is not the window's last one. Waits for
   // its sums. Each rank keeps those of its part_of() in its slots, which are zeros elsewhere, so
