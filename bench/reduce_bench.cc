@@ -13,6 +13,7 @@
 
 #include "bp/types.h"
 #include "comm/reduce/halves.h"
+#include "comm/reduce/int8.h"
 #include "comm/reduce/reduce.h"
 #include "comm/torch/gradient_math.h"
 
@@ -86,6 +87,18 @@ void narrow(benchmark::State& state, DataType half, std::size_t bytes) {
   run(state, bytes, 3 * bytes, [&] { bp::narrow(half, to.data(), from.data(), bytes / 2); });
 }
 
+// To int8 with errors, and back into a sum, as between hosts.
+void int8(benchmark::State& state, std::size_t bytes) {
+  std::vector<std::byte> data = zeros(bytes);
+  std::vector<std::byte> errors = zeros(bytes);
+  const std::size_t count = bytes / sizeof(float);
+  std::vector<std::byte> packed = zeros(bp::int8_bytes(count));
+  run(state, bytes, 4 * bytes + 2 * packed.size(), [&] {
+    bp::to_int8(packed.data(), data.data(), errors.data(), count);
+    bp::add_int8(data.data(), packed.data(), count);
+  });
+}
+
 void scale(benchmark::State& state, DataType type, std::size_t bytes) {
   std::vector<std::byte> data = zeros(bytes);
   run(state, bytes, 2 * bytes,
@@ -118,6 +131,7 @@ void add_all(std::size_t bytes) {
     add("widen/" + std::string(name_of(half)), bytes, widen, half);
     add("narrow/" + std::string(name_of(half)), bytes, narrow, half);
   }
+  add("int8/f32", bytes, int8);
   add("scale/f32", bytes, scale, DataType::f32);
   for (const bp::SquaresOfFloats& way : bp::ways_to_square_floats()) {
     if (way.is_supported)

@@ -81,6 +81,8 @@ Algorithm CpuBackend::choose(Operation::Kind kind, std::size_t bytes) const {
     case Operation::Kind::all_reduce:
     case Operation::Kind::all_reduce_grouped:
       return algorithm_ == Algorithm::automatic ? selection_.all_reduce(bytes) : algorithm_;
+    case Operation::Kind::all_reduce_int8:
+      return Algorithm::hierarchical;
     case Operation::Kind::all_to_all:
     case Operation::Kind::all_to_all_v:
     case Operation::Kind::message:  // needs no backend
@@ -145,6 +147,9 @@ void CpuBackend::run_flat(const Operation& operation, CollectiveCall& call, Algo
                         parts_.segments);
       return;
     }
+    case Operation::Kind::all_reduce_int8:
+      int8_all_reduce(call, output, operation.errors);
+      return;
     case Operation::Kind::all_reduce_grouped:  // perform() turns a group into other operations
     case Operation::Kind::join:
     case Operation::Kind::message:  // needs no backend

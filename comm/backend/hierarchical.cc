@@ -35,7 +35,8 @@ std::vector<std::size_t> shares(const Hierarchy& hierarchy, std::size_t count) {
 // Returns the largest number of rails. An operation with one leader on each host has one.
 int rails_for(const Operation& operation) {
   const bool several =
-      operation.kind == Kind::all_reduce && operation.output.bytes() >= kSeveralRailsFrom;
+      (operation.kind == Kind::all_reduce || operation.kind == Kind::all_reduce_int8) &&
+      operation.output.bytes() >= kSeveralRailsFrom;
   return several ? std::numeric_limits<int>::max() : 1;
 }
 
@@ -65,6 +66,7 @@ class CpuBackend::OverHosts {
   void run() {
     switch (operation_.kind) {
       case Kind::all_reduce:
+      case Kind::all_reduce_int8:
         return all_reduce();
       case Kind::barrier:
         inside({.kind = Kind::barrier});
@@ -120,16 +122,19 @@ class CpuBackend::OverHosts {
     const View& data = operation_.output;
     const ReduceOp step = step_of(operation_.reduce);
     const std::vector<std::size_t> counts = shares(hierarchy_, data.count);
-    const View own = part_of(data, gathered_block(counts, hierarchy_.local_rank()));
+    const Block share = gathered_block(counts, hierarchy_.local_rank());
+    const View own = part_of(data, share);
     inside({.kind = Kind::reduce_scatter,
             .reduce = step,
             .input = data,
             .output = own,
             .counts = counts});
+    std::byte* const errors = operation_.errors;
     if (hierarchy_.share() >= 0) {
       const CollectiveCall::Team rail(call_, hierarchy_.rail_ranks());
-      const Algorithm algorithm = backend_.between_hosts_.all_reduce(own.bytes());
-      all_reduce_by(algorithm, call_, own, step, backend_.parts_.segments);
+      Operation part{.kind = operation_.kind, .reduce = step, .output = own};
+      if (errors != nullptr) part.errors = errors + share.offset * sizeof(float);
+      backend_.run_flat(part, call_, backend_.between_hosts_.all_reduce(own.bytes()));
     }
     if (hierarchy_.share() >= 0) divide(own, call_, operation_.reduce);
     inside({.kind = Kind::all_gather, .input = own, .output = data, .counts = counts});

@@ -25,6 +25,7 @@ bool needs(const Operation& operation, int rank, int peer) {
       return peer != rank;
     case Kind::all_reduce:
     case Kind::all_reduce_grouped:
+    case Kind::all_reduce_int8:
     case Kind::all_gather:
     case Kind::reduce_scatter:
     case Kind::all_to_all:

@@ -23,19 +23,19 @@ JoinRecord record_at(std::span<const std::byte> records, int rank) {
   return record;
 }
 
+bool takes_zeros(const Operation& operation) {
+  if (operation.kind == Kind::barrier) return true;
+  return (operation.kind == Kind::all_reduce || operation.kind == Kind::all_reduce_int8) &&
+         (operation.reduce == ReduceOp::sum || operation.reduce == ReduceOp::average);
+}
+
 // Returns what the others do, with zeros as the data of this rank.
 Operation operation_with_zeros(const JoinRecord& record, ScratchMemory& zeros) {
   Operation operation = operation_of(record);
-  if (operation.kind != Kind::all_reduce) return operation;
+  if (!takes_zeros(operation)) return operation;
   operation.output.data = zeros.at_least(operation.output.bytes(), operation.device).data();
   memory_of(operation.device).fill(operation.output.data, std::byte{0}, operation.output.bytes());
   return operation;
-}
-
-bool takes_zeros(const Operation& operation) {
-  if (operation.kind == Kind::barrier) return true;
-  return operation.kind == Kind::all_reduce &&
-         (operation.reduce == ReduceOp::sum || operation.reduce == ReduceOp::average);
 }
 
 }  // namespace
@@ -138,7 +138,9 @@ std::string problem_of(const JoinRecord& record) {
     return concat("it has elements of type number ", static_cast<int>(record.type),
                   ", which does not exist");
   }
-  if (record.kind == Kind::all_reduce && !can_reduce(record.reduce, record.type)) {
+  const bool is_in_int8 = record.kind == Kind::all_reduce_int8;
+  if ((record.kind == Kind::all_reduce && !can_reduce(record.reduce, record.type)) ||
+      (is_in_int8 && (record.reduce != ReduceOp::sum || record.type != DataType::f32))) {
     return concat("it asks for the reduction ", name_of(record.reduce), " of ",
                   name_of(record.type), " elements, which is not defined");
   }

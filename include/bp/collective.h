@@ -68,6 +68,26 @@ void all_reduce_grouped(Communicator& comm,
                                             std::span<const View> tensors,
                                             const CollectiveOptions& options = {});
 
+// Replaces `data`, f32 in host memory, by its sum over all ranks, with the same bits on each rank.
+// Hosts send each other a quarter of the bytes: each element as an int8, and for 64 of them one
+// factor, by which the largest becomes 127 or a little less. Inside a host nothing is rounded, and
+// with one host this is all_reduce().
+//
+// With two hosts each rounds its ranks' sum once. With more, the sum over hosts is rounded again.
+// An infinity or a NaN makes all elements NaN that share its factor. `errors` is empty, or has as
+// many elements as `data`: it gets what this rank's rounding has taken from each sum. The errors of
+// all ranks and the result add up to the exact sum, as far as f32 can hold these sums. So a program
+// that adds its errors to its data of the next call loses nothing over many calls. op must be sum,
+// and prescale and postscale 1. `errors` must stay valid, like `data`, until the operation is done.
+void all_reduce_int8(Communicator& comm,
+                     View data,
+                     std::span<float> errors = {},
+                     const CollectiveOptions& options = {});
+[[nodiscard]] Work all_reduce_int8_async(Communicator& comm,
+                                         View data,
+                                         std::span<float> errors = {},
+                                         const CollectiveOptions& options = {});
+
 // Replaces `data` by root's.
 void broadcast(Communicator& comm, View data, const CollectiveOptions& options = {});
 [[nodiscard]] Work broadcast_async(Communicator& comm,

@@ -18,7 +18,7 @@ struct Row {
 
 const Row& row_of(Operation::Kind kind) {
   static constexpr Row kUnknown{"unknown collective"};
-  static constexpr std::array<Row, 13> kRows = {{
+  static constexpr std::array<Row, 14> kRows = {{
       // in the order of Kind
       {"all_reduce", true},
       {"broadcast"},
@@ -32,6 +32,7 @@ const Row& row_of(Operation::Kind kind) {
       {"all_to_all_v"},
       {"message"},
       {"all_reduce_grouped", true},
+      {"all_reduce_int8", true},
       {"join"},
   }};
   static_assert(kRows.size() == static_cast<std::size_t>(Operation::Kind::join) + 1);
@@ -122,6 +123,7 @@ std::string describe(const Operation& operation) {
   switch (operation.kind) {
     case Operation::Kind::reduce_scatter:
     case Operation::Kind::all_reduce:
+    case Operation::Kind::all_reduce_int8:
     case Operation::Kind::reduce:
       text += concat(" ", name_of(operation.reduce), " of ", whole.count, " ", name_of(whole.type));
       if (operation.kind == Operation::Kind::reduce_scatter && !is_even(operation.counts)) {

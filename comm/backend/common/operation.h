@@ -30,6 +30,7 @@ struct Operation {
     all_to_all_v,
     message,  // between two ranks only
     all_reduce_grouped,
+    all_reduce_int8,
     join,
   };
 
@@ -54,7 +55,8 @@ struct Operation {
   std::vector<std::size_t> counts = {};
   std::vector<std::size_t> receive_counts = {};  // all_to_all: the number that comes from each rank
   std::vector<View> group = {};                  // all_reduce_grouped: its tensors
-  double prescale = 1;                           // of a reduction
+  std::byte* errors = nullptr;  // all_reduce_int8: f32, as many as `output`; or null
+  double prescale = 1;          // of a reduction
   double postscale = 1;
   int contributors = 0;  // the number of ranks that an average is over; 0: all
   std::string name = {};

@@ -60,6 +60,11 @@ void doubling_all_reduce(CollectiveCall& call, View data, ReduceOp op);
 // comm/schedule/halving_doubling.h, in segments.
 void halving_all_reduce(CollectiveCall& call, View data, ReduceOp op, const SegmentLimits& limits);
 
+// Adds f32 as int8 (comm/reduce/int8.h), with the same bits on all ranks. Each rank adds up a piece
+// of the vector and rounds the sums; the others have rounded it once. Two ranks only exchange all.
+// `errors` gets what this rank's rounding has taken, f32, where it has rounded; null: nothing.
+void int8_all_reduce(CollectiveCall& call, const View& data, std::byte* errors);
+
 // comm/schedule/binomial_tree.h, up to rank 0 and down again, in segments.
 void tree_all_reduce(CollectiveCall& call, View data, ReduceOp op, const SegmentLimits& limits);
 

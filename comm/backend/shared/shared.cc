@@ -56,9 +56,10 @@ void SharedBackend::run(const Operation& operation, CollectiveCall& call) {
                }));
       return;
     case Operation::Kind::all_reduce_grouped:  // perform() turns a group into other operations
+    case Operation::Kind::all_reduce_int8:     // between hosts only
     case Operation::Kind::join:
     case Operation::Kind::message:  // needs no backend
-      BP_CHECK(false, "no backend is given groups or messages");
+      BP_CHECK(false, "no backend of one host is given groups, int8 or messages");
   }
 }
 

@@ -1,6 +1,7 @@
 // The public collectives. They check their arguments and give an Operation to the engine.
 #include "bp/collective.h"
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -34,6 +35,29 @@ Request grouped_request(Communicator& comm,
   }
   request.check_apart(tensors);
   request.operation.group.assign(tensors.begin(), tensors.end());
+  return request;
+}
+
+// Inside one host nothing is rounded.
+Request int8_request(Communicator& comm,
+                     const View& data,
+                     std::span<float> errors,
+                     const CollectiveOptions& options) {
+  const bool rounds = comm.topology().hosts() > 1;
+  Request request(comm, rounds ? Kind::all_reduce_int8 : Kind::all_reduce, options,
+                  name_of(Kind::all_reduce_int8));
+  request.check_memory("data", data);
+  const bool is_on_host = data.device.kind == Device::Kind::host;
+  if (data.type != DataType::f32 || !is_on_host || options.op != ReduceOp::sum ||
+      request.operation.is_scaled()) {
+    request.refuse("only sums of f32 in host memory travel as int8, without factors");
+  }
+  request.operation.output = data;
+  if (errors.empty()) return request;
+  request.check_count("errors", errors.size(), data.count);
+  request.check_apart(data, view(errors));
+  if (rounds) request.operation.errors = view(errors).data;
+  std::ranges::fill(errors, 0.0F);
   return request;
 }
 
@@ -171,6 +195,19 @@ void all_reduce(Communicator& comm, View data, const CollectiveOptions& options)
 }
 Work all_reduce_async(Communicator& comm, View data, const CollectiveOptions& options) {
   return all_reduce_request(comm, data, options).start();
+}
+
+void all_reduce_int8(Communicator& comm,
+                     View data,
+                     std::span<float> errors,
+                     const CollectiveOptions& options) {
+  int8_request(comm, data, errors, options).run();
+}
+Work all_reduce_int8_async(Communicator& comm,
+                           View data,
+                           std::span<float> errors,
+                           const CollectiveOptions& options) {
+  return int8_request(comm, data, errors, options).start();
 }
 
 void all_reduce_grouped(Communicator& comm,
