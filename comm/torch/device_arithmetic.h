@@ -12,7 +12,7 @@
 
 namespace bp {
 
-// Returns the arithmetic of buckets on a device that is not the CPU.
+// Returns the arithmetic of buckets on a device, and null for the CPU, whose needs no LibTorch.
 [[nodiscard]] std::unique_ptr<const BucketArithmetic> device_bucket_arithmetic(c10::Device device);
 
 }  // namespace bp

@@ -14,6 +14,7 @@
 #include "bp/collective.h"
 #include "bp/trace.h"
 #include "comm/torch/closure_step.h"
+#include "comm/torch/divisible.h"
 #include "comm/torch/failure_latch.h"
 #include "comm/torch/gradient_window.h"
 #include "comm/torch/host_shards.h"
@@ -23,6 +24,7 @@
 #include "comm/torch/parameter_set.h"
 #include "comm/torch/shared_room.h"
 #include "comm/torch/step_agreement.h"
+#include "comm/torch/synchroniser.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
@@ -114,31 +116,29 @@ class DistributedOptimizer::Impl {
         parameters_(sort_parameters(parameters)),
         optimizer_(required(std::move(optimizer))),
         options_(checked(options, comm, parameters_, *optimizer_)),
-        agreement_(comm, parameters_.trained, may_differ(options_), *optimizer_),
         owners_(comm,
-                memory_topology(comm, parameters_.device()),
-                options_.shard != Shard::host,
+                has_rounds() && !divides() ? comm.topology()
+                                           : memory_topology(comm, parameters_.device()),
+                options_.shard != Shard::host && divides(),
                 options_.shard_shares),
-        window_(comm, parameters_, options_, divides() ? &owners_ : nullptr, latch_, agreement_),
+        inside_(connected()),
+        agreement_(inside_, parameters_.trained, may_differ(options_), *optimizer_),
+        window_(comm,
+                inside_,
+                parameters_,
+                options_,
+                divides() ? &owners_ : nullptr,
+                latch_,
+                agreement_),
         closure_step_(comm, parameters_, *optimizer_, window_) {
-    require_known(options_.sparse_gradients, parameters_);
-    agree_on_members();
     std::vector<Parameter> buffers = check_buffers(options_.buffers);
     if (comm.size() > 1 && !buffers.empty()) {
       buffers_.emplace(comm, std::move(buffers));
     }
-    if (!divides()) return;
-    owners_.connect();
-    agreement_.run_write([&] {
-      const PartOf part_of = [this](std::size_t i, int owner) {
-        return window_.gradients().part_of(i, owner);
-      };
-      shards_.emplace(owners_, parameters_, *optimizer_,
-                      HostShards::Options{.sparse = options_.sparse_gradients,
-                                          .layers = options_.layers,
-                                          .frees_layers = options_.shard == Shard::parameters,
-                                          .part_of = part_of});
-    });
+    if (divides()) make_shards();
+    if (has_rounds()) {
+      sync_.emplace(comm, leaders(), parameters_.trained, options_);
+    }
   }
 
   void broadcast_parameters(int root) {
@@ -148,31 +148,27 @@ class DistributedOptimizer::Impl {
     }
     window_.require_empty("broadcast_parameters");
     if (comm_.size() == 1) {
+      if (sync_) sync_->begin();
       return;
     }
     latch_.run([&] {
       if (LayerGathers* const layers = layers_of_hosts()) layers->gather();
       broadcast_tensors(comm_, parameters_.trained, shards_, root);
       broadcast_tensors(comm_, parameters_.frozen, shards_, root);
-      const auto broadcast_all_state = [&] {
-        broadcast_state(comm_, *optimizer_, parameters_.device(), root);
-      };
-      if (shards_) {
-        shards_->broadcast_parameters(root);
-        shards_->broadcast_state(root, broadcast_all_state);
-      } else {
-        broadcast_all_state();
-      }
+      if (shards_) shards_->broadcast_parameters(root);
+      broadcast_state_of(root);
       share_buffers(root);
       window_.broadcast_scales(root);
       closure_step_.state_was_broadcast();
       agreement_.run_write([] {});
       agreement_.confirmed();
+      if (sync_) sync_->begin();
     });
   }
 
   void backward(const at::Tensor& loss, double weight, bool retain_graph) {
     closure_step_.require_backward_possible();
+    if (sync_) sync_->step_begins();
     window_.backward(loss, weight, retain_graph);
   }
 
@@ -194,8 +190,9 @@ class DistributedOptimizer::Impl {
     const bool steps = window_.can_step();
     latch_.run([&] {
       agree_on_members();
-      if (window_.is_from_all_ranks()) share_buffers(0);
+      if (window_.is_from_all_ranks() && !sync_) share_buffers(0);
       window_.prepare_end();
+      if (sync_) sync_->note_rows();
       if (steps) {  // the last that can fail because of another rank has been done
         const TraceScope scope(comm_.trace(), kTraceRow, "step");
         agreement_.run_write([&] { update(); });
@@ -205,13 +202,21 @@ class DistributedOptimizer::Impl {
       } else {
         window_.end();
       }
+      if (sync_) end_step_of_round();
     });
     return steps;
+  }
+
+  void synchronise() {
+    latch_.require_usable();
+    window_.require_empty("synchronise");
+    if (sync_) latch_.run([&] { make_round(); });
   }
 
   bool step(const std::function<void()>& closure) {
     latch_.require_usable();
     if (shards_) refuse("step(closure) with `shard`: no rank has the whole gradient");
+    if (sync_) refuse("step(closure) with rounds (`sync`): rank 0 decides each step of all ranks");
     window_.require_empty("step(closure)");
     closure_step_.require_possible(closure);
     latch_.run([&] {
@@ -228,7 +233,12 @@ class DistributedOptimizer::Impl {
 
   State state() const {
     window_.require_empty("state");
-    return window_.state();
+    State state = window_.state();
+    if (sync_) {
+      state.steps_of_round = sync_->steps_of_round();
+      state.outer_momentum = sync_->momentum();
+    }
+    return state;
   }
 
   void load_state(const State& state) {
@@ -243,10 +253,14 @@ class DistributedOptimizer::Impl {
     } else {
       window_.load_state(state);
     }
+    if (sync_) latch_.run([&] { sync_->load(state.steps_of_round, state.outer_momentum); });
   }
 
   void gather_state(int root) {
-    if (shards_) latch_.run([&] { shards_->gather_state(root); });
+    latch_.run([&] {
+      if (sync_ && comm_.topology().hosts() > 1) average_state();
+      if (shards_) shards_->gather_state(root);
+    });
   }
 
   void stream_state(const VisitPiece& visit) {
@@ -274,10 +288,40 @@ class DistributedOptimizer::Impl {
   }
 
   [[nodiscard]] Shard shard() const { return options_.shard; }
+  [[nodiscard]] const Synchroniser* sync() const { return sync_ ? &*sync_ : nullptr; }
+  [[nodiscard]] Counters round_counters() {
+    return sync_ && leaders() != nullptr ? leaders()->counters() : Counters();
+  }
   GradientWindow& window() { return window_; }
   torch::optim::Optimizer& optimizer() { return *optimizer_; }
 
  private:
+  // Returns the ranks that reduce gradients in each step.
+  Communicator& connected() {
+    require_known(options_.sparse_gradients, parameters_);
+    agree_on_members();
+    if (!has_rounds()) return comm_;
+    owners_.connect();
+    return comm_.topology().hosts() > 1 ? owners_.local() : comm_;
+  }
+
+  // The first ranks of all hosts, in rounds.
+  Communicator* leaders() { return comm_.topology().hosts() > 1 ? owners_.leaders() : nullptr; }
+
+  void make_shards() {
+    if (!has_rounds()) owners_.connect();
+    agreement_.run_write([&] {
+      const PartOf part_of = [this](std::size_t i, int owner) {
+        return window_.gradients().part_of(i, owner);
+      };
+      shards_.emplace(owners_, parameters_, *optimizer_,
+                      HostShards::Options{.sparse = options_.sparse_gradients,
+                                          .layers = options_.layers,
+                                          .frees_layers = options_.shard == Shard::parameters,
+                                          .part_of = part_of});
+    });
+  }
+
   // Runs again whenever the wrapped optimizer has got other parameters, because ranks that step
   // different ones would drift apart.
   void agree_on_members() {
@@ -294,6 +338,7 @@ class DistributedOptimizer::Impl {
 
   [[nodiscard]] LayerGathers* layers_of_hosts() { return shards_ ? shards_->layers() : nullptr; }
   [[nodiscard]] bool divides() const { return options_.shard != Shard::none; }
+  [[nodiscard]] bool has_rounds() const { return !options_.sync.is_each_step(); }
 
   void update() {
     if (shards_) {
@@ -301,6 +346,49 @@ class DistributedOptimizer::Impl {
     } else {
       optimizer_->step();
     }
+  }
+
+  void broadcast_state_of(int root) {
+    const auto broadcast_all = [&] {
+      broadcast_state(comm_, *optimizer_, parameters_.device(), root);
+    };
+    if (shards_) {
+      shards_->broadcast_state(root, broadcast_all);
+    } else {
+      broadcast_all();
+    }
+  }
+
+  void end_step_of_round() {
+    const bool ends_round = sync_->ends_round();
+    sync_->add(window_.result());
+    if (ends_round) make_round();
+  }
+
+  // The first rank of each host writes the parameters, and the others get them from it.
+  void make_round() {
+    const TraceScope scope(comm_.trace(), kTraceRow, "round");
+    agreement_.run_write([&] {
+      sync_->meet();
+      broadcast_tensors(inside_, parameters_.trained, shards_, 0);
+      barrier(inside_, {.name = "the parameters of a round"});
+    });
+    share_buffers(0);
+  }
+
+  // All hosts get the mean of their states.
+  void average_state() {
+    std::vector<at::Tensor> tensors;
+    const Elementwise* const states = elementwise(*optimizer_);
+    for (const auto& [name, tensor] : parameters_.trained) {
+      const auto found = optimizer_->state().find(tensor.unsafeGetTensorImpl());
+      if (states == nullptr || found == optimizer_->state().end()) continue;
+      for (const at::Tensor* one : states->tensors_of(*found->second)) {
+        if (one->defined()) tensors.push_back(*one);
+      }
+    }
+    sync_->average_to_rank_0(tensors);
+    broadcast_state_of(0);
   }
 
   void share_buffers(int root) {
@@ -314,13 +402,15 @@ class DistributedOptimizer::Impl {
   const std::unique_ptr<torch::optim::Optimizer> optimizer_;
   const DistributedOptimizerOptions options_;
   FailureLatch latch_;
+  std::optional<Members> members_;  // of optimizer_, as all ranks have agreed
+  Owners owners_;                   // if ranks divide work, or hosts meet in rounds
+  Communicator& inside_;            // the ranks that reduce gradients in each step
   StepAgreement agreement_;
-  Owners owners_;  // if ranks divide work
   GradientWindow window_;
   ClosureStep closure_step_;
-  std::optional<Members> members_;        // of optimizer_, as all ranks have agreed
   std::optional<PackedTensors> buffers_;  // of options_.buffers, with several ranks
   std::optional<HostShards> shards_;
+  std::optional<Synchroniser> sync_;  // of rounds
 };
 
 DistributedOptimizer::DistributedOptimizer(Communicator& comm,
@@ -361,6 +451,18 @@ DistributedOptimizer::Window DistributedOptimizer::window() const {
 DistributedOptimizer::State DistributedOptimizer::state() const { return impl_->state(); }
 void DistributedOptimizer::load_state(const State& state) { impl_->load_state(state); }
 void DistributedOptimizer::request_stop() { impl_->window().request_stop(); }
+bool DistributedOptimizer::has_rounds() const { return impl_->sync() != nullptr; }
+bool DistributedOptimizer::ends_round() const {
+  return impl_->sync() == nullptr || impl_->sync()->ends_round();
+}
+bool DistributedOptimizer::is_common() const {
+  return impl_->sync() == nullptr || impl_->sync()->is_common();
+}
+void DistributedOptimizer::synchronise() { impl_->synchronise(); }
+DistributedOptimizer::Window DistributedOptimizer::round() const {
+  return impl_->sync() == nullptr ? window() : impl_->sync()->totals();
+}
+Counters DistributedOptimizer::round_counters() const { return impl_->round_counters(); }
 double DistributedOptimizer::nominal_weight() const { return impl_->window().nominal_weight(); }
 double DistributedOptimizer::loss_scale() const { return impl_->window().loss_scale(); }
 std::size_t DistributedOptimizer::bucket_count() const {

@@ -26,7 +26,7 @@ GradientsOptions gradients_options(const DistributedOptimizerOptions& options,
   return {.sparse = options.sparse_gradients,
           .limits = {.first_bytes = options.first_bucket_bytes,
                      .bytes = options.bucket_bytes,
-                     .wire = options.wire},
+                     .wire = options.sync.is_each_step() ? options.wire : DataType::f32},
           .error_feedback = options.error_feedback,
           .check_finite = options.loss_scaling.initial > 0 || options.wire == DataType::f16 ||
                           options.error_feedback,
@@ -38,13 +38,15 @@ GradientsOptions gradients_options(const DistributedOptimizerOptions& options,
 
 }  // namespace
 
-GradientWindow::GradientWindow(Communicator& comm,
+GradientWindow::GradientWindow(Communicator& world,
+                               Communicator& comm,
                                const ParameterSet& parameters,
                                const DistributedOptimizerOptions& options,
                                Owners* owners,
                                FailureLatch& latch,
                                StepAgreement& agreement)
-    : comm_(comm),
+    : world_(world),
+      comm_(comm),
       parameters_(parameters),
       micro_batches_(options.micro_batches),
       latch_(latch),
@@ -97,10 +99,10 @@ void GradientWindow::agree_on_nominal_weight(double first_weight) {
   if (nominal_weight_ > 0) {
     return;
   }
-  const double all_alike = first_weight * micro_batches_ * comm_.size();
-  std::array<double, 2> sums = {comm_.rank() == 0 ? all_alike : 0, first_weight * micro_batches_};
-  if (comm_.size() > 1) {
-    all_reduce(comm_, view(sums), {.name = "nominal weight"});
+  const double all_alike = first_weight * micro_batches_ * world_.size();
+  std::array<double, 2> sums = {world_.rank() == 0 ? all_alike : 0, first_weight * micro_batches_};
+  if (world_.size() > 1) {
+    all_reduce(world_, view(sums), {.name = "nominal weight"});
   }
   nominal_weight_ = sums[0] > 0 ? sums[0] : sums[1] > 0 ? sums[1] : 1;
 }
@@ -262,7 +264,7 @@ void GradientWindow::load_state(const State& state) {
 void GradientWindow::broadcast_scales(int root) {
   std::array<double, 3> scales = {nominal_weight_, loss_scale_.value(),
                                   static_cast<double>(loss_scale_.good_windows())};
-  broadcast(comm_, view(scales), {.root = root, .name = "scales"});
+  broadcast(world_, view(scales), {.root = root, .name = "scales"});
   gradients_.scale_residuals(scales[1] / loss_scale_.value());
   nominal_weight_ = scales[0];
   loss_scale_.restore(scales[1], static_cast<std::int64_t>(scales[2]));

@@ -36,9 +36,11 @@ class GradientWindow {
   using Passes = DistributedOptimizer::Passes;
   using Clock = std::chrono::steady_clock;
 
-  // All must outlive this object. `options` are checked. `owners`: the ranks that divide the
-  // gradients, connected before the first reduction; null: none do.
-  GradientWindow(Communicator& comm,
+  // All must outlive this object. `options` are checked. The ranks of `comm` reduce the gradients;
+  // those of `world` agree on the nominal weight. `owners`: the ranks that divide the gradients,
+  // connected before the first reduction; null: none do.
+  GradientWindow(Communicator& world,
+                 Communicator& comm,
                  const ParameterSet& parameters,
                  const DistributedOptimizerOptions& options,
                  Owners* owners,
@@ -57,7 +59,8 @@ class GradientWindow {
   [[nodiscard]] double loss_scale() const { return loss_scale_.value(); }
   [[nodiscard]] State state() const;
   void load_state(const State& state);
-  // Gives all ranks root's nominal weight and loss scale, which a rank that has joined lacks.
+  // Gives all ranks of the world root's nominal weight and loss scale, which a rank that has joined
+  // lacks.
   void broadcast_scales(int root);
 
   // Runs `wait`, whose time does not count for Result::seconds.
@@ -117,6 +120,7 @@ class GradientWindow {
   void warn_of_missing();
   void scale_gradients(double coefficient);
 
+  Communicator& world_;
   Communicator& comm_;
   const ParameterSet& parameters_;
   const int micro_batches_;

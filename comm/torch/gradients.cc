@@ -19,26 +19,12 @@
 #include "bp/collective.h"
 #include "comm/torch/device_arithmetic.h"
 #include "comm/torch/misuse.h"
+#include "comm/torch/slot_tensor.h"
 #include "comm/torch/sum_of_squares.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
 namespace {
-
-// Returns a tensor in memory that it keeps alive. It is not a view of another tensor, so it has its
-// own version counter, which shows changes. It lies on the device of `like`.
-at::Tensor tensor_in(const std::shared_ptr<std::byte>& memory,
-                     DataType type,
-                     const Slot& slot,
-                     const at::Tensor& like) {
-  const auto keep = [memory](void*) {};
-  return at::from_blob(memory.get() + slot.offset * size_of(type), like.sizes(), like.strides(),
-                       keep, at::dtype(scalar_type_of(type)).device(like.device()), like.device());
-}
-
-std::unique_ptr<const BucketArithmetic> arithmetic_on(c10::Device device) {
-  return device.is_cpu() ? nullptr : device_bucket_arithmetic(device);
-}
 
 at::Tensor as_dense(const at::Tensor& tensor) {
   return tensor.is_non_overlapping_and_dense() ? tensor : tensor.contiguous();
@@ -75,7 +61,7 @@ Gradients::Gradients(Communicator& comm,
                      const GradientsOptions& options)
     : comm_(comm),
       device_(parameters.at(0).tensor.device()),
-      on_device_(arithmetic_on(device_)),
+      on_device_(device_bucket_arithmetic(device_)),
       arithmetic_(on_device_ ? *on_device_ : host_bucket_arithmetic()),
       options_(options),
       totals_(comm.size(), parameters.size()) {

@@ -30,7 +30,14 @@ std::vector<std::string> describe(const DistributedOptimizer::State& state) {
     order += concat(" ", i);
   }
   return {concat("nominal_weight ", state.nominal_weight), concat("loss_scale ", state.loss_scale),
-          concat("good_windows ", state.good_windows), order};
+          concat("good_windows ", state.good_windows),
+          concat("steps_of_round ", state.steps_of_round), order};
+}
+
+std::string describe(const Sync& sync) {
+  return concat("sync every ", sync.every, " steps or ", sync.interval.count(), " ms, outer rate ",
+                sync.outer.rate, ", momentum ", sync.outer.momentum,
+                sync.outer.nesterov ? ", nesterov" : "");
 }
 
 void require_shares(const std::vector<double>& shares, const Topology& topology, bool each_host) {
@@ -83,6 +90,26 @@ void require_layers(const DistributedOptimizerOptions& options, const ParameterS
   }
 }
 
+void require_sync(const DistributedOptimizerOptions& options, const Topology& topology) {
+  const auto& [every, interval, outer] = options.sync;
+  if (every < 1 || interval.count() < 0) {
+    refuse("sync has a round every ", every, " steps or ", interval.count(),
+           " ms: give at least one step");
+  }
+  const auto is_in = [](double number, double most) { return number >= 0 && number <= most; };
+  if (!is_in(outer.rate, 1e6) || outer.rate == 0 || !is_in(outer.momentum, 1)) {
+    refuse("sync has the outer rate ", outer.rate, " and momentum ", outer.momentum,
+           ": give a positive rate, and a momentum from 0 to 1");
+  }
+  if (outer.nesterov && outer.momentum == 0) refuse("sync has nesterov without a momentum");
+  if (options.sync.is_each_step()) return;
+  if (options.error_feedback) refuse("sync with rounds does not go with error_feedback");
+  if (divides_among_hosts(options.shard) && topology.hosts() > 1) {
+    refuse("sync with rounds does not go with shard = ", name_of(options.shard),
+           ", by which all hosts divide each step: set it to host");
+  }
+}
+
 }  // namespace
 
 DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
@@ -125,6 +152,8 @@ DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
            ", which would round the sums of each micro-batch again: set wire to f32");
   }
   require_layers(options, parameters);
+  require_sync(options, comm.topology());
+  if (comm.topology().hosts() == 1 && options.sync.outer == kLocalSgd) options.sync = {};
   if (!reason.empty() || comm.size() == 1) options.shard = Shard::none;
   if (options.shard == Shard::automatic) options.shard = Shard::host;
   if (options.shard == Shard::host && comm.topology().hosts() == comm.size()) {
@@ -167,6 +196,7 @@ void require_agreement(Communicator& comm,
              scaling.backoff, ", interval ", scaling.interval),
       concat("shard ", name_of(options.shard), options.reduce_each ? " with reduce_each" : ""),
       concat("shard_shares ", joined(options.shard_shares, ", ")),
+      describe(options.sync),
       steps_of(optimizer, parameters.device()),
   };
   for (const std::vector<std::string>& layer : options.layers) {

@@ -20,5 +20,6 @@ speed_links() { speed speed_links bench/run_links; }
 speed_store() { speed speed_store bench/run_store; }
 speed_launcher() { speed speed_launcher bench/run_launcher; }
 speed_shares() { speed speed_shares bench/run_work_shares; }
+speed_rounds() { needs_data speed_rounds && speed speed_rounds bench/run_rounds; }
 speed_sweep() { speed speed_sweep bench/run_sweep; }
 footprint() { needs_data footprint && speed footprint bench/run_footprint; }

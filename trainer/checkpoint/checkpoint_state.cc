@@ -109,6 +109,7 @@ void fields(auto& json, Of<CheckpointState> auto& it) {
   json("rows", it.rows);
   json("nominal_weight", Real(it.nominal_weight));
   json.added("bucket_order", it.bucket_order);
+  json.maybe("steps_of_round", it.steps_of_round);
   json.maybe("shares", it.shares);
   json("evaluation_due", it.evaluation_due);
   json.maybe("loss_scale", Real(it.loss_scale));

@@ -60,6 +60,7 @@ struct CheckpointState {
   double loss_scale = 0;                 // 0: the run has none
   std::int64_t good_windows = 0;
   std::vector<std::int64_t> bucket_order = {};
+  std::int64_t steps_of_round = 0;     // with --sync TIME; also DistributedOptimizer's
   std::vector<RowShares> shares = {};  // of ranks in rows, of this step and later ones
   bool evaluation_due = false;         // an evaluation was due, but a request to stop came first
   std::optional<EvaluationSummary> dev = {};  // of the last evaluation

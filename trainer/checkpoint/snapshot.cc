@@ -110,11 +110,17 @@ void restore_trained(Arrays& arrays, Bert& model, std::vector<Tensor>* averages)
 void restore_state(const std::string& path,
                    Bert& model,
                    OptimizerState& optimizer,
-                   std::vector<Tensor>* averages) {
+                   std::vector<Tensor>* averages,
+                   NamedTensors* outer) {
   const std::vector<std::string> moments = optimizer.moment_names();
   Arrays arrays(path);
   restore_trained(arrays, model, averages);
   for (const auto& [name, parameter] : model.parameters()) {
+    if (arrays.has("outer." + name)) {
+      const Tensor values = room_for(parameter);
+      arrays.read("outer." + name, "F32", values);
+      if (outer != nullptr) outer->emplace_back(name, values);
+    }
     if (!arrays.has("step." + name)) continue;
     ParameterState state;
     for (const std::string& moment : moments) {
@@ -194,6 +200,7 @@ class Snapshot::Impl {
   std::vector<std::pair<std::string, Tensor>> weights;
   std::vector<std::pair<std::string, Tensor>> trained;  // weights, if the others are averages
   std::vector<KeptState> states;
+  std::vector<std::pair<std::string, Tensor>> outer;
 };
 
 Snapshot::Snapshot(const Bert& model,
@@ -216,7 +223,8 @@ void Snapshot::prepare() {
 
 void Snapshot::take(const Bert& model,
                     torch::optim::Optimizer& optimizer,
-                    const std::vector<Tensor>* averages) {
+                    const std::vector<Tensor>* averages,
+                    const NamedTensors& outer) {
   const at::NoGradGuard no_grad;
   const NamedTensors weights =
       saved_tensors(model, averages == nullptr ? model.parameters() : named(model, *averages));
@@ -240,6 +248,13 @@ void Snapshot::take(const Bert& model,
       impl_->keep(kept.moments[m], now.moments[m]);
     }
   }
+  impl_->outer.resize(outer.size());
+  for (std::size_t i = 0; i < outer.size(); ++i) {
+    auto& [name, values] = impl_->outer[i];
+    if (!values.defined()) values = room_for(outer[i].second);
+    name = "outer." + outer[i].first;
+    impl_->keep(values, outer[i].second);
+  }
 }
 
 void Snapshot::write(const std::string& folder, DistributedOptimizer* optimizer) const {
@@ -247,6 +262,7 @@ void Snapshot::write(const std::string& folder, DistributedOptimizer* optimizer)
   for (const auto& [name, values] : impl_->weights) weights.push_back(item(name, values));
   std::vector<SafetensorsItem> state;
   for (const auto& [name, values] : impl_->trained) state.push_back(item(name, values));
+  for (const auto& [name, values] : impl_->outer) state.push_back(item(name, values));
   for (const auto& [name, shape, kept] : impl_->states) {
     if (kept.step == 0) continue;
     for (std::size_t m = 0; m < kept.moments.size(); ++m) {
@@ -283,10 +299,11 @@ std::int64_t count_parameters(const Bert& model) {
 void restore(const std::string& folder,
              Bert& model,
              torch::optim::Optimizer* optimizer,
-             std::vector<Tensor>* averages) {
+             std::vector<Tensor>* averages,
+             NamedTensors* outer) {
   load_saved(model, folder);
   if (optimizer != nullptr) {
-    restore_state(folder + kMoments, model, state_of(*optimizer), averages);
+    restore_state(folder + kMoments, model, state_of(*optimizer), averages, outer);
   }
 }
 
@@ -308,7 +325,7 @@ void Checkpoints::save(const CheckpointState& state,
   const auto begin = Clock::now();
   writer_.wait();
   const auto waited = Clock::now();
-  snapshot_.take(model, optimizer.optimizer(), averages);
+  snapshot_.take(model, optimizer.optimizer(), averages, optimizer.state().outer_momentum);
   writer_.start(state, [this, &optimizer](const std::string& folder) {
     snapshot_.write(folder, options_.copies ? nullptr : &optimizer);
     for (const auto& [name, text] : options_.texts)

@@ -42,16 +42,19 @@ class Snapshot {
   // but not during take() or write().
   void prepare();
   // Takes weights and state. make_optimizer() returned `optimizer`, for the model's parameters.
-  // `averages`: in the order of the parameters; null if there are none.
+  // `averages`: in the order of the parameters; null if there are none. `outer`: the momentum of
+  // rounds (DistributedOptimizer::State).
   void take(const Bert& model,
             torch::optim::Optimizer& optimizer,
-            const std::vector<at::Tensor>* averages = nullptr);
+            const std::vector<at::Tensor>* averages = nullptr,
+            const NamedTensors& outer = {});
   // Writes into `folder`:
   //   model.safetensors, as Hugging Face has it, or adapter_model.safetensors (save_weights());
   //   optimizer.safetensors with MOMENT.NAME (F32) for each moment and step.NAME (I64), by the
   //   names of Bert::parameters(), of the parameters that the optimizer has updated. Not without
   //   the optimizer's state. With averages, these are in model.safetensors, and
-  //   optimizer.safetensors has weight.NAME (F32) with the weights that training goes on with.
+  //   optimizer.safetensors has weight.NAME (F32) with the weights that training goes on with. With
+  //   a momentum of rounds, it has outer.NAME (F32).
   // Any thread may call it. Throws io. `optimizer`, with which the snapshot has no copies, streams
   // what hosts have in parts.
   void write(const std::string& folder, DistributedOptimizer* optimizer = nullptr) const;
@@ -67,13 +70,15 @@ class Snapshot {
 // Reads what Snapshot::write() wrote back into model and optimizer, bit for bit. make_optimizer()
 // returned `optimizer`; null: only model.safetensors is read.
 // If the checkpoint has averages, `averages` (unless null) gets them in the order of the
-// parameters, and the model the weights that training continues with. Throws invalid_argument with
+// parameters, and the model the weights that training continues with. `outer` (unless null) gets
+// the momentum of rounds, if the checkpoint has one. Throws invalid_argument with
 // the file's name if it does not fit the model, and io if it cannot be read; model and optimizer
 // may then be partly changed.
 void restore(const std::string& folder,
              Bert& model,
              torch::optim::Optimizer* optimizer,
-             std::vector<at::Tensor>* averages = nullptr);
+             std::vector<at::Tensor>* averages = nullptr,
+             NamedTensors* outer = nullptr);
 
 struct CheckpointsOptions {
   std::string folder;  // RUN/checkpoints

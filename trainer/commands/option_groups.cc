@@ -21,6 +21,7 @@
 #include "trainer/model/families/family.h"
 #include "trainer/optim/optimizer_options.h"
 #include "trainer/optim/schedule.h"
+#include "trainer/options/sync_option.h"
 #include "trainer/prepare/plan.h"
 #include "trainer/tasks/inputs.h"
 
@@ -295,6 +296,14 @@ void add_model_options(OptionSet& set, TrainOptions& options) {
   set.flag({"reduce-each",
             "Sum the gradients of each micro-batch at once: less memory, but sent as often"},
            options.reduce_each);
+  set.needs({});
+  set.value({"sync", "Steps (50) or time (30s) after which hosts exchange weights, or every step",
+             "every", "every|N|TIME"},
+            "", [&](const std::string& text) { set_sync(options.sync, text); });
+  set.needs(Need{"sync", "50"});
+  set.value({"sync-outer", "What they make of the weights: a name, or rate:N,momentum:N,nesterov",
+             "local", "local|bmuf|diloco|..."},
+            "", [&](const std::string& text) { options.sync.outer = parse_outer_rule(text); });
   set.needs({});
   set.flag({"error-feedback", "Add what rounding for the wire takes to the next step's gradient"},
            options.error_feedback);

@@ -49,6 +49,25 @@ void check_distillation(const TrainOptions& options) {
   }
 }
 
+// With rounds, a host's steps are its own.
+void check_sync(const TrainOptions& o) {
+  if (o.sync.is_each_step()) return;
+  const std::pair<std::string, bool> of_all_ranks[] = {
+      {concat("--shard ", name_of(o.shard)), divides_among_hosts(o.shard)},
+      {"--share auto", o.share == "auto"},
+      {"--error-feedback", o.error_feedback},
+      {"--check-gradients", o.check_gradients > 0},
+      {"--detect-anomaly", o.detect_anomaly}};
+  for (const auto& [option, given] : of_all_ranks) {
+    if (!given) continue;
+    throw InputError(2,
+                     concat(option,
+                            " is about each step of all hosts, and with --sync they "
+                            "exchange weights only after several"),
+                     concat("leave out ", option, " or --sync"));
+  }
+}
+
 // Parses what follows the options of a command's own, which are already in `set`: those of
 // training. Returns what parse() returns.
 std::string parse_training(OptionSet& set,
@@ -128,6 +147,7 @@ std::string parse_training(OptionSet& set,
   if (o.share != "equal" && o.share != "auto" && o.share != "weights") {
     (void)parse_host_shares("--share", o.share);
   }
+  check_sync(o);
   if (o.error_feedback && o.wire == DataType::f32) {
     throw InputError(2, "--error-feedback: gradients are not rounded for --wire fp32",
                      "add --wire bf16 or --wire fp16, or leave out --error-feedback");

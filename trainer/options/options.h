@@ -12,6 +12,7 @@
 
 #include "base/options/setting.h"
 #include "bp/torch/shard.h"
+#include "bp/torch/sync.h"
 #include "bp/trainer/run.h"
 #include "bp/types.h"
 #include "trainer/batches/per_epoch.h"
@@ -112,6 +113,7 @@ struct TrainOptions : DataOptions {
   Shard shard = Shard::automatic;      // what the CPU ranks of a host divide
   std::string share = "weights";       // of rows: or equal, auto, or hosts: StepShares
   bool reduce_each = false;            // micro-batch
+  Sync sync;                           // when hosts exchange what they learn
   std::string shard_shares = "equal";  // or auto, or hosts: shard_shares()
   LoraConfig lora;                     // adapters to train; rank 0: none
   DistillOptions distill;

@@ -70,9 +70,11 @@
 #include <utility>
 #include <vector>
 
+#include "bp/activity.h"
 #include "bp/communicator.h"
 #include "bp/export.h"
 #include "bp/torch/shard.h"
+#include "bp/torch/sync.h"
 #include "bp/types.h"
 
 namespace torch::optim {
@@ -144,6 +146,7 @@ struct DistributedOptimizerOptions {
   // memory than one of a single one. It sends them as often, and adds in another order, so the last
   // bits are others. Needs a wire of f32, and all ranks make as many micro-batches.
   bool reduce_each = false;
+  Sync sync = {};
 };
 
 class DistributedOptimizer {
@@ -268,6 +271,22 @@ class DistributedOptimizer {
   // Sets Window::stop of the next window on all ranks.
   void request_stop();
 
+  // Whether hosts train for themselves between rounds (options.sync). Otherwise each step() counts
+  // as a round, as also on one host whose rule changes nothing.
+  [[nodiscard]] bool has_rounds() const;
+  // Whether the next step() ends with a round, and whether no step has followed the last one, so
+  // that all ranks have the same parameters.
+  [[nodiscard]] bool ends_round() const;
+  [[nodiscard]] bool is_common() const;
+  // Makes a round now: before an evaluation or what else needs common parameters. Before a round,
+  // also that of step(), an optimizer that defers updates must make them. Collective; between
+  // windows only. Waits up to an hour for a slower host. Errors: as of step().
+  void synchronise();
+  // The loss, weight and `stop` of all ranks and windows that the last round ended.
+  [[nodiscard]] Window round() const;
+  // What rounds have cost between hosts, on the first rank of each; nothing on other ranks.
+  [[nodiscard]] Counters round_counters() const;
+
   // Everything that decides later steps, beside the parameters and the wrapped optimizer's state. A
   // run that loads it before its first window resumes bit for bit. Between windows only. Residuals
   // are each rank's own. All else must be the same on all ranks; load_state() throws `mismatch`
@@ -278,6 +297,9 @@ class DistributedOptimizer {
     std::int64_t good_windows = 0;                // since the loss scale last changed
     std::vector<std::int64_t> bucket_order = {};  // indices of parameters; empty: not agreed yet
     NamedTensors residuals = {};                  // of error feedback, by parameter
+    std::int64_t steps_of_round = 0;              // the present one, by Sync::interval
+    // Of rounds, by parameter: on the first rank of each host. load_state() takes rank 0's.
+    NamedTensors outer_momentum = {};
   };
   [[nodiscard]] State state() const;
   // Throws invalid_argument for a state that does not fit. Missing residuals count as zero.
@@ -292,7 +314,8 @@ class DistributedOptimizer {
   // Returns the number of collectives started since construction, without broadcasts.
   [[nodiscard]] std::uint64_t collectives() const;
   // Makes the wrapped optimizer's state whole on the host of rank `root`, or on its device, until
-  // the next step, where the ranks of several hosts or on devices divide it (Shard). Before the
+  // the next step, where the ranks of several hosts or on devices divide it (Shard). With rounds,
+  // all hosts get the mean of their states, by the weights that they have trained on. Before the
   // program saves it. Collective; between windows only.
   void gather_state(int root = 0);
   // Calls `visit` on rank 0 with one piece after another of the parameters and of the state that

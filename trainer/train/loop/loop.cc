@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/input_error.h"
 #include "base/joined.h"
 #include "base/text.h"
 #include "bp/collective.h"
@@ -98,10 +99,11 @@ class Loop {
              .shard_shares = shard_shares(
                  world, settings.shard_shares, settings.shard, training_state(settings, model)),
              .layers = may_defer_rows() ? model.layers() : std::vector<std::vector<std::string>>(),
-             .reduce_each = settings.reduce_each}),
+             .reduce_each = settings.reduce_each,
+             .sync = settings.sync}),
         passes_(world, settings, job, model, optimizer_),
         unfreezing_(model, settings.unfreeze_every, job.rows),
-        log_(job.metrics, steps_, now_.step, now_.totals, world.counters(), job.events),
+        log_(job.metrics, steps_, now_.step, now_.totals, counters(), job.events),
         figures_(step_figures(model, job.regularization, job.distillation)),
         gpu_memory_(world, settings),
         trace_(settings.trace, {world.rank(), world.size()}, now_.step) {
@@ -141,9 +143,10 @@ class Loop {
   // Gives all ranks the weights and moments of rank 0, which may come from a checkpoint.
   void start() {
     std::vector<at::Tensor> averages;
+    NamedTensors outer_momentum;
     if (!job_.resumed.empty()) {
       restore(job_.resumed, model_, now_.optimizer_state ? &optimizer_.optimizer() : nullptr,
-              &averages);
+              &averages, &outer_momentum);
     }
     optimizer_.broadcast_parameters();
     updates().defer_rows(may_defer_rows());
@@ -152,7 +155,9 @@ class Loop {
         {.nominal_weight = now_.nominal_weight,
          .loss_scale = now_.loss_scale > 0 ? now_.loss_scale : optimizer_.loss_scale(),
          .good_windows = now_.good_windows,
-         .bucket_order = now_.bucket_order});
+         .bucket_order = now_.bucket_order,
+         .steps_of_round = now_.steps_of_round,
+         .outer_momentum = outer_momentum});
     enter_layers(by_layer_);
     if (optimizer_.shard() != Shard::none && world_.size() > memories()) {
       casts_.emplace(world_);
@@ -182,7 +187,7 @@ class Loop {
     const AnomalyWatch watch(settings_.detect_anomaly);
     TrainingStep drawn = drawn_step(settings_, model_, now_.step);
     watch.observe(drawn);
-    const std::uint64_t bytes = world_.counters().bytes;
+    const std::uint64_t bytes = counters().bytes;
     passes_.compute(batches, drawn);
 
     const auto computed = Clock::now();
@@ -192,28 +197,46 @@ class Loop {
     examine_step(world_, settings_, watch,
                  {settings_.run, "", model_, batches, drawn, optimizer_.loss_scale(),
                   optimizer_.nominal_weight()});
-    const auto gradient_bytes = static_cast<std::int64_t>(world_.counters().bytes - bytes);
-
     const DistributedOptimizer::Window window = optimizer_.window();
     const double norm = clip_gradient(batches, drawn, lr);
     const double loss_scale = optimizer_.loss_scale();
-    if (optimizer_.step()) {
-      model_.parameters_changed();
-      if (averages_.are_made()) averages_.update(model_, rates_.done({now_.step, now_.position}));
-    }
+    const double done = rates_.done({now_.step, now_.position});
+    const auto gradient_bytes = counters().bytes - bytes;
+    if (has_rounds()) updates().defer_rows(may_defer_rows() && !optimizer_.ends_round());
+    const bool steps = optimizer_.step();
 
     passes_.after_step();
     share_rows(batches, window.seconds);
     ++now_.step;
     now_.skipped_in_a_row = window.overflow ? now_.skipped_in_a_row + 1 : 0;
     now_.position = sampler_.after(now_.position);
-    if (window.stop) settle_stop(requested);
+    settle_due();
+    if (steps || has_rounds()) model_.parameters_changed();
+    if (averages_.are_made() && (has_rounds() ? optimizer_.is_common() : steps)) {
+      averages_.update(model_, done);
+    }
+    if (optimizer_.is_common() && optimizer_.round().stop) settle_stop(requested);
     finish_step(
         batches,
         {batches.world_rows, batches.world_tokens, epochs_done(now_), window.loss, lr, norm,
          window.overflow, scales_loss() ? loss_scale : 0, window.split,
          shares_.all().empty() ? std::vector<std::int64_t>() : batches.rows_of_ranks, fed - begin,
-         reduced - computed, Clock::now() - begin, gradient_bytes, world_.counters()});
+         reduced - computed, Clock::now() - begin, static_cast<std::int64_t>(gradient_bytes),
+         counters()});
+  }
+
+  // What is due after the step that was made. What needs the same weights on all hosts makes a
+  // round first.
+  void settle_due() {
+    const bool epoch_ends = now_.position.used == 0;
+    const std::int64_t every = settings_.eval_every;
+    now_.evaluation_due = now_.step == steps_ || (every > 0 ? now_.step % every == 0 : epoch_ends);
+    const bool by_time = settings_.save_every.by == SaveBy::time;
+    save_due_ = (!by_time || optimizer_.is_common()) &&
+                agreed_to_save(save_rule_.due(now_.step, now_.position));
+    if (optimizer_.is_common() || !(now_.evaluation_due || save_due_)) return;
+    updates().catch_up();
+    optimizer_.synchronise();
   }
 
   // Gives faster ranks more rows of later steps.
@@ -238,6 +261,11 @@ class Loop {
     return data_.next();
   }
 
+  [[nodiscard]] bool has_rounds() const { return optimizer_.has_rounds(); }
+  // Of what travels between ranks: with rounds, between hosts.
+  [[nodiscard]] Counters counters() const {
+    return has_rounds() ? optimizer_.round_counters() : world_.counters();
+  }
   [[nodiscard]] bool scales_loss() const { return settings_.loss_scale > 0; }
   [[nodiscard]] OptimizerState& updates() { return state_of(optimizer_.optimizer()); }
 
@@ -276,6 +304,10 @@ class Loop {
                                      double lr) {
     const DistributedOptimizer::Window window = optimizer_.window();
     const auto refuse = [&](const char* what, double value, const std::string& since) {
+      if (has_rounds()) {  // other hosts have other steps
+        throw InputError(70, concat("the ", what, " at step ", now_.step + 1, " is ", value, since),
+                         "try a lower --lr, a longer --warmup or --precision fp32");
+      }
       gather_weights();
       report_not_finite(world_, {settings_.run, what, value, since, window.loss, lr, model_,
                                  batches, step, job_.regularization, job_.distillation,
@@ -332,7 +364,7 @@ class Loop {
   void finish_step(const StepBatches& batches, const StepFacts& measured) {
     figures_.end_step(measured.skipped);
     const bool epoch_ends = now_.position.used == 0;
-    if (log_.records(now_.step) || epoch_ends) exchange_figures();
+    if ((log_.records(now_.step) || epoch_ends) && optimizer_.is_common()) exchange_figures();
     log_.step(measured);
     machine_.after_step(now_.step, world_.topology().local_rank() == 0);
     {
@@ -341,13 +373,11 @@ class Loop {
     }
 
     const bool last = now_.step == steps_ || ended_;
-    const std::int64_t every = settings_.eval_every;
-    now_.evaluation_due = last || (every > 0 ? now_.step % every == 0 : epoch_ends);
+    if (ended_) now_.evaluation_due = true;
     if (now_.evaluation_due && !stopped_) evaluate();
     if (!stopped_ && now_.step < steps_ && !ended_) ended_ = early_stop_.reason();
     const bool is_best = std::ranges::count(now_.best, now_.step, &BestResult::step) > 0;
-    const bool due = agreed_to_save(save_rule_.due(now_.step, now_.position));
-    if (stopped_ || last || ended_ || is_best || due) save();
+    if (stopped_ || last || ended_ || is_best || save_due_) save();
     if (job_.checkpoints != nullptr) job_.checkpoints->check();
   }
 
@@ -412,7 +442,7 @@ class Loop {
       updates().catch_up();
     } else {
       gather_weights();
-      optimizer_.gather_state();
+      if (settings_.optimizer_state || !has_rounds()) optimizer_.gather_state();
     }
     if (job_.checkpoints != nullptr) {
       save_checkpoint();
@@ -434,6 +464,7 @@ class Loop {
     now_.loss_scale = scales_loss() ? state.loss_scale : 0;
     now_.good_windows = state.good_windows;
     now_.bucket_order = state.bucket_order;
+    now_.steps_of_round = state.steps_of_round;
     job_.checkpoints->save(now_, model_, optimizer_,
                            averages_.get() != nullptr ? &averages_.get()->averages() : nullptr);
     save_rule_.saved();
@@ -461,6 +492,7 @@ class Loop {
   TimeLimit time_;
   RunAverages averages_;
   bool stopped_ = false;
+  bool save_due_ = false;  // after the last step
   std::optional<RunEnd> ended_;
 
   StepShares shares_;

@@ -1,0 +1,295 @@
+#include "comm/torch/synchroniser.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/_sparse_coo_tensor_unsafe.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/sub.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "base/mix.h"
+#include "base/text.h"
+#include "bp/collective.h"
+#include "bp/error.h"
+#include "comm/torch/device_arithmetic.h"
+#include "comm/torch/slot_tensor.h"
+#include "comm/torch/sparse_rows.h"
+#include "comm/torch/tensor_view.h"
+
+namespace bp {
+namespace {
+
+using SyncClock = std::chrono::steady_clock;
+
+// A host may wait for a slower one, which ends at once if that one ends.
+constexpr std::chrono::hours kSlowestHost(1);
+constexpr double kMostSteps = 1e6;  // of a round
+
+View all_of(const at::Tensor& tensor) {
+  return {static_cast<std::byte*>(tensor.mutable_data_ptr()),
+          static_cast<std::size_t>(tensor.numel()), *data_type_of(tensor.scalar_type()),
+          device_of(tensor.device())};
+}
+
+}  // namespace
+
+Synchroniser::Synchroniser(Communicator& world,
+                           Communicator* leaders,
+                           const std::vector<Parameter>& parameters,
+                           const DistributedOptimizerOptions& options)
+    : world_(world),
+      leaders_(leaders),
+      sync_(options.sync),
+      on_device_(device_bucket_arithmetic(parameters.at(0).tensor.device())),
+      steps_of_round_(sync_.interval.count() > 0 ? 1 : sync_.every),
+      trained_(static_cast<std::size_t>(world.topology().hosts()), 0.0) {
+  std::vector<GradientSize> sizes;
+  std::vector<std::size_t> dense;
+  for (const Parameter& parameter : parameters) {
+    const at::Tensor& tensor = parameter.tensor;
+    Entry& entry = entries_.emplace_back(Entry{.parameter = parameter});
+    entry.is_sparse = std::ranges::count(options.sparse_gradients, parameter.name) > 0;
+    sizes.push_back({.count = static_cast<std::size_t>(tensor.numel()),
+                     .type = *data_type_of(tensor.scalar_type())});
+    if (!entry.is_sparse) dense.push_back(entries_.size() - 1);
+    if (entry.is_sparse) entry.rows.resize(static_cast<std::size_t>(tensor.size(0)));
+    if (!is_first()) continue;
+    entry.common = tensor.detach().clone();
+    if (sync_.outer.momentum != 0) entry.momentum = at::zeros_like(entry.common);
+  }
+  if (leaders_ == nullptr) return;
+  const BucketLimits limits{
+      .first_bytes = options.bucket_bytes, .bytes = options.bucket_bytes, .wire = options.wire};
+  for (BucketPlan& plan : plan_buckets(sizes, dense, limits)) {
+    if (plan.count == 0) continue;
+    const Bucket& bucket =
+        buckets_.emplace_back(*leaders_, std::move(plan), 0, false, nullptr, false,
+                              on_device_ ? *on_device_ : host_bucket_arithmetic());
+    for (const Slot& slot : bucket.plan().slots) {
+      Entry& entry = entries_[slot.parameter];
+      entry.difference =
+          tensor_in(bucket.memory(), bucket.plan().type, slot, entry.parameter.tensor);
+    }
+  }
+}
+
+void Synchroniser::begin() {
+  steps_ = 0;
+  since_ = {};
+  for (Entry& entry : entries_) {
+    std::ranges::fill(entry.rows, 0);
+    if (entry.common.defined()) entry.common.copy_(entry.parameter.tensor.detach());
+  }
+}
+
+void Synchroniser::step_begins() {
+  if (steps_ == 0) began_ = SyncClock::now();
+}
+
+void Synchroniser::note_rows() {
+  if (!is_first()) return;
+  for (Entry& entry : entries_) {
+    const at::Tensor& gradient = entry.parameter.tensor.grad();
+    if (!entry.is_sparse || !gradient.defined()) continue;
+    if (!gradient.is_sparse()) {
+      std::ranges::fill(entry.rows, 1);
+      continue;
+    }
+    const at::Tensor rows = gradient._indices().select(0, 0).contiguous();
+    for (const std::int64_t row :
+         std::span(rows.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(rows.numel()))) {
+      entry.rows[static_cast<std::size_t>(row)] = 1;
+    }
+  }
+}
+
+void Synchroniser::add(const Totals& of_host) {
+  ++steps_;
+  since_.stop = since_.stop || of_host.stop;
+  if (of_host.overflow) return;
+  since_.weight += of_host.weight;
+  since_.loss += of_host.weight * of_host.loss;
+}
+
+Synchroniser::OfRank Synchroniser::of_this_rank() const {
+  const std::chrono::duration<double> took = SyncClock::now() - began_;
+  MixHash common;
+  for (const Entry& entry : entries_) {
+    if (entry.common.defined()) common.add(last_element_of(entry.common));
+  }
+  return {.weight = since_.weight,
+          .weighted_loss = since_.loss,
+          .seconds = took.count() / static_cast<double>(std::max<std::int64_t>(steps_, 1)),
+          .stops = since_.stop ? 1.0 : 0.0,
+          .common = common.value()};
+}
+
+// Returns what the first rank of each host says, with the seconds of the slowest of all ranks.
+std::vector<Synchroniser::OfRank> Synchroniser::of_hosts() {
+  const OfRank mine = of_this_rank();
+  std::vector<OfRank> ranks(static_cast<std::size_t>(world_.size()));
+  const auto bytes = [](auto all) { return std::as_writable_bytes(all); };
+  OfRank sent = mine;
+  const std::span<std::byte> from = bytes(std::span(&sent, 1));
+  const std::span<std::byte> to = bytes(std::span(ranks));
+  all_gather(world_, ConstView{from.data(), from.size(), DataType::u8},
+             View{to.data(), to.size(), DataType::u8}, {.name = "round", .timeout = kSlowestHost});
+  std::vector<OfRank> hosts;
+  for (int host = 0; host < world_.topology().hosts(); ++host) {
+    hosts.push_back(ranks[static_cast<std::size_t>(world_.topology().leader_of(host))]);
+    if (hosts.back().common == hosts.front().common) continue;
+    throw Error(ErrorCode::mismatch,
+                concat("DistributedOptimizer: the hosts ", world_.topology().host_name(0), " and ",
+                       world_.topology().host_name(host),
+                       " had other parameters after the last round: begin with "
+                       "broadcast_parameters(), and write parameters with the same values on "
+                       "every rank, just after a round only"));
+  }
+  hosts.front().seconds = std::ranges::max(ranks, {}, &OfRank::seconds).seconds;
+  return hosts;
+}
+
+void Synchroniser::meet() {
+  const std::vector<OfRank> hosts = of_hosts();
+  totals_ = {};
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    totals_.weight += hosts[i].weight;
+    totals_.loss += hosts[i].weighted_loss;
+    totals_.stop = totals_.stop || hosts[i].stops != 0;
+    trained_[i] += hosts[i].weight;
+  }
+  if (totals_.weight > 0) {
+    totals_.loss /= totals_.weight;
+    const auto host = static_cast<std::size_t>(world_.topology().host());
+    if (is_first()) exchange(hosts[host].weight / totals_.weight);
+  }
+  if (sync_.interval.count() > 0) {
+    const std::chrono::duration<double> interval = sync_.interval;
+    const double steps = interval.count() / std::max(hosts.front().seconds, 1e-9);
+    steps_of_round_ = static_cast<std::int64_t>(std::clamp(steps, 1.0, kMostSteps));
+  }
+  steps_ = 0;
+  since_ = {};
+  for (Entry& entry : entries_) std::ranges::fill(entry.rows, 0);
+}
+
+void Synchroniser::exchange(double share) {
+  for (Bucket& bucket : buckets_) {
+    for (const Slot& slot : bucket.plan().slots) {
+      (void)difference_of(entries_[slot.parameter], share);
+    }
+    bucket.start(concat("round ", &bucket - buckets_.data() + 1, "/", buckets_.size()));
+  }
+  std::vector<SparseGradient> rows;
+  for (const Entry& entry : entries_) {
+    if (entry.is_sparse) rows.push_back({entry.parameter, rows_of(entry, share)});
+  }
+  std::vector<at::Tensor> sums;
+  if (leaders_ != nullptr && !rows.empty()) {
+    sums = sum_sparse(*leaders_, rows);
+  } else {
+    std::ranges::transform(rows, std::back_inserter(sums), &SparseGradient::gradient);
+  }
+  for (Bucket& bucket : buckets_) {
+    bucket.wait();
+    bucket.finish(false);
+  }
+  auto next = sums.begin();
+  for (Entry& entry : entries_) {
+    apply(entry, entry.is_sparse              ? *next++
+                 : entry.difference.defined() ? entry.difference
+                                              : difference_of(entry, share));
+  }
+}
+
+// Where a bucket has room for it, it is there.
+at::Tensor Synchroniser::difference_of(Entry& entry, double share) const {
+  const at::Tensor now = entry.parameter.tensor.detach();
+  if (!entry.difference.defined()) return entry.common - now;
+  at::sub_out(entry.difference, entry.common, now);
+  return entry.difference.mul_(share);
+}
+
+at::Tensor Synchroniser::rows_of(const Entry& entry, double share) const {
+  std::vector<std::int64_t> numbers;
+  for (std::size_t row = 0; row < entry.rows.size(); ++row) {
+    if (entry.rows[row] != 0) numbers.push_back(static_cast<std::int64_t>(row));
+  }
+  const at::Tensor rows = at::tensor(numbers, at::kLong);
+  const at::Tensor now = entry.parameter.tensor.detach();
+  const at::Tensor values = entry.common.index_select(0, rows).sub_(now.index_select(0, rows));
+  return at::_sparse_coo_tensor_unsafe(rows.unsqueeze(0), values.mul_(share), now.sizes())
+      ._coalesced_(true);
+}
+
+// The rule of bp/torch/sync.h. `sum` is dense, or has some rows.
+void Synchroniser::apply(Entry& entry, const at::Tensor& sum) const {
+  const auto& [rate, momentum, nesterov] = sync_.outer;
+  const auto add_to = [&](const at::Tensor& to, double factor) {
+    if (sum.is_sparse()) {
+      to.index_add_(0, sum._indices().select(0, 0), sum._values(), factor);
+    } else {
+      to.add_(sum, factor);
+    }
+  };
+  if (entry.momentum.defined()) {
+    entry.momentum.mul_(momentum);
+    add_to(entry.momentum, 1);
+    entry.common.sub_(entry.momentum, nesterov ? rate * momentum : rate);
+  }
+  if (!entry.momentum.defined() || nesterov) add_to(entry.common, -rate);
+  entry.parameter.tensor.detach().copy_(entry.common);
+}
+
+NamedTensors Synchroniser::momentum() const {
+  NamedTensors all;
+  for (const Entry& entry : entries_) {
+    if (entry.momentum.defined()) all.emplace_back(entry.parameter.name, entry.momentum);
+  }
+  return all;
+}
+
+void Synchroniser::load(std::int64_t steps_of_round, const NamedTensors& momentum) {
+  if (sync_.interval.count() > 0) steps_of_round_ = std::max<std::int64_t>(steps_of_round, 1);
+  for (Entry& entry : entries_) {
+    if (!entry.momentum.defined()) continue;
+    const auto& name = entry.parameter.name;
+    const auto given = std::ranges::find(momentum, name, &NamedTensors::value_type::first);
+    if (given == momentum.end()) {
+      entry.momentum.zero_();
+    } else {
+      entry.momentum.copy_(given->second);
+    }
+    if (leaders_ != nullptr) {
+      broadcast(*leaders_, all_of(entry.momentum),
+                after_work_on(entry.momentum, {.name = "outer momentum of " + name}));
+    }
+  }
+  begin();
+}
+
+void Synchroniser::average_to_rank_0(const std::vector<at::Tensor>& tensors) {
+  double all = 0;
+  for (const double weight : trained_) all += weight;
+  const double own = trained_[static_cast<std::size_t>(world_.topology().host())];
+  std::ranges::fill(trained_, 0);
+  if (leaders_ == nullptr || all == 0) return;
+  // A host that never had a row has no state.
+  const auto mine = static_cast<std::int64_t>(tensors.size());
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(leaders_->size()));
+  all_gather(*leaders_, const_view(std::span(&mine, 1)), view(counts), {.name = "state of hosts"});
+  if (std::ranges::count(counts, mine) != leaders_->size()) return;
+  std::vector<Work> works;
+  for (const at::Tensor& tensor : tensors) {
+    tensor.mul_(own / all);
+    works.push_back(reduce_async(*leaders_, all_of(tensor),
+                                 after_work_on(tensor, {.name = "mean state of hosts"})));
+  }
+  for (Work& work : works) work.wait();
+}
+
+}  // namespace bp

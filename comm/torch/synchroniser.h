@@ -1,0 +1,108 @@
+// The rounds in which hosts exchange what they have learned (Sync of bp/torch/sync.h): when they
+// are, and what they make of the parameters.
+//
+// The first rank of each host keeps the common parameters of the last round, and the momentum. It
+// sends the difference of its host's parameters to them, in buckets as gradients, and of parameters
+// with sparse gradients the rows that have changed by one. All compute the same from the sums, so
+// that the hosts stay equal bit for bit.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bp/communicator.h"
+#include "bp/torch/distributed_optimizer.h"
+#include "comm/torch/bucket.h"
+#include "comm/torch/bucket_arithmetic.h"
+#include "comm/torch/parameter_set.h"
+
+namespace bp {
+
+class Synchroniser {
+ public:
+  using Totals = DistributedOptimizer::Window;
+
+  // `leaders`: the first ranks of all hosts; null on other ranks, and with one host. All must
+  // outlive this object.
+  Synchroniser(Communicator& world,
+               Communicator* leaders,
+               const std::vector<Parameter>& parameters,
+               const DistributedOptimizerOptions& options);
+
+  // The parameters are the common ones: the same on all hosts.
+  void begin();
+  // A step begins.
+  void step_begins();
+  // The gradients of a step are reduced over the host, and the parameters are not yet updated.
+  void note_rows();
+  // A step has ended.
+  void add(const Totals& of_host);
+  // Whether the next step ends with a round, and whether there was no step since the last one.
+  [[nodiscard]] bool ends_round() const { return steps_ + 1 >= steps_of_round_; }
+  [[nodiscard]] bool is_common() const { return steps_ == 0; }
+
+  // Makes a round. Collective; the ranks of a host have finished their steps. Afterwards the first
+  // rank of each host has the common parameters.
+  void meet();
+  // The totals of all hosts in the last round.
+  [[nodiscard]] const Totals& totals() const { return totals_; }
+
+  // The parts of DistributedOptimizer::State.
+  [[nodiscard]] std::int64_t steps_of_round() const { return steps_of_round_; }
+  [[nodiscard]] NamedTensors momentum() const;
+  // Collective. The hosts take the momentum of rank 0, and 0 for parameters that it lacks.
+  void load(std::int64_t steps_of_round, const NamedTensors& momentum);
+  // Collective. On the first ranks: rank 0's tensors become the mean of the hosts', by what each
+  // host has trained on since the last call, unless hosts have other numbers of them.
+  void average_to_rank_0(const std::vector<at::Tensor>& tensors);
+
+ private:
+  struct Entry {
+    Parameter parameter = {};
+    bool is_sparse = false;
+    at::Tensor common = {};               // on the first rank of a host, as the next two
+    at::Tensor momentum = {};             // undefined without
+    at::Tensor difference = {};           // in a bucket; undefined for a sparse one and one host
+    std::vector<std::uint8_t> rows = {};  // of a sparse one: they had a gradient
+  };
+  // What a rank tells the others in a round.
+  struct OfRank {
+    double weight = 0;
+    double weighted_loss = 0;
+    double seconds = 0;  // of a step
+    double stops = 0;
+    std::uint64_t common = 0;  // a hash of what must be the same
+  };
+
+  [[nodiscard]] bool is_first() const { return world_.topology().local_rank() == 0; }
+  [[nodiscard]] OfRank of_this_rank() const;
+  [[nodiscard]] std::vector<OfRank> of_hosts();
+  void exchange(double share);
+  [[nodiscard]] at::Tensor difference_of(Entry& entry, double share) const;
+  [[nodiscard]] at::Tensor rows_of(const Entry& entry, double share) const;
+  void apply(Entry& entry, const at::Tensor& sum) const;
+
+  Communicator& world_;
+  Communicator* const leaders_;
+  const Sync sync_;
+  const std::unique_ptr<const BucketArithmetic> on_device_;  // null for the CPU
+  std::vector<Entry> entries_;
+  std::vector<Bucket> buckets_;
+
+  std::int64_t steps_ = 0;  // since the last round
+  std::int64_t steps_of_round_;
+  std::chrono::steady_clock::time_point began_;  // the first of them
+  Totals since_;                                 // of this host, since the last round
+  Totals totals_;
+  std::vector<double> trained_;  // weight of each host, for average_to_rank_0()
+};
+
+}  // namespace bp

@@ -1,0 +1,475 @@
+// Rounds, in which hosts exchange weights (Sync): what they make of the weights, and what they
+// send.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/optim/sgd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bp/collective.h"
+#include "bp/error.h"
+#include "bp/torch/distributed_optimizer.h"
+#include "tests/ranks/torch/sharded_training.h"
+#include "tests/support/counted_ranks.h"
+#include "tests/support/run_ranks.h"
+#include "tests/support/torch_model.h"
+#include "tests/support/torch_ranks.h"
+
+namespace bp {
+namespace {
+
+using test::Net;
+using test::run_ranks;
+using ::testing::HasSubstr;
+
+test::RanksOptions hosts_of(const std::vector<int>& sizes) { return test::shared_on(sizes); }
+
+// What a rule makes of the common weight and the mean difference; it may remember something.
+using Rule = std::function<double(double x, double d)>;
+
+struct NamedRule {
+  std::string name;
+  OuterRule outer;
+  std::function<Rule()> published;  // as the method's authors write it
+};
+
+std::vector<NamedRule> rules() {
+  return {{"local SGD", kLocalSgd, [] { return [](double x, double d) { return x - d; }; }},
+          {"BMUF", kBlockMomentum,
+           [] {
+             return [s = 0.0](double x, double d) mutable {
+               s = 0.875 * s + d;
+               return x - s;
+             };
+           }},
+          {"BMUF with another block rate",
+           {.rate = 0.5, .momentum = 0.875},
+           [] {
+             return [s = 0.0](double x, double d) mutable {
+               s = 0.875 * s + 0.5 * d;
+               return x - s;
+             };
+           }},
+          {"DiLoCo", kDiLoCo, [] {
+             return [b = 0.0](double x, double d) mutable {
+               b = 0.9 * b + d;
+               return x - 0.7 * (d + 0.9 * b);
+             };
+           }}};
+}
+
+constexpr double kInner = 0.05;  // rate of the SGD of a host
+constexpr int kElements = 6;
+
+double gradient(int rank, int step, int i) { return std::sin(1.0 + 3 * rank + step + 0.7 * i); }
+
+// A vector whose gradient is known, with SGD.
+struct Line {
+  Line(Communicator& world, const Sync& sync) {
+    for (int i = 0; i < kElements; ++i) first.push_back(0.3 * i - 0.5);
+    x = at::tensor(first, at::kFloat).requires_grad_();
+    optimizer = std::make_unique<DistributedOptimizer>(world, NamedTensors{{"x", x}},
+                                                       test::make_optimizer("sgd", {x}, kInner),
+                                                       DistributedOptimizerOptions{.sync = sync});
+  }
+  void step(int rank, int number, double weight) {
+    std::vector<double> g;
+    for (int i = 0; i < kElements; ++i) g.push_back(gradient(rank, number, i));
+    optimizer->backward((x * at::tensor(g, at::kFloat)).sum(), weight);
+    optimizer->step();
+  }
+  std::vector<double> first;
+  at::Tensor x;
+  std::unique_ptr<DistributedOptimizer> optimizer;
+};
+
+// The weights after rounds of `every` steps, in double precision.
+std::vector<double> expected(const NamedRule& rule,
+                             const std::vector<double>& first,
+                             const std::vector<double>& weights,
+                             int rounds,
+                             int every) {
+  const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
+  std::vector<double> result;
+  for (int i = 0; i < kElements; ++i) {
+    const Rule published = rule.published();
+    double x = first[static_cast<std::size_t>(i)];
+    for (int round = 0; round < rounds; ++round) {
+      double d = 0;
+      for (std::size_t rank = 0; rank < weights.size(); ++rank) {
+        for (int step = 0; step < every; ++step) {
+          d += weights[rank] / all * kInner *
+               gradient(static_cast<int>(rank), round * every + step, i);
+        }
+      }
+      x = published(x, d);
+    }
+    result.push_back(x);
+  }
+  return result;
+}
+
+double distance(const at::Tensor& x, const std::vector<double>& right) {
+  return (x.detach().to(at::kDouble) - at::tensor(right, at::kDouble)).abs().max().item<double>();
+}
+
+// docs/acceptance.md, Rounds: Local SGD, BMUF and DiLoCo make of hosts with 5, 2 and 0 rows what
+// their authors write, to 1e-6.
+TEST(Rounds, MakeOfWeightsWhatEachMethodSays) {
+  constexpr int kRounds = 4;
+  constexpr int kEvery = 3;
+  const std::vector<double> weights = {5, 2, 0};
+  for (const NamedRule& rule : rules()) {
+    run_ranks(
+        3,
+        [&](Communicator& world) {
+          Line line(world, {.every = kEvery, .outer = rule.outer});
+          EXPECT_TRUE(line.optimizer->has_rounds());
+          for (int step = 0; step < kRounds * kEvery; ++step) {
+            EXPECT_EQ(line.optimizer->ends_round(), step % kEvery == kEvery - 1);
+            line.step(world.rank(), step, weights[static_cast<std::size_t>(world.rank())]);
+            EXPECT_EQ(line.optimizer->is_common(), step % kEvery == kEvery - 1);
+          }
+          EXPECT_LT(distance(line.x, expected(rule, line.first, weights, kRounds, kEvery)), 1e-6)
+              << rule.name << " on rank " << world.rank();
+          EXPECT_EQ(line.optimizer->round().weight, 7 * kEvery);
+          test::expect_equal_on_all_ranks(world, test::bits({line.x}));
+        },
+        hosts_of({1, 1, 1}));
+  }
+}
+
+// docs/acceptance.md, Rounds: One rank with an outer rule takes the steps of that rule (SNOO).
+TEST(Rounds, OneRankTakesTheOuterSteps) {
+  for (const NamedRule& rule : rules()) {
+    run_ranks(1, [&](Communicator& world) {
+      Line line(world, {.every = 2, .outer = rule.outer});
+      EXPECT_EQ(line.optimizer->has_rounds(), rule.outer != kLocalSgd) << rule.name;
+      for (int step = 0; step < 8; ++step) line.step(0, step, 3);
+      EXPECT_LT(distance(line.x, expected(rule, line.first, {3}, 4, 2)), 1e-6) << rule.name;
+    });
+  }
+}
+
+// docs/acceptance.md, Rounds: A round of local SGD after each step is the reduction of each step,
+// bit for bit.
+TEST(Rounds, AfterEachStepAreTheReductionOfEachStep) {
+  run_ranks(
+      3,
+      [](Communicator& world) {
+        Line plain(world, {});
+        Line each(world, {.every = 1, .outer = {.rate = 1}});
+        EXPECT_FALSE(each.optimizer->has_rounds());
+        for (int step = 0; step < 5; ++step) {
+          for (Line* line : {&plain, &each}) line->step(world.rank(), step, 1 + world.rank());
+          EXPECT_TRUE(each.optimizer->is_common());
+        }
+        EXPECT_EQ(test::bits({plain.x}), test::bits({each.x}));
+      },
+      hosts_of({2, 1}));
+}
+
+// The parameters of two layers under AdamW, whose ranks divide the work of a host or do not.
+std::string trained_by_rounds(Communicator& world, Shard shard, const Sync& sync) {
+  const Net net;
+  DistributedOptimizer optimizer(world, net.named(), test::adamw(net.trained()),
+                                 {.first_bucket_bytes = 4000, .shard = shard, .sync = sync},
+                                 DistributedOptimizer::Start::from_rank_0);
+  Communicator host = world.split(world.topology().host());
+  for (int step = 0; step < 6; ++step) {
+    optimizer.backward(net.loss(10 * step + 100 * world.rank()), 1 + world.rank());
+    (void)optimizer.clip_grad_norm(0.5);
+    EXPECT_TRUE(optimizer.step());
+    const std::string now = test::bits(net.trained());
+    test::expect_equal_on_all_ranks(host, now);
+    if (optimizer.is_common()) test::expect_equal_on_all_ranks(world, now);
+  }
+  optimizer.synchronise();  // nothing is left to exchange
+  optimizer.gather_state();
+  test::expect_equal_on_all_ranks(world, test::state_bits(optimizer.optimizer(), net.trained()));
+  const std::string result = test::bits(net.trained());
+  test::expect_equal_on_all_ranks(world, result);
+  return result;
+}
+
+// docs/acceptance.md, Rounds: All ranks have the same weights after a round, bit for bit, also
+// where ranks of a host divide its work.
+TEST(Rounds, LeaveAllRanksWithTheSameBits) {
+  for (const std::vector<int>& sizes : std::vector<std::vector<int>>{{3, 1}, {1, 2, 1}}) {
+    run_ranks(
+        4,
+        [](Communicator& world) {
+          for (const OuterRule& outer : {kLocalSgd, kDiLoCo}) {
+            const Sync sync{.every = 3, .outer = outer};
+            const std::string plain = trained_by_rounds(world, Shard::none, sync);
+            EXPECT_EQ(trained_by_rounds(world, Shard::host, sync), plain);
+          }
+        },
+        hosts_of(sizes));
+  }
+}
+
+// docs/acceptance.md, Rounds: A narrow wire rounds the difference alike on all hosts.
+TEST(Rounds, TravelOnANarrowWire) {
+  run_ranks(
+      3,
+      [](Communicator& world) {
+        const Net net;
+        const Net exact;
+        DistributedOptimizer narrow(world, net.named(), test::sgd(net.trained()),
+                                    {.wire = DataType::bf16, .sync = {.every = 2}});
+        DistributedOptimizer plain(world, exact.named(), test::sgd(exact.trained()),
+                                   {.sync = {.every = 2}});
+        for (int step = 0; step < 4; ++step) {
+          narrow.backward(net.loss(step + 10 * world.rank()), 1);
+          plain.backward(exact.loss(step + 10 * world.rank()), 1);
+          narrow.step();
+          plain.step();
+        }
+        test::expect_equal_on_all_ranks(world, test::bits(net.trained()));
+        EXPECT_LT(test::distance(net.trained(), exact.trained()), 1e-3);
+        EXPECT_EQ(2 * narrow.round_counters().bytes, plain.round_counters().bytes);
+      },
+      hosts_of({2, 1}));
+}
+
+// docs/acceptance.md, Rounds: Hosts of 3+1 ranks exchange the model once in a round, and nothing in
+// the steps between.
+TEST(Rounds, SendTheModelOnce) {
+  std::atomic<std::size_t> sent = 0;
+  const test::RanksOptions options = hosts_of({3, 1});
+  test::run_counted_ranks(
+      4,
+      [&](Communicator& world) {
+        const Net net;
+        DistributedOptimizer optimizer(world, net.named(), test::sgd(net.trained()),
+                                       {.sync = {.every = 4}});
+        const auto step = [&](int number) {
+          optimizer.backward(net.loss(number + 10 * world.rank()), 1);
+          optimizer.step();
+        };
+        step(0);  // the ranks agree on the nominal weight
+        std::size_t model = 0;
+        for (const at::Tensor& one : net.trained()) model += one.nbytes();
+        barrier(world);
+        const std::size_t before = sent;
+        step(1);
+        step(2);
+        const std::size_t after_steps = sent;
+        EXPECT_EQ(after_steps, before) << "steps between rounds send nothing to other hosts";
+        barrier(world);
+        const std::size_t before_round = sent;
+        const std::uint64_t counted = optimizer.round_counters().bytes;
+        step(3);
+        barrier(world);
+        const std::size_t of_round = sent - before_round;
+        // Each of the two hosts sends every element once, as a part or as a sum.
+        EXPECT_LT(of_round, 2 * model + 5000);
+        EXPECT_GE(of_round, 2 * model);
+        const bool is_first = world.topology().local_rank() == 0;
+        EXPECT_NEAR(static_cast<double>(optimizer.round_counters().bytes - counted),
+                    is_first ? static_cast<double>(model) : 0, 1000);
+      },
+      options,
+      [&](int from, int to, std::size_t bytes) {
+        if ((from == 3) != (to == 3)) sent += bytes;
+      });
+}
+
+// docs/acceptance.md, Rounds: Of word embeddings, the rows that had a gradient travel.
+TEST(Rounds, ExchangeTheRowsThatHadAGradient) {
+  run_ranks(
+      3,
+      [](Communicator& world) {
+        constexpr std::int64_t kHeight = 1000;
+        const at::Tensor words = at::zeros({kHeight, 4}).requires_grad_();
+        const at::Tensor bias = at::zeros({4}).requires_grad_();
+        const std::vector<at::Tensor> both = {words, bias};
+        DistributedOptimizer optimizer(
+            world, NamedTensors{{"words", words}, {"bias", bias}},
+            std::make_unique<torch::optim::SGD>(both, torch::optim::SGDOptions(1)),
+            {.nominal_weight = 1,
+             .sparse_gradients = {"words"},
+             .sync = {.every = 2, .outer = {.rate = 1, .momentum = 0.5}}});
+        const std::vector<std::int64_t> used = {5, 7, 5};  // by rank; 5 and 7 are of host 0
+        const auto step = [&] {
+          const at::Tensor row =
+              at::tensor({used[static_cast<std::size_t>(world.rank())]}, at::kLong);
+          const at::Tensor rows = at::embedding(words, row, -1, false, true);
+          optimizer.backward(rows.sum() + bias.sum(), 1);
+          optimizer.step();
+        };
+        step();
+        {
+          const at::NoGradGuard no_grad;  // as weight decay does
+          words.select(0, 9).add_(1 + world.topology().host());
+        }
+        step();
+        // Host 0 has moved rows 5 and 7 by -1 each, with the weight 4 of 6; host 1 row 5 by -2.
+        const auto at_row = [&](std::int64_t row) { return words[row][0].item<float>(); };
+        EXPECT_NEAR(at_row(5), -(4.0 * 1 + 2.0 * 2) / 6, 1e-6);
+        EXPECT_NEAR(at_row(7), -4.0 / 6, 1e-6);
+        EXPECT_EQ(at_row(9), 0);
+        if (world.topology().local_rank() == 0) {
+          EXPECT_LT(optimizer.round_counters().bytes, 1000U);
+        }
+        test::expect_equal_on_all_ranks(world, test::bits({words, bias}));
+      },
+      hosts_of({2, 1}));
+}
+
+// docs/acceptance.md, Rounds: By time, all ranks agree on the steps of the next round.
+TEST(Rounds, ByTimeAreAgreedOn) {
+  run_ranks(
+      3,
+      [](Communicator& world) {
+        Line line(world, {.interval = std::chrono::minutes(10)});
+        EXPECT_TRUE(line.optimizer->ends_round()) << "the first step says how long steps take";
+        line.step(world.rank(), 0, 1);
+        EXPECT_TRUE(line.optimizer->is_common());
+        EXPECT_FALSE(line.optimizer->ends_round());
+        const std::int64_t steps = line.optimizer->state().steps_of_round;
+        EXPECT_GT(steps, 1);
+        test::expect_equal_on_all_ranks(world, std::to_string(steps));
+      },
+      hosts_of({2, 1}));
+}
+
+// docs/acceptance.md, Rounds: A rank's request to stop reaches all with the next round.
+TEST(Rounds, TellAllRanksOfAStop) {
+  run_ranks(
+      3,
+      [](Communicator& world) {
+        Line line(world, {.every = 3});
+        if (world.rank() == 2) line.optimizer->request_stop();
+        for (int step = 0; step < 3; ++step) line.step(world.rank(), step, 1);
+        EXPECT_TRUE(line.optimizer->round().stop);
+        for (int step = 3; step < 6; ++step) line.step(world.rank(), step, 1);
+        EXPECT_FALSE(line.optimizer->round().stop);
+      },
+      hosts_of({2, 1}));
+}
+
+// docs/acceptance.md, Rounds: A resumed optimizer goes on bit for bit from the state after a round.
+TEST(Rounds, ResumeBitForBit) {
+  run_ranks(
+      4,
+      [](Communicator& world) {
+        const DistributedOptimizerOptions options{.sync = {.every = 2, .outer = kDiLoCo}};
+        const auto make_steps = [&](const Net& net, DistributedOptimizer& optimizer, int from) {
+          for (int step = from; step < from + 4; ++step) {
+            optimizer.backward(net.loss(10 * step + 100 * world.rank()), 1);
+            optimizer.step();
+          }
+        };
+        const Net net;
+        DistributedOptimizer optimizer(world, net.named(), test::adamw(net.trained()), options);
+        make_steps(net, optimizer, 0);
+        optimizer.gather_state();
+        const DistributedOptimizer::State state = optimizer.state();
+        const std::string inner = test::saved(optimizer.optimizer());
+        std::vector<at::Tensor> weights;
+        for (const at::Tensor& one : net.trained()) weights.push_back(one.detach().clone());
+        NamedTensors momentum;  // as a checkpoint of rank 0 has it
+        for (const auto& [name, one] : state.outer_momentum) {
+          if (world.rank() == 0) momentum.emplace_back(name, one.clone());
+        }
+        make_steps(net, optimizer, 4);
+
+        const Net again;
+        for (std::size_t i = 0; i < weights.size(); ++i)
+          again.trained()[i].detach().copy_(weights[i]);
+        auto wrapped = test::adamw(again.trained());
+        test::load(*wrapped, inner);
+        DistributedOptimizer resumed(world, again.named(), std::move(wrapped), options);
+        resumed.broadcast_parameters();
+        DistributedOptimizer::State loaded = state;
+        loaded.outer_momentum = momentum;
+        loaded.bucket_order.resize(weights.size());  // a host of one rank needs none
+        broadcast(world, view(loaded.bucket_order));
+        resumed.load_state(loaded);
+        make_steps(again, resumed, 4);
+        EXPECT_EQ(test::bits(again.trained()), test::bits(net.trained()));
+      },
+      hosts_of({3, 1}));
+}
+
+// docs/acceptance.md, Rounds: Hosts that begin with other weights are told so in the first round.
+TEST(Rounds, RefuseOtherWeightsToBeginWith) {
+  run_ranks(
+      2,
+      [](Communicator& world) {
+        const at::Tensor x = at::zeros({3}).add(world.rank()).requires_grad_();
+        DistributedOptimizer optimizer(world, NamedTensors{{"x", x}},
+                                       test::make_optimizer("sgd", {x}, 1), {.sync = {.every = 2}});
+        try {
+          for (int step = 0; step < 2; ++step) {
+            optimizer.backward(x.sum(), 1);
+            optimizer.step();
+          }
+          ADD_FAILURE() << "nothing was thrown";
+        } catch (const Error& error) {
+          EXPECT_EQ(error.code(), ErrorCode::mismatch);
+          EXPECT_THAT(error.what(), HasSubstr("had other parameters after the last round: begin "
+                                              "with broadcast_parameters()"));
+        }
+      },
+      hosts_of({1, 1}));
+}
+
+// docs/acceptance.md, Rounds: What does not go together with rounds is refused by name.
+TEST(Rounds, RefuseWhatDoesNotGoTogether) {
+  run_ranks(
+      2,
+      [](Communicator& world) {
+        const std::pair<DistributedOptimizerOptions, const char*> refused[] = {
+            {{.sync = {.every = 0}}, "give at least one step"},
+            {{.sync = {.every = 2, .outer = {.rate = 0}}}, "give a positive rate"},
+            {{.sync = {.every = 2, .outer = {.nesterov = true}}}, "nesterov without a momentum"},
+            {{.wire = DataType::bf16, .error_feedback = true, .sync = {.every = 2}},
+             "does not go with error_feedback"},
+            {{.shard = Shard::optimizer, .sync = {.every = 2}},
+             "does not go with shard = optimizer, by which all hosts divide each step: set it to "
+             "host"}};
+        for (const auto& [options, why] : refused) {
+          const at::Tensor x = at::zeros({3}).requires_grad_();
+          try {
+            const DistributedOptimizer optimizer(world, NamedTensors{{"x", x}},
+                                                 test::make_optimizer("sgd", {x}, 1), options);
+            ADD_FAILURE() << why;
+          } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+            EXPECT_THAT(error.what(), HasSubstr(why));
+          }
+        }
+        const at::Tensor x = at::zeros({3}).requires_grad_();
+        DistributedOptimizer optimizer(world, NamedTensors{{"x", x}},
+                                       test::make_optimizer("sgd", {x}, 1), {.sync = {.every = 2}});
+        try {
+          optimizer.step([] {});
+          ADD_FAILURE() << "nothing was thrown";
+        } catch (const Error& error) {
+          EXPECT_THAT(error.what(), HasSubstr("step(closure) with rounds"));
+        }
+      },
+      hosts_of({1, 1}));
+}
+
+}  // namespace
+}  // namespace bp
