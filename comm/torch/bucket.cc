@@ -34,18 +34,21 @@ Bucket::Bucket(Communicator& comm,
   BP_CHECK(extra == 0 || plan_.wire == DataType::f32, "totals in another type than f32");
   BP_CHECK(!is_narrowed() || plan_.type == DataType::f32, "only f32 is narrowed");
   buffer_ = std::make_shared<Buffer>(
-      comm.allocate((plan_.count + extra) * size_of(plan_.wire), arithmetic.device()));
+      comm.allocate((plan_.count + extra) * size_of(summed_type()), arithmetic.device()));
   if (owners != nullptr) {
     counts_ = owned_counts(plan_, owners->shares());
     own_ = part_of(owners->rank());
-    scatters_ = owners->are_all() && extra == 0;
+    scatters_ = owners->are_all() && extra == 0 && !is_int8();
   }
   if (is_narrowed()) {
     memory_ = arithmetic.floats_of_zero(plan_.count);
-    if (error_feedback) residuals_ = arithmetic.floats_of_zero(plan_.count);
   } else {
     memory_ = {buffer_, buffer_->data()};
   }
+  if (error_feedback && plan_.wire != plan_.type) {
+    residuals_ = arithmetic.floats_of_zero(plan_.count);
+  }
+  if (is_int8()) new_errors_ = arithmetic.floats_of_zero(plan_.count);
 }
 
 Block Bucket::part_of(int owner) const {
@@ -54,10 +57,12 @@ Block Bucket::part_of(int owner) const {
   return {.offset = std::accumulate(counts_.begin(), own, std::size_t{0}), .count = *own};
 }
 
-View Bucket::wire() const { return {buffer_->data(), plan_.count, plan_.wire, buffer_->device()}; }
+View Bucket::wire() const {
+  return {buffer_->data(), plan_.count, summed_type(), buffer_->device()};
+}
 View Bucket::sums() const { return elements_at(wire(), own_.offset, own_.count); }
 View Bucket::extra() const {
-  return {buffer_->data() + plan_.count * size_of(plan_.wire), extra_, DataType::f32,
+  return {buffer_->data() + plan_.count * size_of(summed_type()), extra_, DataType::f32,
           buffer_->device()};
 }
 View Bucket::gradients() const {
@@ -87,13 +92,13 @@ void Bucket::for_filled(const Act& act) const {
 }
 
 void Bucket::start(const std::string& name) {
+  if (residuals_) {
+    for_filled([this](std::size_t offset, std::size_t count) {
+      arithmetic_.add(elements_at(gradients(), offset, count),
+                      elements_at(errors(), offset, count));
+    });
+  }
   if (is_narrowed()) {
-    if (residuals_) {
-      for_filled([this](std::size_t offset, std::size_t count) {
-        arithmetic_.add(elements_at(gradients(), offset, count),
-                        elements_at(errors(), offset, count));
-      });
-    }
     arithmetic_.convert(wire(), gradients());
     if (frees_) arithmetic_.give_back(gradients());
   }
@@ -101,11 +106,23 @@ void Bucket::start(const std::string& name) {
   const CollectiveOptions sum{.op = ReduceOp::sum, .name = name_, .stream = arithmetic_.stream()};
   View all = wire();
   all.count += extra_;
+  if (is_int8()) {
+    float* const lost = reinterpret_cast<float*>(new_errors_.get());
+    work_ = all_reduce_int8_async(comm_, all, {lost, plan_.count}, sum);
+    return;
+  }
   work_ = scatters_ ? reduce_scatter_v_async(comm_, all, sums(), counts_, sum)
                     : all_reduce_async(comm_, all, sum);
 }
 
+// A rank rounds for others too, also a slot in which it has no gradient.
 void Bucket::finish(bool count_errors) {
+  if (is_int8() && count_errors) {
+    for_filled([this](std::size_t offset, std::size_t count) {
+      arithmetic_.clear(elements_at(errors(), offset, count));
+    });
+    arithmetic_.add(errors(), {new_errors_.get(), plan_.count, DataType::f32, buffer_->device()});
+  }
   if (is_narrowed()) {
     if (count_errors && residuals_) {
       for_filled([this](std::size_t offset, std::size_t count) {

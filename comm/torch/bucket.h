@@ -13,7 +13,9 @@
 // the sums are there, for this rank's part until the end of the window.
 //
 // With error feedback a rank adds to its gradients what rounding took from them in earlier windows:
-// the *residual*. Only the rank's own rounding counts, not that of the sums.
+// the *residual*. Only the rank's own rounding counts, not that of the sums. The wire i8 is
+// all_reduce_int8(): gradients lie as if nothing were rounded, there is error feedback, and a rank
+// counts what it rounds of its host's sums, and of all.
 #pragma once
 
 #include <chrono>
@@ -102,9 +104,11 @@ class Bucket {
   void free_all();
 
  private:
-  [[nodiscard]] bool is_narrowed() const { return plan_.wire != plan_.type; }
+  [[nodiscard]] bool is_int8() const { return plan_.wire == DataType::i8; }
+  [[nodiscard]] bool is_narrowed() const { return plan_.wire != plan_.type && !is_int8(); }
+  [[nodiscard]] DataType summed_type() const { return is_int8() ? plan_.type : plan_.wire; }
   [[nodiscard]] View wire() const;  // all elements but the extra ones, as they are summed
-  // Only if is_narrowed(): f32.
+  // Only if residuals(): f32.
   [[nodiscard]] View gradients() const;
   [[nodiscard]] View errors() const;
   // Calls act(offset, count) for the elements that have a gradient in this window.
@@ -122,7 +126,8 @@ class Bucket {
   std::shared_ptr<Buffer> buffer_;     // what is summed
   std::shared_ptr<std::byte> memory_;  // in buffer_, unless is_narrowed()
   std::shared_ptr<std::byte> residuals_;
-  std::vector<std::size_t> empty_;  // offsets of slots without a gradient in this window
+  std::shared_ptr<std::byte> new_errors_;  // of this window, if is_int8()
+  std::vector<std::size_t> empty_;         // offsets of slots without a gradient in this window
   std::string name_;
   Work work_;
 };

@@ -25,7 +25,7 @@ struct Slot {
 
 struct BucketPlan {
   DataType type = DataType::f32;
-  DataType wire = DataType::f32;  // the type in which it is summed: its own, or a narrower one
+  DataType wire = DataType::f32;  // the type in which it travels: its own, or a narrower one
   std::size_t count = 0;          // elements, with the gaps between slots
   std::vector<Slot> slots = {};
 };
@@ -33,7 +33,7 @@ struct BucketPlan {
 struct BucketLimits {
   std::size_t first_bytes = 0;
   std::size_t bytes = 0;
-  DataType wire = DataType::f32;  // of f32 gradients; others are summed in their own type
+  DataType wire = DataType::f32;  // of f32 gradients; others travel in their own type
 };
 
 // Fills buckets in the order in which gradients are expected, with one open bucket for each type,

@@ -49,7 +49,7 @@ void ClosureStep::require_possible(const std::function<void()>& closure) const {
   if (window_.can_overflow()) {
     refuse(
         "step(closure) cannot skip a window that overflows: leave out loss_scaling, "
-        "error_feedback and wire = f16");
+        "error_feedback and wire = f16 or i8");
   }
 }
 

@@ -125,13 +125,19 @@ DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
            ", but must be positive, or 0 for the default");
   }
   if (options.wire != DataType::f32 && options.wire != DataType::f16 &&
-      options.wire != DataType::bf16) {
-    refuse("wire is ", name_of(options.wire), ", but gradients travel as f32, f16 or bf16");
+      options.wire != DataType::bf16 && options.wire != DataType::i8) {
+    refuse("wire is ", name_of(options.wire), ", but gradients travel as f32, f16, bf16 or i8");
+  }
+  if (options.wire == DataType::i8 && !parameters.device().is_cpu()) {
+    refuse("wire is i8, but the parameters are on ", parameters.device(),
+           ", and only the CPU's gradients travel as i8: set wire to f16 or bf16");
   }
   if (options.error_feedback && options.wire == DataType::f32) {
     refuse(
-        "error_feedback without a narrow wire, where nothing is rounded: set wire to f16 or bf16");
+        "error_feedback without a narrow wire, where nothing is rounded: set wire to f16, bf16 or "
+        "i8");
   }
+  if (options.wire == DataType::i8) options.error_feedback = true;
   const std::string reason = reason_against_shards(comm, parameters, optimizer, options.shard);
   const bool is_asked_for = options.shard != Shard::none && options.shard != Shard::automatic;
   if (is_asked_for && !reason.empty()) {
@@ -139,8 +145,9 @@ DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
            ": set it to none, or to automatic");
   }
   if (frees_gradients(options.shard) && options.error_feedback) {
-    refuse("shard = ", name_of(options.shard),
-           " with error_feedback, for which each rank keeps its whole gradient: set shard to "
+    refuse("shard = ", name_of(options.shard), " with ",
+           options.wire == DataType::i8 ? "wire = i8" : "error_feedback",
+           ", for which each rank keeps its whole gradient: set shard to "
            "optimizer");
   }
   if (options.reduce_each && !frees_gradients(options.shard)) {
@@ -152,6 +159,10 @@ DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
            ", which would round the sums of each micro-batch again: set wire to f32");
   }
   require_layers(options, parameters);
+  if (options.wire == DataType::i8 && comm.topology().hosts() == 1) {
+    options.wire = DataType::f32;
+    options.error_feedback = false;
+  }
   require_sync(options, comm.topology());
   if (comm.topology().hosts() == 1 && options.sync.outer == kLocalSgd) options.sync = {};
   if (!reason.empty() || comm.size() == 1) options.shard = Shard::none;

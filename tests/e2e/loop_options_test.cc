@@ -298,6 +298,7 @@ TEST_F(LoopOptions, WrongOnesAreRefusedInOneLine) {
         Wrong{"--epochs 0", "--epochs: '0' is not a number between 0.001 and 1e+06"},
         Wrong{"--error-feedback --wire bf16 --save-every 5m",
               "--save-every TIME does not go with --error-feedback"},
+        Wrong{"--wire int8 --save-every 5m", "--save-every TIME does not go with --wire int8"},
         Wrong{"--batch 8 --max-tokens 64", "--batch has no effect with --max-tokens"},
         Wrong{"--max-tokens 5", "--max-tokens 5: a sample has "},
         Wrong{"--epochs 2 --accumulate 1,2,4",

@@ -107,16 +107,18 @@ TEST_F(Resume, AStoppedRunIsResumedByTheCommandItPrints) {
 // docs/acceptance.md, Precision: Error feedback makes a narrow wire round less, and resumes to the
 // same bits.
 TEST_F(Resume, WithErrorFeedbackARunContinuesToTheSameBits) {
-  const std::string options = "--wire bf16 --error-feedback --keep 9 --run ";
-  const Ended fed = in_folder(bprun(kUneven, options + "fed"));
-  ASSERT_EQ(fed.code, 0) << fed.output;
-  const Ended again = in_folder(bprun(kUneven, options + "rest --resume fed/checkpoints/step-80"));
-  ASSERT_EQ(again.code, 0) << again.output;
-  EXPECT_TRUE(read(path("rest/model/model.safetensors")) ==
-              read(path("fed/model/model.safetensors")));
-  EXPECT_FALSE(read(path("fed/model/model.safetensors")) ==
-               read(path("whole/model/model.safetensors")))
-      << "the wire must round";
+  for (const std::string wire : {"bf16", "int8"}) {
+    const std::string options = concat("--wire ", wire, wire == "bf16" ? " --error-feedback" : "",
+                                       " --keep 9 --run ", wire);
+    const Ended fed = in_folder(bprun(kUneven, options + "-fed"));
+    ASSERT_EQ(fed.code, 0) << fed.output;
+    const std::string checkpoint = concat(wire, "-fed/checkpoints/step-80");
+    const Ended again = in_folder(bprun(kUneven, options + "-rest --resume " + checkpoint));
+    ASSERT_EQ(again.code, 0) << again.output;
+    const std::string weights = read(path(concat(wire, "-fed/model/model.safetensors")));
+    EXPECT_TRUE(read(path(concat(wire, "-rest/model/model.safetensors"))) == weights) << wire;
+    EXPECT_FALSE(weights == read(path("whole/model/model.safetensors"))) << "the wire must round";
+  }
 }
 
 // docs/acceptance.md, Runs: A run whose ranks share the weights computes what one without computes,

@@ -275,9 +275,12 @@ void add_model_options(OptionSet& set, TrainOptions& options) {
   add_device_option(set, options.device);
   set.on_resume(OnResume::told);
   add_precision_option(set, "Type of products and activations in training", options.precision);
-  set.choice<DataType>(
-      {"wire", "Type of gradients between ranks"}, options.wire,
-      {{"fp32", DataType::f32}, {"fp16", DataType::f16}, {"bf16", DataType::bf16}});
+  set.choice<DataType>({"wire", "Type of gradients between ranks; int8: between hosts only"},
+                       options.wire,
+                       {{"fp32", DataType::f32},
+                        {"fp16", DataType::f16},
+                        {"bf16", DataType::bf16},
+                        {"int8", DataType::i8}});
   set.choice<Shard>({"shard", "What ranks divide; on GPUs none or optimizer"}, options.shard,
                     {{"none", Shard::none},
                      {"host", Shard::host},

@@ -13,6 +13,11 @@
 namespace bp::trainer {
 namespace {
 
+// Returns the option that asks for error feedback.
+const char* error_feedback_of(const TrainOptions& options) {
+  return options.wire == DataType::i8 ? "--wire int8" : "--error-feedback";
+}
+
 // Throws for options about checkpoints that contradict each other.
 void check_checkpoint_options(const TrainOptions& options) {
   if (options.save_every.by == SaveBy::never) {
@@ -28,8 +33,8 @@ void check_checkpoint_options(const TrainOptions& options) {
   }
   if (options.error_feedback && options.save_every.by == SaveBy::time) {
     throw InputError(2,
-                     "--save-every TIME does not go with --error-feedback, which drops remainders "
-                     "with each checkpoint",
+                     concat("--save-every TIME does not go with ", error_feedback_of(options),
+                            ", which drops remainders with each checkpoint"),
                      "save by steps or epochs, so that the run computes the same each time");
   }
 }
@@ -94,6 +99,7 @@ std::string parse_training(OptionSet& set,
   for (Setting& setting : o.settings) {
     if (setting.key == "data") setting.value = o.prepare.source;
   }
+  if (o.wire == DataType::i8) o.error_feedback = true;
   check_optimizer_options(o);
   check_schedule_options(o);
   if (o.max_tokens > 0 && set.given("batch")) {
@@ -119,7 +125,7 @@ std::string parse_training(OptionSet& set,
   }
   if (o.error_feedback && frees_gradients(o.shard)) {
     throw InputError(2,
-                     concat("--error-feedback keeps each rank's gradient, which --shard ",
+                     concat(error_feedback_of(o), " keeps each rank's gradient, which --shard ",
                             name_of(o.shard), " frees"),
                      "say --shard optimizer, or leave out one of the two");
   }
@@ -150,7 +156,7 @@ std::string parse_training(OptionSet& set,
   check_sync(o);
   if (o.error_feedback && o.wire == DataType::f32) {
     throw InputError(2, "--error-feedback: gradients are not rounded for --wire fp32",
-                     "add --wire bf16 or --wire fp16, or leave out --error-feedback");
+                     "add --wire bf16, fp16 or int8, or leave out --error-feedback");
   }
   return "";
 }

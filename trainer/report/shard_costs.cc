@@ -15,12 +15,18 @@ std::uint64_t part_of(std::uint64_t bytes, double share) {
   return static_cast<std::uint64_t>(std::llround(static_cast<double>(bytes) * share));
 }
 
+bool is_int8(const TrainingState& state) { return state.wire == 1; }
+
+// Blocks of 64 int8 have a factor of two bytes.
 std::uint64_t on_wire(const TrainingState& state) {
-  return state.dense * state.wire / sizeof(float);
+  const std::uint64_t bytes = state.dense * state.wire / sizeof(float);
+  return is_int8(state) ? bytes + bytes / 32 : bytes;
 }
 
-// A narrow wire has memory of its own, and error feedback keeps what rounding took.
+// A narrow wire has memory of its own, which int8 has for errors, and error feedback keeps what
+// rounding took. On one host nothing travels as int8.
 std::uint64_t gradients_of_rank(const TrainingState& state) {
+  if (is_int8(state)) return state.hosts.size() == 1 ? state.dense : 3 * state.dense;
   return state.dense + (state.wire < sizeof(float) ? on_wire(state) : 0) +
          (state.error_feedback ? state.dense : 0);
 }
@@ -44,13 +50,15 @@ std::uint64_t sent_by(const TrainingState& state, std::size_t host, Shard shard)
   const std::vector<ShardHost>& hosts = state.hosts;
   if (hosts.size() == 1) return 0;
   const std::uint64_t gradients = on_wire(state);
-  if (!divides_among_hosts(shard))
-    return part_of(gradients, 2 - 2.0 / static_cast<double>(hosts.size()));
+  const std::uint64_t reduced = part_of(gradients, 2 - 2.0 / static_cast<double>(hosts.size()));
+  if (!divides_among_hosts(shard)) return reduced;
   const double next = hosts[(host + 1) % hosts.size()].share;
   const std::uint64_t again = shard == Shard::parameters ? brought_again(state) : 0;
   const auto times =
       static_cast<std::uint64_t>(reduces_each(state, shard) ? state.micro_batches : 1);
-  return part_of(gradients, 1 - hosts[host].share) * times + part_of(state.dense + again, 1 - next);
+  const std::uint64_t summed =
+      is_int8(state) ? reduced : part_of(gradients, 1 - hosts[host].share) * times;
+  return summed + part_of(state.dense + again, 1 - next);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ struct TrainingState {
   std::uint64_t undivided = 0;  // trained, with sparse gradients; whole on each rank
   std::uint64_t moments = 0;    // numbers that the optimizer keeps for each trained parameter
   bool averages = false;        // each rank keeps averages of all parameters
-  std::uint64_t wire = 4;       // bytes of a dense gradient's element between ranks
+  std::uint64_t wire = 4;       // bytes of a dense gradient's element between ranks; 1: int8
   bool error_feedback = false;
   int micro_batches = 1;
   bool reduce_each = false;     // micro-batch, where gradients are freed

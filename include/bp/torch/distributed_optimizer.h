@@ -111,12 +111,14 @@ struct DistributedOptimizerOptions {
   // reduce() waits. (If rank 0 has none, the sum of all ranks' first weights, times micro_batches.)
   // A resumed run keeps the value of its first one: see State.
   double nominal_weight = 0;
-  // The type in which f32 gradients travel: f32, f16 or bf16. They are rounded to nearest even,
-  // added in f32, and each sum is rounded again.
+  // The type in which f32 gradients travel: f32, f16, bf16 or i8. As f16 and bf16 they are rounded
+  // to nearest even, added in f32, and each sum is rounded again. i8 is all_reduce_int8(), for
+  // parameters on the CPU: only what hosts send each other is rounded, with error_feedback, and
+  // with one host it is f32.
   DataType wire = DataType::f32;
   // With a narrow wire: adds what rounding took from this rank's gradient in one window to its
   // gradient of the next one, so that nothing is lost over many windows. Costs one more f32 for
-  // each parameter, and skips windows that overflow, as with loss scaling.
+  // each parameter, with i8 two, and skips windows that overflow, as with loss scaling.
   bool error_feedback = false;
   LossScaling loss_scaling = {};
   // Names of parameters with sparse gradients, such as those of at::embedding with sparse = true.

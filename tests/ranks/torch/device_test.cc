@@ -252,6 +252,9 @@ TEST(OnDeviceToo, WhatIsImpossibleIsRefusedByName) {
     EXPECT_EQ(refusal(world, {{"rows", there}}, {.sparse_gradients = {"rows"}}),
               "DistributedOptimizer: sparse_gradients names rows, which is on " + place +
                   ", but rows are summed on the CPU only: make its embedding with sparse(false)");
+    EXPECT_EQ(refusal(world, {{"rows", there}}, {.wire = DataType::i8}),
+              "DistributedOptimizer: wire is i8, but the parameters are on " + place +
+                  ", and only the CPU's gradients travel as i8: set wire to f16 or bf16");
   });
 }
 

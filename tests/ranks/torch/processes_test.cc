@@ -53,7 +53,7 @@ RANK_BODY(train_with_halves_on_the_wire) {
   return 0;
 }
 
-// docs/features.md, Gradients: Gradients sent in fp16 or bf16 | `--wire`, `--error-feedback`
+// docs/features.md, Gradients: Gradients sent in fp16, bf16 or int8 | `--wire`, `--error-feedback`
 TEST(TorchProcesses, HalvesOnTheWire) {
   run_processes("train_with_halves_on_the_wire",
                 {.ranks = 4, .local_sizes = {3, 1}, .environment = {"OMP_NUM_THREADS=1"}});

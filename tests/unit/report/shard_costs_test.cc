@@ -97,6 +97,11 @@ TEST(ShardCosts, CountAveragesTheWireAndSumsOfSeveralMicroBatches) {
   EXPECT_EQ(cost_of({.dense = 100, .averages = true}, hosts, Shard::host).weights, 300U);
   const TrainingState narrow{.dense = 100, .wire = 2, .error_feedback = true};
   EXPECT_EQ(cost_of(narrow, hosts, Shard::optimizer).gradients, 500U);
+  // Gradients, residuals and new errors, but nothing travels on one host.
+  const TrainingState int8{.dense = 100, .wire = 1, .error_feedback = true};
+  EXPECT_EQ(cost_of(int8, hosts, Shard::optimizer).gradients, 200U);
+  const std::vector<ShardHost> two = {{.ranks = 2, .share = 0.5}, {.ranks = 1, .share = 0.5}};
+  EXPECT_EQ(cost_of(int8, two, Shard::optimizer).gradients, 600U);
   const TrainingState several{.dense = 100, .micro_batches = 3};
   EXPECT_EQ(cost_of(several, hosts, Shard::gradients).peak, 300U);
   EXPECT_EQ(cost_of(several, hosts, Shard::gradients).gradients, 0U);
@@ -109,6 +114,9 @@ TEST(ShardCosts, OnSeveralHostsAreTheBytesOfARing) {
   // The parameters travel as they are, whatever the wire of the gradients is.
   EXPECT_THAT(sent_by_first_host({.dense = 1000, .wire = 2}, even),
               ElementsAre(500, 500, 750, 750));
+  // As int8, 33 bytes for 128, and all sums to each host.
+  EXPECT_THAT(sent_by_first_host({.dense = 12'800, .wire = 1}, even),
+              ElementsAre(3300, 3300, 3300 + 6400, 3300 + 6400));
   // The sums that others own, and all parameters but those of the next host.
   EXPECT_THAT(sent_by_first_host({.dense = 1000}, {{.ranks = 3, .share = 0.6},
                                                    {.ranks = 1, .share = 0.3},

@@ -10,7 +10,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <mutex>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -178,7 +180,7 @@ TEST_P(BucketTest, GradientsArriveInAnyOrderWhileOthersAreSummed) {
 
 // 1 + 2^-10 is 1 in bf16. The remainder is added to the next window's gradient until the sum of
 // remainders is 2^-7.
-// docs/features.md, Gradients: Gradients sent in fp16 or bf16 | `--wire`, `--error-feedback`
+// docs/features.md, Gradients: Gradients sent in fp16, bf16 or int8 | `--wire`, `--error-feedback`
 TEST(BucketErrors, OfRoundingAreAddedToTheNextWindow) {
   run_ranks(2, [](Communicator& comm) {
     constexpr std::size_t kCount = 100;
@@ -203,6 +205,60 @@ TEST(BucketErrors, OfRoundingAreAddedToTheNextWindow) {
     bucket.scale_residuals(0.5);
     EXPECT_EQ(errors[kCount - 1], kept / 2);
   });
+}
+
+// Rank 1 rounds for its host, also what rank 2 has of a gradient that it lacks itself.
+TEST(BucketErrors, OfInt8AddUpWithTheSumsToAllGradients) {
+  constexpr std::size_t kCount = 212;
+  const std::vector<Slot> slots = {{.parameter = 0, .offset = 0, .count = 100},
+                                   {.parameter = 1, .offset = 112, .count = 100}};
+  std::vector<double> exact(kCount);
+  std::vector<double> found(kCount);
+  std::mutex mutex;
+  run_ranks(3,
+            [&](Communicator& comm) {
+              Bucket bucket(comm, {.wire = DataType::i8, .count = kCount, .slots = slots}, 0,
+                            /*error_feedback=*/true);
+              auto* const gradients = reinterpret_cast<float*>(bucket.memory().get());
+              const std::span residuals(reinterpret_cast<float*>(bucket.residuals().get()), kCount);
+              std::mt19937 random(static_cast<unsigned>(comm.rank()));
+              std::normal_distribution<float> normal;
+              for (int window = 0; window < 9; ++window) {
+                const bool is_skipped = window == 4;
+                const std::vector<float> before(residuals.begin(), residuals.end());
+                std::vector<float> given(kCount);
+                for (const Slot& slot : slots) {
+                  if (slot.parameter == 1 && comm.rank() == 1 && window % 2 == 1) {
+                    bucket.clear(slot);
+                    continue;
+                  }
+                  for (std::size_t i = 0; i < slot.count; ++i)
+                    given[slot.offset + i] = normal(random);
+                  std::copy_n(&given[slot.offset], slot.count, gradients + slot.offset);
+                }
+                bucket.start("bucket");
+                bucket.wait();
+                bucket.finish(/*count_errors=*/!is_skipped);
+                if (is_skipped) {
+                  EXPECT_TRUE(std::ranges::equal(residuals, before));
+                  continue;
+                }
+                const std::lock_guard lock(mutex);
+                for (std::size_t i = 0; i < kCount; ++i) {
+                  exact[i] += given[i];
+                  if (comm.rank() == 0) found[i] += gradients[i];
+                }
+              }
+              EXPECT_TRUE(std::ranges::any_of(residuals, [](float one) { return one != 0; }) ==
+                          (comm.rank() < 2))
+                  << "only the first rank of a host rounds";
+              const std::lock_guard lock(mutex);
+              for (std::size_t i = 0; i < kCount; ++i) found[i] += residuals[i];
+            },
+            {.local_sizes = {1, 2}});
+  for (std::size_t i = 0; i < kCount; ++i) {
+    EXPECT_NEAR(found[i], exact[i], 1e-5) << i;
+  }
 }
 
 }  // namespace

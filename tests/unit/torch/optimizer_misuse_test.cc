@@ -229,10 +229,10 @@ TEST_F(Misuse, OptionsAtConstruction) {
   EXPECT_THAT(refused(model.named_parameters(), {.nominal_weight = -1}),
               HasSubstr("nominal_weight is -1, but must be positive"));
   EXPECT_EQ(refused(model.named_parameters(), {.wire = DataType::i32}),
-            "DistributedOptimizer: wire is i32, but gradients travel as f32, f16 or bf16");
+            "DistributedOptimizer: wire is i32, but gradients travel as f32, f16, bf16 or i8");
   EXPECT_EQ(refused(model.named_parameters(), {.error_feedback = true}),
             "DistributedOptimizer: error_feedback without a narrow wire, where nothing is rounded: "
-            "set wire to f16 or bf16");
+            "set wire to f16, bf16 or i8");
 }
 
 TEST_F(Misuse, InvalidStates) {
