@@ -137,7 +137,7 @@ DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
         "error_feedback without a narrow wire, where nothing is rounded: set wire to f16, bf16 or "
         "i8");
   }
-  if (options.wire == DataType::i8) options.error_feedback = true;
+  if (options.wire == DataType::i8 && options.sync.is_each_step()) options.error_feedback = true;
   const std::string reason = reason_against_shards(comm, parameters, optimizer, options.shard);
   const bool is_asked_for = options.shard != Shard::none && options.shard != Shard::automatic;
   if (is_asked_for && !reason.empty()) {

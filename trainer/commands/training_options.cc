@@ -99,7 +99,7 @@ std::string parse_training(OptionSet& set,
   for (Setting& setting : o.settings) {
     if (setting.key == "data") setting.value = o.prepare.source;
   }
-  if (o.wire == DataType::i8) o.error_feedback = true;
+  if (o.wire == DataType::i8 && o.sync.is_each_step()) o.error_feedback = true;
   check_optimizer_options(o);
   check_schedule_options(o);
   if (o.max_tokens > 0 && set.given("batch")) {
