@@ -1,7 +1,6 @@
 #include "bp/torch/distributed_optimizer.h"
 
 #include <torch/optim/optimizer.h>
-#include <torch/serialize/archive.h>
 
 #include <memory>
 #include <optional>
@@ -9,16 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include <c10/core/Device.h>
-
 #include "bp/collective.h"
 #include "bp/trace.h"
 #include "comm/torch/closure_step.h"
-#include "comm/torch/divisible.h"
 #include "comm/torch/failure_latch.h"
 #include "comm/torch/gradient_window.h"
 #include "comm/torch/host_shards.h"
 #include "comm/torch/misuse.h"
+#include "comm/torch/optimizer_broadcast.h"
 #include "comm/torch/optimizer_checks.h"
 #include "comm/torch/packed_tensors.h"
 #include "comm/torch/parameter_set.h"
@@ -29,62 +26,6 @@
 
 namespace bp {
 namespace {
-
-std::string saved(const torch::optim::Optimizer& optimizer) {
-  torch::serialize::OutputArchive archive;
-  optimizer.save(archive);
-  std::string bytes;
-  archive.save_to([&bytes](const void* data, std::size_t size) {
-    bytes.append(static_cast<const char*>(data), size);
-    return size;
-  });
-  return bytes;
-}
-
-// The archive names the device of its writer, which may have another number there.
-void load(torch::optim::Optimizer& optimizer, const std::string& bytes, c10::Device device) {
-  torch::serialize::InputArchive archive;
-  if (device.is_cpu()) {
-    archive.load_from(bytes.data(), bytes.size());
-  } else {
-    archive.load_from(bytes.data(), bytes.size(), device);
-  }
-  optimizer.state().clear();
-  optimizer.load(archive);
-}
-
-// Copies one rank's tensors to all ranks, bit for bit.
-void broadcast_tensors(Communicator& comm,
-                       const std::vector<Parameter>& parameters,
-                       const std::optional<HostShards>& shards,
-                       int root) {
-  for (const auto& [name, tensor] : parameters) {
-    if (shards && shards->has(tensor)) continue;
-    // As bytes, so that any element type works, and dense, so that strides do not matter.
-    const View bytes = {.data = static_cast<std::byte*>(tensor.mutable_data_ptr()),
-                        .count = tensor.nbytes(),
-                        .type = DataType::u8,
-                        .device = device_of(tensor.device())};
-    broadcast(comm, bytes, after_work_on(tensor, {.root = root, .name = name}));
-  }
-}
-
-// Broadcasts everything that the optimizer saves: the state of each parameter (also that it has
-// none), step counters, learning rates and the other options of each group. `device` is that of the
-// parameters, to which the state is loaded.
-void broadcast_state(Communicator& comm,
-                     torch::optim::Optimizer& optimizer,
-                     c10::Device device,
-                     int root) {
-  std::string bytes;
-  if (comm.rank() == root) {
-    bytes = saved(optimizer);
-  }
-  broadcast_object(comm, bytes, {.root = root, .name = "optimizer state"});
-  if (comm.rank() != root) {
-    load(optimizer, bytes, device);
-  }
-}
 
 // Returns the names of the parameters of which ranks may have different ones between steps.
 std::vector<std::string> may_differ(const DistributedOptimizerOptions& options) {
@@ -202,7 +143,7 @@ class DistributedOptimizer::Impl {
       } else {
         window_.end();
       }
-      if (sync_) end_step_of_round();
+      if (sync_ && sync_->add(window_.result())) make_round();
     });
     return steps;
   }
@@ -234,10 +175,7 @@ class DistributedOptimizer::Impl {
   State state() const {
     window_.require_empty("state");
     State state = window_.state();
-    if (sync_) {
-      state.steps_of_round = sync_->steps_of_round();
-      state.outer_momentum = sync_->momentum();
-    }
+    if (sync_) sync_->add_to(state);
     return state;
   }
 
@@ -253,7 +191,7 @@ class DistributedOptimizer::Impl {
     } else {
       window_.load_state(state);
     }
-    if (sync_) latch_.run([&] { sync_->load(state.steps_of_round, state.outer_momentum); });
+    if (sync_) latch_.run([&] { sync_->load(state); });
   }
 
   void gather_state(int root) {
@@ -288,7 +226,10 @@ class DistributedOptimizer::Impl {
   }
 
   [[nodiscard]] Shard shard() const { return options_.shard; }
-  [[nodiscard]] const Synchroniser* sync() const { return sync_ ? &*sync_ : nullptr; }
+  [[nodiscard]] bool has_rounds() const { return !options_.sync.is_each_step(); }
+  [[nodiscard]] bool ends_round() const { return !sync_ || sync_->ends_round(); }
+  [[nodiscard]] bool is_common() const { return !sync_ || sync_->is_common(); }
+  [[nodiscard]] Window round() const { return sync_ ? sync_->totals() : window_.result(); }
   [[nodiscard]] Counters round_counters() {
     return sync_ && leaders() != nullptr ? leaders()->counters() : Counters();
   }
@@ -338,7 +279,6 @@ class DistributedOptimizer::Impl {
 
   [[nodiscard]] LayerGathers* layers_of_hosts() { return shards_ ? shards_->layers() : nullptr; }
   [[nodiscard]] bool divides() const { return options_.shard != Shard::none; }
-  [[nodiscard]] bool has_rounds() const { return !options_.sync.is_each_step(); }
 
   void update() {
     if (shards_) {
@@ -359,12 +299,6 @@ class DistributedOptimizer::Impl {
     }
   }
 
-  void end_step_of_round() {
-    const bool ends_round = sync_->ends_round();
-    sync_->add(window_.result());
-    if (ends_round) make_round();
-  }
-
   // The first rank of each host writes the parameters, and the others get them from it.
   void make_round() {
     const TraceScope scope(comm_.trace(), kTraceRow, "round");
@@ -378,16 +312,7 @@ class DistributedOptimizer::Impl {
 
   // All hosts get the mean of their states.
   void average_state() {
-    std::vector<at::Tensor> tensors;
-    const Elementwise* const states = elementwise(*optimizer_);
-    for (const auto& [name, tensor] : parameters_.trained) {
-      const auto found = optimizer_->state().find(tensor.unsafeGetTensorImpl());
-      if (states == nullptr || found == optimizer_->state().end()) continue;
-      for (const at::Tensor* one : states->tensors_of(*found->second)) {
-        if (one->defined()) tensors.push_back(*one);
-      }
-    }
-    sync_->average_to_rank_0(tensors);
+    sync_->average_to_rank_0(*optimizer_);
     broadcast_state_of(0);
   }
 
@@ -451,17 +376,11 @@ DistributedOptimizer::Window DistributedOptimizer::window() const {
 DistributedOptimizer::State DistributedOptimizer::state() const { return impl_->state(); }
 void DistributedOptimizer::load_state(const State& state) { impl_->load_state(state); }
 void DistributedOptimizer::request_stop() { impl_->window().request_stop(); }
-bool DistributedOptimizer::has_rounds() const { return impl_->sync() != nullptr; }
-bool DistributedOptimizer::ends_round() const {
-  return impl_->sync() == nullptr || impl_->sync()->ends_round();
-}
-bool DistributedOptimizer::is_common() const {
-  return impl_->sync() == nullptr || impl_->sync()->is_common();
-}
+bool DistributedOptimizer::has_rounds() const { return impl_->has_rounds(); }
+bool DistributedOptimizer::ends_round() const { return impl_->ends_round(); }
+bool DistributedOptimizer::is_common() const { return impl_->is_common(); }
 void DistributedOptimizer::synchronise() { impl_->synchronise(); }
-DistributedOptimizer::Window DistributedOptimizer::round() const {
-  return impl_->sync() == nullptr ? window() : impl_->sync()->totals();
-}
+DistributedOptimizer::Window DistributedOptimizer::round() const { return impl_->round(); }
 Counters DistributedOptimizer::round_counters() const { return impl_->round_counters(); }
 double DistributedOptimizer::nominal_weight() const { return impl_->window().nominal_weight(); }
 double DistributedOptimizer::loss_scale() const { return impl_->window().loss_scale(); }

@@ -8,6 +8,8 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
+#include <exception>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -16,6 +18,7 @@
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "comm/torch/device_arithmetic.h"
+#include "comm/torch/divisible.h"
 #include "comm/torch/slot_tensor.h"
 #include "comm/torch/sparse_rows.h"
 #include "comm/torch/tensor_view.h"
@@ -77,6 +80,14 @@ Synchroniser::Synchroniser(Communicator& world,
   }
 }
 
+// Memory of a communicator is freed at once, while the device may still have work that reads it.
+Synchroniser::~Synchroniser() {
+  try {
+    if (on_device_) on_device_->finish_stream();
+  } catch (const std::exception&) {  // of the device, which has failed; the next use reports it
+  }
+}
+
 void Synchroniser::begin() {
   steps_ = 0;
   since_ = {};
@@ -107,12 +118,14 @@ void Synchroniser::note_rows() {
   }
 }
 
-void Synchroniser::add(const Totals& of_host) {
+bool Synchroniser::add(const Totals& of_host) {
+  const bool is_due = ends_round();
   ++steps_;
   since_.stop = since_.stop || of_host.stop;
-  if (of_host.overflow) return;
-  since_.weight += of_host.weight;
-  since_.loss += of_host.weight * of_host.loss;
+  const double weight = of_host.overflow ? 0 : of_host.weight;
+  since_.weight += weight;
+  if (weight > 0) since_.loss += weight * of_host.loss;
+  return is_due;
 }
 
 Synchroniser::OfRank Synchroniser::of_this_rank() const {
@@ -245,16 +258,17 @@ void Synchroniser::apply(Entry& entry, const at::Tensor& sum) const {
   entry.parameter.tensor.detach().copy_(entry.common);
 }
 
-NamedTensors Synchroniser::momentum() const {
-  NamedTensors all;
+void Synchroniser::add_to(DistributedOptimizer::State& state) const {
+  if (sync_.interval.count() > 0) state.steps_of_round = steps_of_round_;
   for (const Entry& entry : entries_) {
-    if (entry.momentum.defined()) all.emplace_back(entry.parameter.name, entry.momentum);
+    if (!entry.momentum.defined()) continue;
+    state.outer_momentum.emplace_back(entry.parameter.name, entry.momentum);
   }
-  return all;
 }
 
-void Synchroniser::load(std::int64_t steps_of_round, const NamedTensors& momentum) {
-  if (sync_.interval.count() > 0) steps_of_round_ = std::max<std::int64_t>(steps_of_round, 1);
+void Synchroniser::load(const DistributedOptimizer::State& state) {
+  const auto& momentum = state.outer_momentum;
+  if (sync_.interval.count() > 0) steps_of_round_ = std::max<std::int64_t>(state.steps_of_round, 1);
   for (Entry& entry : entries_) {
     if (!entry.momentum.defined()) continue;
     const auto& name = entry.parameter.name;
@@ -272,12 +286,21 @@ void Synchroniser::load(std::int64_t steps_of_round, const NamedTensors& momentu
   begin();
 }
 
-void Synchroniser::average_to_rank_0(const std::vector<at::Tensor>& tensors) {
+void Synchroniser::average_to_rank_0(torch::optim::Optimizer& optimizer) {
   double all = 0;
   for (const double weight : trained_) all += weight;
   const double own = trained_[static_cast<std::size_t>(world_.topology().host())];
   std::ranges::fill(trained_, 0);
-  if (leaders_ == nullptr || all == 0) return;
+  const Elementwise* const states = elementwise(optimizer);
+  if (leaders_ == nullptr || all == 0 || states == nullptr) return;
+  std::vector<at::Tensor> tensors;
+  for (const Entry& entry : entries_) {
+    const auto found = optimizer.state().find(entry.parameter.tensor.unsafeGetTensorImpl());
+    if (found == optimizer.state().end()) continue;
+    for (const at::Tensor* one : states->tensors_of(*found->second)) {
+      if (one->defined()) tensors.push_back(*one);
+    }
+  }
   // A host that never had a row has no state.
   const auto mine = static_cast<std::int64_t>(tensors.size());
   std::vector<std::int64_t> counts(static_cast<std::size_t>(leaders_->size()));

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <torch/optim/optimizer.h>
 
 #include <chrono>
 #include <cstddef>
@@ -36,6 +37,9 @@ class Synchroniser {
                Communicator* leaders,
                const std::vector<Parameter>& parameters,
                const DistributedOptimizerOptions& options);
+  ~Synchroniser();
+  Synchroniser(const Synchroniser&) = delete;
+  Synchroniser& operator=(const Synchroniser&) = delete;
 
   // The parameters are the common ones: the same on all hosts.
   void begin();
@@ -43,8 +47,8 @@ class Synchroniser {
   void step_begins();
   // The gradients of a step are reduced over the host, and the parameters are not yet updated.
   void note_rows();
-  // A step has ended.
-  void add(const Totals& of_host);
+  // A step has ended. Returns whether a round is due.
+  [[nodiscard]] bool add(const Totals& of_host);
   // Whether the next step ends with a round, and whether there was no step since the last one.
   [[nodiscard]] bool ends_round() const { return steps_ + 1 >= steps_of_round_; }
   [[nodiscard]] bool is_common() const { return steps_ == 0; }
@@ -55,14 +59,13 @@ class Synchroniser {
   // The totals of all hosts in the last round.
   [[nodiscard]] const Totals& totals() const { return totals_; }
 
-  // The parts of DistributedOptimizer::State.
-  [[nodiscard]] std::int64_t steps_of_round() const { return steps_of_round_; }
-  [[nodiscard]] NamedTensors momentum() const;
+  void add_to(DistributedOptimizer::State& state) const;
   // Collective. The hosts take the momentum of rank 0, and 0 for parameters that it lacks.
-  void load(std::int64_t steps_of_round, const NamedTensors& momentum);
-  // Collective. On the first ranks: rank 0's tensors become the mean of the hosts', by what each
-  // host has trained on since the last call, unless hosts have other numbers of them.
-  void average_to_rank_0(const std::vector<at::Tensor>& tensors);
+  void load(const DistributedOptimizer::State& state);
+  // Collective. The tensors of rank 0's state become the mean of the hosts', by what each host has
+  // trained on since the last call, unless hosts have other numbers of them or the optimizer is
+  // unknown (Elementwise). The state of other hosts is lost.
+  void average_to_rank_0(torch::optim::Optimizer& optimizer);
 
  private:
   struct Entry {

@@ -113,7 +113,6 @@ std::vector<OptionRow> model_rows() {
       {.covers = "sync", .arguments = kTrain + "--sync 30s", .weights = Weights::same},
       {.covers = "sync",
        .arguments = kTrain + "--sync 30",
-       .says = "",
        .weights = Weights::same,
        .file = "t/config.yaml",
        .holds = {"sync: 30"}},

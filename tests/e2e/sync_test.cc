@@ -51,8 +51,8 @@ TEST_F(SyncOption, ExchangesWeightsNowAndThen) {
   (void)output_of(bprun("--run each"));
   const auto bytes = [&](const std::string& run) {
     const std::string summary = read(path(run + "/summary.json"));
-    const std::string key = "\"gradient_bytes\":";
-    return std::stod(summary.substr(summary.find(key) + key.size()));
+    const std::string key = "\"bytes\":";
+    return std::stod(summary.substr(summary.find(key, summary.find("\"comm\"")) + key.size()));
   };
   EXPECT_LT(10 * bytes("r"), bytes("each"));
   EXPECT_FALSE(weights("r") == weights("each"));

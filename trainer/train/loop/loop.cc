@@ -197,32 +197,39 @@ class Loop {
     examine_step(world_, settings_, watch,
                  {settings_.run, "", model_, batches, drawn, optimizer_.loss_scale(),
                   optimizer_.nominal_weight()});
+    std::uint64_t sent = counters().bytes - bytes;
+
     const DistributedOptimizer::Window window = optimizer_.window();
     const double norm = clip_gradient(batches, drawn, lr);
     const double loss_scale = optimizer_.loss_scale();
-    const double done = rates_.done({now_.step, now_.position});
-    const auto gradient_bytes = counters().bytes - bytes;
-    if (has_rounds()) updates().defer_rows(may_defer_rows() && !optimizer_.ends_round());
-    const bool steps = optimizer_.step();
-
-    passes_.after_step();
     share_rows(batches, window.seconds);
-    ++now_.step;
+    const auto in_round = update_weights();
+    if (has_rounds()) sent = counters().bytes - bytes;
     now_.skipped_in_a_row = window.overflow ? now_.skipped_in_a_row + 1 : 0;
+    if (optimizer_.is_common() && optimizer_.round().stop) settle_stop(requested);
+    finish_step(batches,
+                {batches.world_rows, batches.world_tokens, epochs_done(now_), window.loss, lr, norm,
+                 window.overflow, scales_loss() ? loss_scale : 0, window.split,
+                 shares_.all().empty() ? std::vector<std::int64_t>() : batches.rows_of_ranks,
+                 fed - begin, reduced - computed + in_round, Clock::now() - begin,
+                 static_cast<std::int64_t>(sent), counters()});
+  }
+
+  // Makes the update, with which the step is done, and the round that is due. Returns the time of
+  // both if there was a round.
+  Clock::duration update_weights() {
+    const auto begin = Clock::now();
+    const double done = rates_.done({now_.step, now_.position});
+    if (has_rounds()) updates().defer_rows(may_defer_rows() && !optimizer_.ends_round());
+    bool changed = optimizer_.step();
+    passes_.after_step();
+    ++now_.step;
     now_.position = sampler_.after(now_.position);
     settle_due();
-    if (steps || has_rounds()) model_.parameters_changed();
-    if (averages_.are_made() && (has_rounds() ? optimizer_.is_common() : steps)) {
-      averages_.update(model_, done);
-    }
-    if (optimizer_.is_common() && optimizer_.round().stop) settle_stop(requested);
-    finish_step(
-        batches,
-        {batches.world_rows, batches.world_tokens, epochs_done(now_), window.loss, lr, norm,
-         window.overflow, scales_loss() ? loss_scale : 0, window.split,
-         shares_.all().empty() ? std::vector<std::int64_t>() : batches.rows_of_ranks, fed - begin,
-         reduced - computed, Clock::now() - begin, static_cast<std::int64_t>(gradient_bytes),
-         counters()});
+    if (changed || has_rounds()) model_.parameters_changed();
+    if (has_rounds()) changed = optimizer_.is_common();
+    if (changed && averages_.are_made()) averages_.update(model_, done);
+    return has_rounds() && changed ? Clock::now() - begin : Clock::duration(0);
   }
 
   // What is due after the step that was made. What needs the same weights on all hosts makes a
