@@ -353,6 +353,10 @@ DistributedOptimizer::~DistributedOptimizer() = default;
 
 void DistributedOptimizer::broadcast_parameters(int root) { impl_->broadcast_parameters(root); }
 void DistributedOptimizer::begin_window(int micro_batches) { impl_->window().begin(micro_batches); }
+void DistributedOptimizer::announce_rows(const std::string& parameter,
+                                         std::span<const std::int64_t> rows) {
+  impl_->window().announce_rows(parameter, rows);
+}
 void DistributedOptimizer::backward(const at::Tensor& loss, double weight, bool retain_graph) {
   impl_->backward(loss, weight, retain_graph);
 }

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -49,6 +51,11 @@ class GradientWindow {
 
   // As the functions of DistributedOptimizer.
   void begin(int micro_batches);
+  void announce_rows(const std::string& parameter, std::span<const std::int64_t> rows) {
+    latch_.require_usable();
+    require_empty("announce_rows");
+    latch_.run([&] { gradients_.announce_rows(parameter, rows); });
+  }
   void backward(const at::Tensor& loss, double weight, bool retain_graph);
   Passes accumulate(std::int64_t rows, const Pass& pass, std::int64_t most);
   void reduce();

@@ -67,7 +67,8 @@ Gradients::Gradients(Communicator& comm,
       totals_(comm.size(), parameters.size()) {
   for (const Parameter& parameter : parameters) {
     const bool is_sparse = std::ranges::count(options.sparse, parameter.name) > 0;
-    entries_.push_back({.parameter = parameter, .is_sparse = is_sparse});
+    entries_.emplace_back().parameter = parameter;
+    entries_.back().is_sparse = is_sparse;
   }
   lay_out(reverse_order(parameters.size()));
   clear();
@@ -261,6 +262,20 @@ bool Gradients::is_norm_known() const {
          });
 }
 
+void Gradients::announce_rows(const std::string& parameter, std::span<const std::int64_t> rows) {
+  const auto entry = std::ranges::find_if(
+      entries_, [&](const Entry& one) { return one.is_sparse && one.parameter.name == parameter; });
+  if (entry == entries_.end()) {
+    refuse("announce_rows() names ", parameter, ", which sparse_gradients does not name");
+  }
+  if (entry->announced) {
+    refuse("announce_rows() twice for ", parameter,
+           ": name the rows of all micro-batches of a window in one call");
+  }
+  if (buckets_.empty()) return;
+  entry->announced = std::make_unique<AnnouncedRows>(comm_, entry->parameter, rows);
+}
+
 void Gradients::clear() {
   for (Entry& entry : entries_) {
     entry.grad().reset();
@@ -268,6 +283,7 @@ void Gradients::clear() {
     entry.is_last = false;
     entry.late.reset();
     entry.has_sums = false;
+    entry.announced.reset();
     entry.is_unused = false;
   }
   for (Bucket& bucket : buckets_) bucket.free_all();

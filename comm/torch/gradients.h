@@ -30,6 +30,7 @@
 #include "comm/torch/bucket_layout.h"
 #include "comm/torch/owners.h"
 #include "comm/torch/parameter_set.h"
+#include "comm/torch/sparse_rows.h"
 #include "comm/torch/window_totals.h"
 
 namespace bp {
@@ -83,6 +84,9 @@ class Gradients {
   Gradients(const Gradients&) = delete;
   Gradients& operator=(const Gradients&) = delete;
 
+  // In this window this rank's sparse gradient of the parameter has no other rows. Collective.
+  // Before any bucket starts, and once a window.
+  void announce_rows(const std::string& parameter, std::span<const std::int64_t> rows);
   // Autograd is about to add `gradient` to that of parameter i. Returns true if it must not,
   // because the gradient is late and has been taken.
   [[nodiscard]] bool takes_late(std::size_t i, const at::Tensor& gradient);
@@ -156,6 +160,7 @@ class Gradients {
   struct Entry {
     Parameter parameter = {};
     bool is_sparse = false;
+    std::unique_ptr<AnnouncedRows> announced = {};
     at::Tensor slot = {};  // in a bucket; undefined with one rank, and for a sparse one
     std::size_t bucket = 0;
     std::size_t offset = 0;          // of the slot

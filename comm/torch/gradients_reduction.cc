@@ -18,7 +18,6 @@
 #include "comm/device/device_memory.h"
 #include "comm/torch/gradients.h"
 #include "comm/torch/misuse.h"
-#include "comm/torch/sparse_rows.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
@@ -324,7 +323,7 @@ void Gradients::sum_sparse_ones() {
     if (entry.grad().defined()) {
       entry.grad() = entry.grad().coalesce();
     }
-    mine.push_back({entry.parameter, entry.grad(), entry.is_frozen()});
+    mine.push_back({entry.parameter, entry.grad(), entry.is_frozen(), entry.announced.get()});
   }
   if (buckets_.empty() || mine.empty()) {
     return;

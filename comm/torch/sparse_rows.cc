@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -13,6 +14,7 @@
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "bp/torch/collective.h"
+#include "comm/torch/misuse.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
@@ -30,6 +32,44 @@ Rows rows_of(const SparseGradient& one) {
       one.gradient.defined() ? one.gradient.coalesce() : no_rows(one.parameter.tensor);
   return {.numbers = gradient._indices().select(0, 0).contiguous(),
           .values = gradient._values().contiguous()};
+}
+
+at::Tensor numbers_tensor(const std::vector<std::int64_t>& numbers) {
+  at::Tensor tensor = at::empty({static_cast<std::int64_t>(numbers.size())}, at::kLong);
+  std::ranges::copy(numbers, tensor.mutable_data_ptr<std::int64_t>());
+  return tensor;
+}
+
+// Returns the places of `numbers` in `all`, which is ascending and has all of them.
+at::Tensor places_in(std::span<const std::int64_t> all, std::span<const std::int64_t> numbers) {
+  at::Tensor places = at::empty({static_cast<std::int64_t>(numbers.size())}, at::kLong);
+  std::ranges::transform(
+      numbers, places.mutable_data_ptr<std::int64_t>(),
+      [&](std::int64_t number) { return std::ranges::lower_bound(all, number) - all.begin(); });
+  return places;
+}
+
+std::span<const std::int64_t> elements_in(const at::Tensor& numbers) {
+  return {numbers.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(numbers.numel())};
+}
+
+// Returns them with zeros for the announced rows that the gradient lacks.
+Rows with_announced(const Parameter& parameter,
+                    const Rows& rows,
+                    const std::vector<std::int64_t>& announced) {
+  const std::span<const std::int64_t> numbers = elements_in(rows.numbers);
+  if (std::ranges::equal(numbers, announced)) return rows;
+  const auto odd = std::ranges::find_if_not(
+      numbers, [&](std::int64_t number) { return std::ranges::binary_search(announced, number); });
+  if (odd != numbers.end()) {
+    refuse("the gradient of ", parameter.name, " has row ", *odd,
+           ", which announce_rows() did not name in this window");
+  }
+  auto shape = rows.values.sizes().vec();
+  shape[0] = static_cast<std::int64_t>(announced.size());
+  Rows all{.numbers = numbers_tensor(announced), .values = at::zeros(shape, rows.values.options())};
+  all.values.index_copy_(0, places_in(announced, numbers), rows.values);
+  return all;
 }
 
 at::Tensor sparse(const at::Tensor& parameter,
@@ -79,30 +119,24 @@ at::Tensor gather(Communicator& comm,
 
 // Adds up rows of equal number, in their order.
 Rows merge(const Rows& all) {
-  const std::span numbers(all.numbers.const_data_ptr<std::int64_t>(),
-                          static_cast<std::size_t>(all.numbers.numel()));
+  const std::span<const std::int64_t> numbers = elements_in(all.numbers);
   std::vector<std::int64_t> unique(numbers.begin(), numbers.end());
   std::ranges::sort(unique);
   unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
 
   auto shape = all.values.sizes().vec();
   shape[0] = static_cast<std::int64_t>(unique.size());
-  Rows sums{.numbers = at::empty({shape[0]}, all.numbers.options()),
-            .values = at::zeros(shape, all.values.options())};
-  std::ranges::copy(unique, sums.numbers.mutable_data_ptr<std::int64_t>());
-  at::Tensor places = at::empty({all.numbers.numel()}, all.numbers.options());
-  std::ranges::transform(numbers, places.mutable_data_ptr<std::int64_t>(),
-                         [&](std::int64_t number) {
-                           return std::ranges::lower_bound(unique, number) - unique.begin();
-                         });
-  sums.values.index_add_(0, places, all.values);
+  Rows sums{.numbers = numbers_tensor(unique), .values = at::zeros(shape, all.values.options())};
+  sums.values.index_add_(0, places_in(unique, numbers), all.values);
   return sums;
 }
 
+// `numbers`: those of all ranks, one after another; undefined: each rank knows its own.
 at::Tensor sum_one(Communicator& comm,
                    const SparseGradient& one,
                    const Rows& mine,
-                   std::span<const std::int64_t> counts) {
+                   std::span<const std::int64_t> counts,
+                   at::Tensor numbers = {}) {
   const at::Tensor& parameter = one.parameter.tensor;
   const std::string name = "gradient rows of " + one.parameter.name;
   std::int64_t rows = 0;
@@ -113,8 +147,9 @@ at::Tensor sum_one(Communicator& comm,
   // What a rank receives: the rows of all ranks with their numbers, or the matrix twice, once as
   // parts of other ranks to be added and once as sums.
   if (rows * (row_bytes + 8) < 2 * height * row_bytes) {
-    const Rows sums = merge({.numbers = gather(comm, mine.numbers, counts, name + ": numbers"),
-                             .values = gather(comm, mine.values, counts, name)});
+    if (!numbers.defined()) numbers = gather(comm, mine.numbers, counts, name + ": numbers");
+    const Rows sums =
+        merge({.numbers = numbers, .values = gather(comm, mine.values, counts, name)});
     return sparse(parameter, sums.numbers, sums.values);
   }
   at::Tensor dense = at::zeros(parameter.sizes(), mine.values.options());
@@ -123,7 +158,50 @@ at::Tensor sum_one(Communicator& comm,
   return sparse(parameter, at::arange(height, mine.numbers.options()), dense);
 }
 
+at::Tensor sum_announced(Communicator& comm, const SparseGradient& one) {
+  const std::vector<std::vector<std::int64_t>> of_ranks = one.announced->of_ranks();
+  if (one.is_frozen) return {};
+  const std::vector<std::int64_t>& own = of_ranks[static_cast<std::size_t>(comm.rank())];
+  std::vector<std::int64_t> counts;
+  std::vector<std::int64_t> numbers;
+  for (const std::vector<std::int64_t>& rows : of_ranks) {
+    counts.push_back(static_cast<std::int64_t>(rows.size()));
+    numbers.insert(numbers.end(), rows.begin(), rows.end());
+  }
+  return sum_one(comm, one, with_announced(one.parameter, rows_of(one), own), counts,
+                 numbers_tensor(numbers));
+}
+
 }  // namespace
+
+AnnouncedRows::AnnouncedRows(Communicator& comm,
+                             const Parameter& parameter,
+                             std::span<const std::int64_t> rows)
+    : bytes_(static_cast<std::size_t>(parameter.tensor.size(0) + 7) / 8),
+      bits_(bytes_ * static_cast<std::size_t>(comm.size())) {
+  const auto own = std::span(bits_).subspan(bytes_ * static_cast<std::size_t>(comm.rank()), bytes_);
+  for (const std::int64_t row : rows) {
+    if (row < 0 || row >= parameter.tensor.size(0)) {
+      refuse("announce_rows() with row ", row, " of ", parameter.name, ", which has ",
+             parameter.tensor.size(0));
+    }
+    own[static_cast<std::size_t>(row / 8)] |= static_cast<std::uint8_t>(1U << (row % 8));
+  }
+  work_ = all_gather_async(comm, const_view(own), view(bits_),
+                           {.name = "numbers of rows of " + parameter.name});
+}
+
+std::vector<std::vector<std::int64_t>> AnnouncedRows::of_ranks() {
+  work_.wait();
+  std::vector<std::vector<std::int64_t>> all(bits_.size() / bytes_);
+  for (std::size_t i = 0; i < bits_.size(); ++i) {
+    const auto first = static_cast<std::int64_t>(i % bytes_ * 8);
+    for (unsigned bits = bits_[i]; bits != 0; bits &= bits - 1) {
+      all[i / bytes_].push_back(first + std::countr_zero(bits));
+    }
+  }
+  return all;
+}
 
 at::Tensor no_rows(const at::Tensor& parameter) {
   auto shape = parameter.sizes().vec();
@@ -132,6 +210,11 @@ at::Tensor no_rows(const at::Tensor& parameter) {
 }
 
 std::vector<at::Tensor> sum_sparse(Communicator& comm, const std::vector<SparseGradient>& mine) {
+  std::vector<at::Tensor> sums;
+  if (std::ranges::all_of(mine, &SparseGradient::announced)) {
+    for (const SparseGradient& one : mine) sums.push_back(sum_announced(comm, one));
+    return sums;
+  }
   std::vector<Rows> rows;
   std::vector<std::int64_t> counts;
   for (const SparseGradient& one : mine) {
@@ -139,7 +222,6 @@ std::vector<at::Tensor> sum_sparse(Communicator& comm, const std::vector<SparseG
     counts.push_back(one.is_frozen ? kFrozen : rows.back().numbers.numel());
   }
   const std::vector<std::int64_t> all = gather_counts(comm, counts);
-  std::vector<at::Tensor> sums;
   for (std::size_t i = 0; i < mine.size(); ++i) {
     std::vector<std::int64_t> of_ranks;
     for (std::size_t at = i; at < all.size(); at += mine.size()) of_ranks.push_back(all[at]);

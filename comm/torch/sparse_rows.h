@@ -4,24 +4,46 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
+#include "bp/collective.h"
 #include "bp/communicator.h"
 #include "comm/torch/parameter_set.h"
 
 namespace bp {
+
+// The rows that gradients of a parameter may have, told to all ranks while they compute. Each rank
+// sends a bit for each row of the parameter, so that nobody waits for the others' numbers of rows.
+class AnnouncedRows {
+ public:
+  // Collective. Throws invalid_argument for a row that the parameter does not have. `comm` must
+  // outlive this object.
+  AnnouncedRows(Communicator& comm, const Parameter& parameter, std::span<const std::int64_t> rows);
+  // Waits. Returns those of each rank, ascending.
+  [[nodiscard]] std::vector<std::vector<std::int64_t>> of_ranks();
+
+ private:
+  std::size_t bytes_;               // of a rank
+  std::vector<std::uint8_t> bits_;  // by rank
+  Work work_;
+};
 
 // This rank's gradient of one parameter. Having no rows is not the same as being frozen.
 struct SparseGradient {
   Parameter parameter = {};
   at::Tensor gradient = {};  // undefined: no rows
   bool is_frozen = false;
+  AnnouncedRows* announced = nullptr;  // on all ranks or none
 };
 
 // Returns the sums, coalesced, with the same bits on all ranks, because rows are added in the order
 // of ranks. Collective: every rank must pass the same parameters. Ranks send the rows that they
 // have, or the whole matrix if that is less. Costs one small collective, and one or two for each
-// parameter. Throws a mismatch on all ranks if a parameter is frozen on only some of them.
+// parameter. Throws a mismatch on all ranks if a parameter is frozen on only some of them. If all
+// rows are announced, it costs one collective for each parameter, and throws invalid_argument for a
+// gradient that has others.
 [[nodiscard]] std::vector<at::Tensor> sum_sparse(Communicator& comm,
                                                  const std::vector<SparseGradient>& mine);
 

@@ -66,6 +66,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -178,6 +179,14 @@ class DistributedOptimizer {
   // times. The ranks' numbers may differ, but with options.layers or reduce_each. Between windows
   // only. Without this call a window begins with the first backward().
   void begin_window(int micro_batches);
+  // For a parameter that sparse_gradients names: in this window its gradient has no rows on this
+  // rank but these, in any order, of all micro-batches together. Their numbers then travel while
+  // the ranks compute, in one collective beside the passes, and only the rows themselves wait for
+  // the gradient. Without it two collectives for numbers follow all buckets. Each rank sends a bit
+  // for each row that the parameter has. Collective, before the window's first backward(): in a
+  // window all ranks call it for all such parameters, in the same order, a rank without data with
+  // no rows, or none does. reduce() throws invalid_argument if the gradient has another row.
+  void announce_rows(const std::string& parameter, std::span<const std::int64_t> rows);
   // Runs backward from `loss`, a scalar that is the mean over the micro-batch, and adds the
   // gradient times `weight` to the window. Functions in the graph may run a backward pass
   // themselves. The loss may also depend on parameters of another DistributedOptimizer, whose

@@ -9,12 +9,16 @@
 #include <gtest/gtest.h>
 #include <torch/optim/optimizer.h>
 
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "bp/error.h"
 #include "bp/torch/distributed_optimizer.h"
 #include "tests/support/run_ranks.h"
 #include "tests/support/torch_model.h"
@@ -147,6 +151,77 @@ TEST(Sparse, FrozenOnOneRankIsAMismatch) {
   });
   EXPECT_THAT(ends, Each(HasSubstr("mismatch: DistributedOptimizer: parameter words is frozen on "
                                    "rank 1 and not on rank 0")));
+}
+
+// docs/acceptance.md, Optimizer: The numbers of rows that are announced travel during the passes,
+// and the sums are the same.
+TEST(Sparse, AnnouncedRowsTravelDuringThePasses) {
+  const std::vector<std::vector<std::int64_t>> used = {{5, 999, 5}, {5, 0}, {}};
+  for (const std::vector<int>& hosts : std::vector<std::vector<int>>{{3}, {2, 1}}) {
+    const auto trained = [&](Communicator& world, bool announces) {
+      const auto& mine = used[static_cast<std::size_t>(world.rank())];
+      Words rank(world, 1000, {.micro_batches = 2});
+      const std::uint64_t before = world.counters().operations;
+      std::vector<std::int64_t> rows = mine;
+      rows.push_back(3);  // of which no rank has a gradient
+      if (announces) {
+        rank.optimizer->announce_rows("words", rows);
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (world.counters().operations == before &&
+               std::chrono::steady_clock::now() < deadline) {
+          std::this_thread::yield();
+        }
+        EXPECT_EQ(world.counters().operations, before + 1) << "before any backward()";
+      }
+      if (!mine.empty()) rank.backward(mine, 2, 2);
+      rank.optimizer->reduce();
+      // Of the first window's weight, and of the bucket; then of the rows' numbers and of the rows.
+      EXPECT_EQ(world.counters().operations, before + 1 + (announces ? 2 : 3));
+      EXPECT_TRUE(rank.optimizer->step());
+      return rank.column();
+    };
+    run_ranks(3,
+              [&](Communicator& world) { EXPECT_EQ(trained(world, true), trained(world, false)); },
+              {.local_sizes = hosts});
+  }
+}
+
+TEST(Sparse, AnnouncementsThatCannotBeRightAreRefused) {
+  const auto refusal = [](const auto& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  run_ranks(2, [&](Communicator& world) {
+    const auto refused = [&](const std::string& name, std::vector<std::int64_t> rows) {
+      Words rank(world, 1000);
+      return refusal([&] { rank.optimizer->announce_rows(name, rows); });
+    };
+    EXPECT_EQ(refused("bias", {}),
+              "DistributedOptimizer: announce_rows() names bias, which sparse_gradients does not "
+              "name");
+    EXPECT_EQ(refused("words", {7, 1000}),
+              "DistributedOptimizer: announce_rows() with row 1000 of words, which has 1000");
+    Words twice(world, 1000);
+    twice.optimizer->announce_rows("words", {});
+    EXPECT_THAT(refusal([&] { twice.optimizer->announce_rows("words", {}); }),
+                HasSubstr("announce_rows() twice for words"));
+    Words late(world, 1000, {.micro_batches = 2});
+    late.backward({1}, 1);
+    EXPECT_THAT(refusal([&] { late.optimizer->announce_rows("words", {}); }),
+                HasSubstr("announce_rows in the middle of a window"));
+    Words other(world, 1000);
+    const std::vector<std::int64_t> rows = {4};
+    other.optimizer->announce_rows("words", rows);
+    other.backward({4, 6}, 1);
+    EXPECT_EQ(
+        refusal([&] { other.optimizer->reduce(); }),
+        "DistributedOptimizer: the gradient of words has row 6, which announce_rows() did not "
+        "name in this window");
+  });
 }
 
 }  // namespace

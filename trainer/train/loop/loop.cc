@@ -188,6 +188,7 @@ class Loop {
     TrainingStep drawn = drawn_step(settings_, model_, now_.step);
     watch.observe(drawn);
     const std::uint64_t bytes = counters().bytes;
+    announce_rows(batches);
     passes_.compute(batches, drawn);
 
     const auto computed = Clock::now();
@@ -287,6 +288,15 @@ class Loop {
   }
   [[nodiscard]] bool may_exchange_by_layer() const {
     return divides_among_hosts(settings_.shard) && memories() > 1 && may_defer_rows();
+  }
+
+  // The numbers of rows with gradients travel during the passes.
+  void announce_rows(const StepBatches& batches) {
+    std::vector<std::int64_t> rows;
+    for (const Batch& batch : batches.micro_batches) {
+      rows.insert(rows.end(), batch.token_ids.begin(), batch.token_ids.end());
+    }
+    for (const std::string& name : model_.sparse_gradients()) optimizer_.announce_rows(name, rows);
   }
 
   // Whether passes bring the weights of the layers that they enter.
