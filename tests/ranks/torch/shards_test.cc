@@ -345,6 +345,16 @@ std::string refusal_of(Communicator& world,
   }
 }
 
+// docs/acceptance.md, Optimizer: With the wire int8, too, a sharded optimizer computes the bits of
+// one that is not.
+TEST(Shards, HaveTheBitsOfNoneWithInt8BetweenHosts) {
+  for (const std::vector<int>& hosts : {std::vector{2, 1}, std::vector{3, 1}}) {
+    expect_same_on(
+        hosts,
+        {.make = adam, .options = {.wire = DataType::i8, .error_feedback = true}, .clip = 0.01});
+  }
+}
+
 // docs/acceptance.md, Optimizer: An optimizer that cannot be divided is refused by name.
 TEST(Shards, WhatCannotBeDividedIsRefusedByName) {
   run_ranks(
