@@ -128,15 +128,18 @@ bool evaluate(Communicator& world,
   const bool leads = world.topology().local_rank() == 0;
   CoreWatch cores;
   std::vector<std::int64_t> parts;
-  std::int64_t stopping = stop_signal() != 0 ? 1 : 0;
-  const auto agree_to_stop = [&] {
-    all_reduce(world, view(std::span(&stopping, 1)), {.op = ReduceOp::sum, .name = "stop"});
+  const auto stops = [&](bool on_some_rank) {
+    std::int64_t ranks = stop_signal() != 0 ? 1 : 0;
+    if (on_some_rank) {
+      all_reduce(world, view(std::span(&ranks, 1)), {.op = ReduceOp::sum, .name = "stop"});
+    }
+    return ranks > 0;
   };
-  if (by_layer) agree_to_stop();
-  for (std::int64_t done = 0; stopping == 0; done += round) {
+  for (std::int64_t done = 0; done < (by_layer ? most : all).size() && !stops(by_layer);
+       done += round) {
     const Share now = turns != nullptr ? all.part(turns->add(kTurns, round) - round, round)
                                        : mine.part(done, round);
-    if (by_layer ? done >= most.size() : now.size() == 0) break;
+    if (!by_layer && now.size() == 0) break;
     std::vector<Batch> blocks = load_blocks(store, split, now, complete);
     if (by_layer) blocks.resize(blocks_in(most.part(done, round).size()), fillers.front());
     const std::vector<at::Tensor> outputs = forward_blocks(model, blocks);
@@ -145,13 +148,11 @@ bool evaluate(Communicator& world,
     const std::size_t more = scorer.kept().size() - kept;
     parts.insert(parts.end(), {now.first, now.last, static_cast<std::int64_t>(more)});
     cores.look("an evaluation", leads);
-    stopping = stop_signal() != 0 ? 1 : 0;
-    if (by_layer) agree_to_stop();
   }
-  agree_to_stop();
+  const bool is_stopped = stops(true);
   // No rank takes a turn of the next evaluation before this one's sum of scores.
   if (turns != nullptr && world.rank() == 0) turns->erase(kTurns);
-  if (stopping > 0) return false;
+  if (is_stopped) return false;
   all_reduce(world, view(scorer.counts()), {.op = ReduceOp::sum, .name = "scores"});
   BP_CHECK(gather_kept(world, parts, scorer.kept()) == all.size(), "all samples are scored");
   return true;
