@@ -4,13 +4,13 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include <c10/core/ScalarType.h>
 
 #include "bp/communicator.h"
+#include "comm/torch/owners.h"
 #include "trainer/model/passes/functions.h"
 
 namespace bp::trainer {
@@ -18,7 +18,9 @@ namespace bp::trainer {
 class HostCasts {
  public:
   // Collective of all ranks. `world` must outlive this object.
-  explicit HostCasts(Communicator& world);
+  explicit HostCasts(Communicator& world) : owners_(world, world.topology(), false, {}) {
+    owners_.connect();
+  }
 
   // Collective of the ranks of a host. Each casts some rows of each weight, into memory of which
   // earlier casts of this weight are made anew, too.
@@ -27,8 +29,7 @@ class HostCasts {
  private:
   void make_room(const std::vector<Weight*>& weights, at::ScalarType number);
 
-  std::optional<Communicator> group_;  // of several hosts
-  Communicator& ranks_;
+  Owners owners_;
   std::unordered_map<const void*, at::Tensor> casts_;  // by weight
 };
 
