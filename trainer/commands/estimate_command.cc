@@ -48,12 +48,9 @@ std::uint64_t peak_memory() {
 }
 
 std::uint64_t most_of_ranks(Communicator& world, std::uint64_t value) {
-  std::uint64_t most = 0;
-  for (const std::string& text :
-       all_gather_object(world, std::to_string(value), {.name = "memory of each rank"})) {
-    most = std::max<std::uint64_t>(most, std::stoull(text));
-  }
-  return most;
+  auto most = static_cast<std::int64_t>(value);
+  all_reduce(world, view(std::span(&most, 1)), {.op = ReduceOp::max, .name = "memory of ranks"});
+  return static_cast<std::uint64_t>(most);
 }
 
 // Trains for a few steps, of which nothing stays, and puts what was measured into `estimate`.
@@ -80,7 +77,7 @@ std::optional<Shard> measure(Communicator& world,
   const TrainResult result = train(world, few, job, model);
   if (result.stopped) return std::nullopt;
   estimate.measured = measured_steps;
-  estimate.memory.peak = most_of_ranks(world, peak_memory());
+  estimate.peak = most_of_ranks(world, peak_memory());
   if (world.rank() != 0) return result.shard;
   estimate.world = mean_step(read_metrics(job.metrics), warm_up);
   estimate.world.name = list_of(world.topology().local_sizes, "+");
@@ -94,14 +91,7 @@ void add_memory(const RunSettings& settings,
                 Shard used,
                 Estimate& estimate) {
   estimate.shard = used;
-  estimate.memory.weights = state.kept();
-  for (std::size_t host = 0; host < state.hosts.size(); ++host) {
-    const ShardCost cost = shard_cost(state, host, used);
-    const auto ranks = static_cast<std::uint64_t>(cost.ranks);
-    const std::uint64_t gradients = (cost.peak - cost.weights - cost.moments) / ranks;
-    estimate.memory.gradients = std::max(estimate.memory.gradients, gradients);
-    estimate.memory.optimizer = std::max(estimate.memory.optimizer, cost.moments / ranks);
-  }
+  estimate.memory = memory_of_rank(state, used);
   const int ranks = estimate.world.ranks;
   const bool can_divide = used != Shard::none || settings.shard == Shard::none ||
                           state.hosts.size() == static_cast<std::size_t>(ranks);

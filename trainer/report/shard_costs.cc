@@ -90,17 +90,32 @@ ShardCost shard_cost(const TrainingState& state, std::size_t host, Shard shard) 
       state.moments * (part_of(state.dense, share) + state.rows * copies + state.undivided * ranks);
   cost.gradients = frees_gradients(shard) ? 0 : gradients * ranks;
   const bool keeps = state.micro_batches > 1 && !reduces;
-  const std::uint64_t in_step = !frees_gradients(shard) ? cost.gradients
-                                : keeps                 ? gradients * ranks
-                                                        : part_of(gradients, share);
+  cost.in_step = !frees_gradients(shard) ? cost.gradients
+                 : keeps                 ? gradients * ranks
+                                         : part_of(gradients, share);
   const bool frees = shard == Shard::parameters && state.layers > 0;
   const std::uint64_t others = frees ? state.in_layers - part_of(state.in_layers, at.share) : 0;
   cost.weights -= others;
   // A layer, the next one, and that on its way.
-  const std::uint64_t in_use = frees ? std::min(others, 3 * others / state.layers) : 0;
-  cost.peak = cost.weights + in_use + cost.moments + in_step;
+  if (frees) cost.in_use = std::min(others, 3 * others / state.layers);
+  cost.peak = cost.weights + cost.in_use + cost.moments + cost.in_step;
   cost.sent = sent_by(state, host, shard);
   return cost;
+}
+
+RankMemory memory_of_rank(const TrainingState& state, Shard shard) {
+  RankMemory most;
+  for (std::size_t host = 0; host < state.hosts.size(); ++host) {
+    const ShardCost cost = shard_cost(state, host, shard);
+    const auto ranks = static_cast<std::uint64_t>(cost.ranks);
+    TrainingState alone = state;
+    alone.hosts[host].ranks = 1;
+    const std::uint64_t weights = shard_cost(alone, host, shard).weights + cost.in_use;
+    most.weights = std::max(most.weights, weights);
+    most.gradients = std::max(most.gradients, cost.in_step / ranks);
+    most.moments = std::max(most.moments, cost.moments / ranks);
+  }
+  return most;
 }
 
 std::vector<ShardCost> shard_costs(const TrainingState& state) {

@@ -51,8 +51,10 @@ struct ShardCost {
   std::uint64_t weights = 0;    // from step to step, as the next two; averages are among them
   std::uint64_t gradients = 0;  // dense ones
   std::uint64_t moments = 0;
-  std::uint64_t peak = 0;  // most of these three in a step, but for the buckets on their way
-  std::uint64_t sent = 0;  // to other hosts in a step: dense gradients and parameters
+  std::uint64_t in_use = 0;   // of layers that other hosts own, in a step
+  std::uint64_t in_step = 0;  // gradients, before an update
+  std::uint64_t peak = 0;     // weights, moments and these two; not the buckets on their way
+  std::uint64_t sent = 0;     // to other hosts in a step: dense gradients and parameters
 
   [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> figures() const {
     return {{"weights", weights},
@@ -65,6 +67,14 @@ struct ShardCost {
 
 // `shard` is not automatic.
 [[nodiscard]] ShardCost shard_cost(const TrainingState& state, std::size_t host, Shard shard);
+
+// The most that a rank of these has in a step. What the ranks of a host share counts for each.
+struct RankMemory {
+  std::uint64_t weights = 0;
+  std::uint64_t gradients = 0;
+  std::uint64_t moments = 0;
+};
+[[nodiscard]] RankMemory memory_of_rank(const TrainingState& state, Shard shard);
 
 // Returns the costs of the host with the highest peak, for each Shard but `automatic`, in order;
 // where reduce_each matters, with and without.

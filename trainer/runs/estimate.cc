@@ -124,17 +124,17 @@ std::string parts_text(const std::vector<ModelPart>& parts) {
 }
 
 std::string estimate_text(const Estimate& e) {
-  const Estimate::Memory& memory = e.memory;
-  const std::uint64_t known = memory.weights + memory.gradients + memory.optimizer;
+  const RankMemory& memory = e.memory;
+  const std::uint64_t known = memory.weights + memory.gradients + memory.moments;
   const double epoch = e.world.seconds * static_cast<double>(e.epoch_steps);
   const double run = e.world.seconds * static_cast<double>(e.steps);
   const double exposed = 100 * e.world.seconds_exposed / e.world.seconds;
-  const std::string of_memory = concat(
-      "memory    ", size_text(memory.peak),
-      e.world.ranks > 1 ? concat(", the most of ", e.world.ranks, " ranks") : "",
-      " (measured): weights ", size_text(memory.weights), ", gradients ",
-      size_text(memory.gradients), ", optimizer ", size_text(memory.optimizer),
-      ", activations and the program ", size_text(memory.peak - std::min(memory.peak, known)));
+  const std::string of_memory =
+      concat("memory    ", size_text(e.peak),
+             e.world.ranks > 1 ? concat(", the most of ", e.world.ranks, " ranks") : "",
+             " (measured): weights ", size_text(memory.weights), ", gradients ",
+             size_text(memory.gradients), ", optimizer ", size_text(memory.moments),
+             ", activations and the program ", size_text(e.peak - std::min(e.peak, known)));
   const std::string of_step = concat("time      ", span_text(e.world.seconds), " a step of ",
                                      brief(e.world.samples), " samples (mean of ", e.measured,
                                      "), ", fixed(exposed, 1), " % of it waiting for other ranks");
@@ -163,10 +163,10 @@ std::string to_json(const Estimate& e) {
                   {"trained", all.trained},
                   {"parts", parts},
                   {"memory",
-                   {{"peak", e.memory.peak},
+                   {{"peak", e.peak},
                     {"weights", e.memory.weights},
                     {"gradients", e.memory.gradients},
-                    {"optimizer", e.memory.optimizer}}},
+                    {"optimizer", e.memory.moments}}},
                   {"shard", name_of(e.shard)},
                   {"shards", shards},
                   {"step",

@@ -18,12 +18,8 @@ struct Estimate {
   std::vector<ModelPart> parts = {};
 
   // Of the rank that needs most, in bytes.
-  struct Memory {
-    std::uint64_t peak = 0;  // measured: all memory of the process
-    std::uint64_t weights = 0;
-    std::uint64_t gradients = 0;
-    std::uint64_t optimizer = 0;  // what the optimizer keeps of each parameter
-  } memory = {};
+  std::uint64_t peak = 0;  // measured: all memory of the process
+  RankMemory memory = {};
 
   Shard shard = Shard::none;           // what the ranks divided in the measured steps
   std::vector<ShardCost> shards = {};  // what they could divide; empty: nothing

@@ -182,5 +182,23 @@ TEST(ShardTable, ComparesWithNoneAndHasWhatIsSentBetweenHosts) {
               HasSubstr("\nnone            8.0        8.0     16.0  32.0   4.0          1.00\n"));
 }
 
+TEST(ShardCosts, OfARankAreItsPartsAndWhatItsHostShares) {
+  const TrainingState state{.dense = 1200,
+                            .moments = 2,
+                            .in_layers = 1000,
+                            .layers = 10,
+                            .hosts = {{.ranks = 2, .share = 0.25}, {.ranks = 1, .share = 0.75}}};
+  const auto of = [&](Shard shard) {
+    const RankMemory memory = memory_of_rank(state, shard);
+    return std::vector{memory.weights, memory.gradients, memory.moments};
+  };
+  EXPECT_THAT(of(Shard::none), ElementsAre(1200, 1200, 2400));
+  EXPECT_THAT(of(Shard::host), ElementsAre(1200, 1200, 2400));
+  EXPECT_THAT(of(Shard::optimizer), ElementsAre(1200, 1200, 1800));
+  EXPECT_THAT(of(Shard::gradients), ElementsAre(1200, 900, 1800));
+  // The layers that the other host owns are there while they are in use.
+  EXPECT_THAT(of(Shard::parameters), ElementsAre(950 + 75, 900, 1800));
+}
+
 }  // namespace
 }  // namespace bp::trainer

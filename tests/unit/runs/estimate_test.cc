@@ -66,8 +66,8 @@ TEST(ModelParts, OfOtherRatesStayApartAndShowThem) {
 Estimate example() {
   Estimate e{.model = "tiny (2 layers, hidden 128, 700 words)"};
   e.parts = {{"embeddings", 1'500'000, 0}, {"layers 0-1", 400'000, 400'000}};
-  e.memory = {
-      .peak = 300U << 20, .weights = 8U << 20, .gradients = 2U << 20, .optimizer = 4U << 20};
+  e.peak = 300U << 20;
+  e.memory = {.weights = 8U << 20, .gradients = 2U << 20, .moments = 4U << 20};
   e.world = {.name = "3+1", .ranks = 4, .samples = 128, .seconds = 0.25, .seconds_exposed = 0.05};
   e.measured = 20;
   e.epoch_steps = 100;

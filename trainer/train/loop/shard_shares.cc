@@ -1,8 +1,8 @@
 #include "trainer/train/loop/shard_shares.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
-#include <span>
 
 #include "bp/collective.h"
 #include "trainer/report/shard_costs.h"
@@ -17,18 +17,13 @@ namespace {
 std::vector<double> by_memory(Communicator& world, Shard shard, const TrainingState& state) {
   const MemoryUse use = memory_use();
   const std::uint64_t weights = world.topology().host() == 0 ? state.weights() : 0;
-  const auto mine =
+  std::vector<double> rooms(world.topology().local_sizes.size(),
+                            std::numeric_limits<double>::max());
+  rooms[static_cast<std::size_t>(world.topology().host())] =
       static_cast<double>(room_for_shards(use.limit - std::min(use.used, use.limit) + weights,
                                           state, world.topology().local_size(), shard));
-  std::vector<double> of_ranks(static_cast<std::size_t>(world.size()));
-  all_gather(world, const_view(std::span(&mine, 1)), view(of_ranks), {.name = "room for shards"});
-  std::vector<double> shares;
-  auto next = of_ranks.begin();
-  for (const int ranks : world.topology().local_sizes) {
-    shares.push_back(*std::min_element(next, next + ranks));
-    next += ranks;
-  }
-  return shares;
+  all_reduce(world, view(rooms), {.op = ReduceOp::min, .name = "room for shards"});
+  return rooms;
 }
 
 }  // namespace
