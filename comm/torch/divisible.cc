@@ -63,15 +63,14 @@ std::vector<at::Tensor*> Elementwise::tensors_of(optim::OptimizerParamState& sta
 }
 
 std::string reason_against_shards(const Communicator& comm,
-                                  const ParameterSet& parameters,
+                                  c10::Device device,
                                   const optim::Optimizer& optimizer,
                                   Shard shard) {
   if (shard == Shard::none) return "";
-  if (!parameters.device().is_cpu() && shard != Shard::optimizer) {
-    return concat("the parameters lie on ", parameters.device(),
-                  ", where ranks divide the optimizer only");
+  if (!device.is_cpu() && shard != Shard::optimizer) {
+    return concat("the parameters lie on ", device, ", where ranks divide the optimizer only");
   }
-  const int memories = memory_topology(comm, parameters.device()).hosts();
+  const int memories = memory_topology(comm, device).hosts();
   if (memories > comm.topology().hosts() && !divides_among_hosts(shard)) {
     return concat("the ranks share no memory with the backend ", comm.backend());
   }

@@ -5,20 +5,21 @@
 
 #include <string>
 
+#include <c10/core/Device.h>
+
 #include "bp/communicator.h"
 #include "bp/torch/elementwise.h"
 #include "bp/torch/shard.h"
-#include "comm/torch/parameter_set.h"
 
 namespace bp {
 
 // Returns null for an optimizer that does not treat each element by itself.
 [[nodiscard]] const Elementwise* elementwise(const torch::optim::Optimizer& optimizer);
 
-// Returns why the ranks cannot divide this; empty if they can, and for `none`. The same on all
-// ranks.
+// Returns why the ranks cannot divide this for parameters on such a device; empty if they can, and
+// for `none`. The same on all ranks.
 [[nodiscard]] std::string reason_against_shards(const Communicator& comm,
-                                                const ParameterSet& parameters,
+                                                c10::Device device,
                                                 const torch::optim::Optimizer& optimizer,
                                                 Shard shard);
 

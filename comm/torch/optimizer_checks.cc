@@ -138,7 +138,8 @@ DistributedOptimizerOptions checked(const DistributedOptimizerOptions& given,
         "i8");
   }
   if (options.wire == DataType::i8 && options.sync.is_each_step()) options.error_feedback = true;
-  const std::string reason = reason_against_shards(comm, parameters, optimizer, options.shard);
+  const std::string reason =
+      reason_against_shards(comm, parameters.device(), optimizer, options.shard);
   const bool is_asked_for = options.shard != Shard::none && options.shard != Shard::automatic;
   if (is_asked_for && !reason.empty()) {
     refuse("shard = ", name_of(options.shard), ", but ", reason,

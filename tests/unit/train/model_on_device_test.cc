@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/input_error.h"
 #include "tests/support/run_ranks.h"
 #include "tests/unit/model/on_device.h"
 #include "tests/unit/train/adamw_steps.h"
@@ -22,6 +23,7 @@
 #include "trainer/optim/optimizer_state.h"
 #include "trainer/tasks/classify/classifier_head.h"
 #include "trainer/train/loop/summation.h"
+#include "trainer/train/loop/training_state.h"
 #include "trainer/train/methods/averaged_weights.h"
 #include "trainer/train/methods/take_weights.h"
 #include "trainer/train/watch/gradient_check.h"
@@ -169,6 +171,25 @@ TEST_F(ModelOnDevice, GetsTheWeightsAndAveragesOfRank0) {
     EXPECT_THAT(summation, Contains(Pair("machines", HasSubstr(device))));
     EXPECT_THAT(summation_of(world, *model, "NVIDIA A"),
                 Contains(Pair("machines", HasSubstr(", NVIDIA A; "))));
+  });
+}
+
+TEST_F(ModelOnDevice, WhatItsRanksCannotDivideIsAMistakeOfTheOption) {
+  bp::test::run_ranks(2, [&](Communicator& world) {
+    const auto model = on_the_device(1);
+    RunSettings settings = options();
+    for (const Shard shard : {Shard::automatic, Shard::none, Shard::optimizer}) {
+      settings.shard = shard;
+      EXPECT_EQ(possible_shard(world, settings, *model), shard);
+    }
+    settings.shard = Shard::gradients;
+    try {
+      static_cast<void>(possible_shard(world, settings, *model));
+      ADD_FAILURE() << "nothing was refused";
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.exit_code(), 2);
+      EXPECT_THAT(error.what(), HasSubstr("--shard gradients, but the parameters lie on"));
+    }
   });
 }
 

@@ -95,7 +95,7 @@ class Loop {
              .error_feedback = settings.error_feedback,
              .loss_scaling = {.initial = settings.loss_scale},
              .sparse_gradients = model.sparse_gradients(),
-             .shard = settings.shard,
+             .shard = possible_shard(world, settings, model),
              .shard_shares = shard_shares(
                  world, settings.shard_shares, settings.shard, training_state(settings, model)),
              .layers = may_defer_rows() ? model.layers() : std::vector<std::vector<std::string>>(),

@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "base/input_error.h"
+#include "base/text.h"
 #include "bp/torch/elementwise.h"
 #include "bp/types.h"
+#include "comm/torch/divisible.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/train/methods/averaged_weights.h"
 
@@ -41,6 +44,17 @@ TrainingState training_state(const RunSettings& settings, const Bert& model) {
     if (&bytes == &state.dense && is_in_layer) state.in_layers += parameter.nbytes();
   }
   return state;
+}
+
+Shard possible_shard(const Communicator& world, const RunSettings& settings, const Bert& model) {
+  const std::string reason =
+      reason_against_shards(world, model.parameters().front().second.device(),
+                            *make_optimizer(model.parameters(), settings), settings.shard);
+  if (settings.shard != Shard::automatic && !reason.empty()) {
+    throw InputError(2, concat("--shard ", name_of(settings.shard), ", but ", reason),
+                     "say --shard none, or leave the option out");
+  }
+  return settings.shard;
 }
 
 bool saves_in_pieces(const RunSettings& settings, const Topology& topology, const Bert& model) {
