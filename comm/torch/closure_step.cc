@@ -4,17 +4,12 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <torch/optim/lbfgs.h>
 
-#include <string_view>
+#include <vector>
 
 #include "comm/torch/misuse.h"
+#include "comm/torch/part_exchange.h"
 
 namespace bp {
-namespace {
-
-constexpr std::string_view kEvaluate = "step(closure)";
-
-}  // namespace
-
 void ClosureStep::require_step_possible() const {
   if (in_closure_) {
     refuse("step() inside the closure of step(closure): leave it out, the optimizer steps itself");
@@ -55,34 +50,30 @@ void ClosureStep::require_possible(const std::function<void()>& closure) const {
 
 void ClosureStep::run(const std::function<void()>& closure) {
   const ScopedFlag in_closure(in_closure_);
-  if (comm_.size() > 1 && !moving_) {
-    moving_.emplace(comm_, parameters_.trained);
-  }
   state_is_on_rank_0_ = comm_.size() > 1;
   if (comm_.rank() == 0) {
     lead(closure);
   } else {
-    follow(closure);
+    while (agree(false)) evaluate(closure);
   }
 }
 
 void ClosureStep::lead(const std::function<void()>& closure) {
-  const auto announce = [&](bool evaluates) {
-    if (moving_) {
-      moving_->broadcast(0, evaluates, kEvaluate);
-    }
-  };
   optimizer_.step([&] {
-    announce(true);
+    agree(true);
     return at::scalar_tensor(evaluate(closure), parameters_.trained[0].tensor.options());
   });
-  announce(false);
+  agree(false);
 }
 
-void ClosureStep::follow(const std::function<void()>& closure) {
-  while (moving_->broadcast(0, false, kEvaluate)) {
-    evaluate(closure);
-  }
+// Gives all ranks rank 0's parameters. Returns whether rank 0 says that they evaluate the loss.
+bool ClosureStep::agree(bool evaluates) {
+  if (comm_.size() == 1) return evaluates;
+  std::vector<at::Tensor> tensors;
+  for (const Parameter& parameter : parameters_.trained) tensors.push_back(parameter.tensor);
+  tensors.push_back(at::scalar_tensor(evaluates, at::kBool));
+  broadcast_tensors(comm_, tensors, 0);
+  return tensors.back().item<bool>();
 }
 
 // Returns the mean loss of all ranks for the present parameters, which get its gradient.

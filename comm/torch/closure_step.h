@@ -8,12 +8,10 @@
 #include <torch/optim/optimizer.h>
 
 #include <functional>
-#include <optional>
 #include <string_view>
 
 #include "bp/communicator.h"
 #include "comm/torch/gradient_window.h"
-#include "comm/torch/packed_tensors.h"
 #include "comm/torch/parameter_set.h"
 
 namespace bp {
@@ -40,15 +38,14 @@ class ClosureStep {
 
  private:
   void require_no_closure_needed(std::string_view call) const;
+  bool agree(bool evaluates);
   void lead(const std::function<void()>& closure);
-  void follow(const std::function<void()>& closure);
   double evaluate(const std::function<void()>& closure);
 
   Communicator& comm_;
   const ParameterSet& parameters_;
   torch::optim::Optimizer& optimizer_;
   GradientWindow& window_;
-  std::optional<PackedTensors> moving_;  // the parameters, from the first run() on
   bool in_closure_ = false;
   bool state_is_on_rank_0_ = false;  // the wrapped optimizer's state
 };

@@ -17,8 +17,8 @@
 #include "comm/torch/misuse.h"
 #include "comm/torch/optimizer_broadcast.h"
 #include "comm/torch/optimizer_checks.h"
-#include "comm/torch/packed_tensors.h"
 #include "comm/torch/parameter_set.h"
+#include "comm/torch/part_exchange.h"
 #include "comm/torch/shared_room.h"
 #include "comm/torch/step_agreement.h"
 #include "comm/torch/synchroniser.h"
@@ -72,9 +72,8 @@ class DistributedOptimizer::Impl {
                 latch_,
                 agreement_),
         closure_step_(comm, parameters_, *optimizer_, window_) {
-    std::vector<Parameter> buffers = check_buffers(options_.buffers);
-    if (comm.size() > 1 && !buffers.empty()) {
-      buffers_.emplace(comm, std::move(buffers));
+    for (const Parameter& buffer : check_buffers(options_.buffers)) {
+      buffers_.push_back(buffer.tensor);
     }
     if (divides()) make_shards();
     if (has_rounds()) {
@@ -94,8 +93,8 @@ class DistributedOptimizer::Impl {
     }
     latch_.run([&] {
       if (LayerGathers* const layers = layers_of_hosts()) layers->gather();
-      broadcast_tensors(comm_, parameters_.trained, shards_, root);
-      broadcast_tensors(comm_, parameters_.frozen, shards_, root);
+      broadcast_tensors(comm_, unshared(parameters_.trained), root);
+      broadcast_tensors(comm_, unshared(parameters_.frozen), root);
       if (shards_) shards_->broadcast_parameters(root);
       broadcast_state_of(root);
       share_buffers(root);
@@ -138,11 +137,7 @@ class DistributedOptimizer::Impl {
         const TraceScope scope(comm_.trace(), kTraceRow, "step");
         agreement_.run_write([&] { update(); });
       }
-      if (shards_ && window_.rearranges()) {
-        shards_->while_parts_change([&] { window_.end(); });
-      } else {
-        window_.end();
-      }
+      window_.end();
       if (sync_ && sync_->add(window_.result())) make_round();
     });
     return steps;
@@ -186,11 +181,7 @@ class DistributedOptimizer::Impl {
     if (comm_.size() > 1) {
       require_agreement(comm_, state);
     }
-    if (shards_ && window_.rearranges(state)) {
-      shards_->while_parts_change([&] { window_.load_state(state); });
-    } else {
-      window_.load_state(state);
-    }
+    window_.load_state(state);
     if (sync_) latch_.run([&] { sync_->load(state); });
   }
 
@@ -204,14 +195,7 @@ class DistributedOptimizer::Impl {
   void stream_state(const VisitPiece& visit) {
     latch_.require_usable();
     window_.require_empty("stream_state");
-    if (!shards_) return;
-    latch_.run([&] {
-      shards_->stream_state([&](const Exchanged& piece) {
-        visit(parameters_.trained[piece.parameter].name,
-              piece.elements.narrow(0, static_cast<std::int64_t>(piece.range.offset),
-                                    static_cast<std::int64_t>(piece.range.count)));
-      });
-    });
+    if (shards_) latch_.run([&] { shards_->stream(visit); });
   }
 
   void enter_layer(std::size_t layer) {
@@ -304,7 +288,7 @@ class DistributedOptimizer::Impl {
     const TraceScope scope(comm_.trace(), kTraceRow, "round");
     agreement_.run_write([&] {
       sync_->meet();
-      broadcast_tensors(inside_, parameters_.trained, shards_, 0);
+      broadcast_tensors(inside_, unshared(parameters_.trained), 0);
       barrier(inside_, {.name = "the parameters of a round"});
     });
     share_buffers(0);
@@ -316,10 +300,17 @@ class DistributedOptimizer::Impl {
     broadcast_state_of(0);
   }
 
-  void share_buffers(int root) {
-    if (buffers_) {
-      buffers_->broadcast(root, false, "buffers");
+  // Returns those that do not lie in shared memory.
+  [[nodiscard]] std::vector<at::Tensor> unshared(const std::vector<Parameter>& parameters) const {
+    std::vector<at::Tensor> tensors;
+    for (const auto& [name, tensor] : parameters) {
+      if (!shards_ || !shards_->has(tensor)) tensors.push_back(tensor);
     }
+    return tensors;
+  }
+
+  void share_buffers(int root) {
+    if (comm_.size() > 1) broadcast_tensors(comm_, buffers_, root);
   }
 
   Communicator& comm_;
@@ -333,7 +324,7 @@ class DistributedOptimizer::Impl {
   StepAgreement agreement_;
   GradientWindow window_;
   ClosureStep closure_step_;
-  std::optional<PackedTensors> buffers_;  // of options_.buffers, with several ranks
+  std::vector<at::Tensor> buffers_;  // of options_.buffers
   std::optional<HostShards> shards_;
   std::optional<Synchroniser> sync_;  // of rounds
 };

@@ -67,6 +67,7 @@ GradientWindow::GradientWindow(Communicator& world,
       runs_fillers_(!options.layers.empty()),
       reduces_each_(options.reduce_each && comm.size() > 1),
       repeats_(options.layers.empty() || options.shard != Shard::parameters),
+      keeps_order_(owners != nullptr && owners->are_on_several_hosts()),
       expected_(options.micro_batches),
       nominal_weight_(options.nominal_weight) {}
 
@@ -199,7 +200,7 @@ double GradientWindow::clip_grad_norm(double max_norm) {
 // Broadcasts rank 0's order of buckets until rank 0 has seen a whole window, which in most runs is
 // once.
 void GradientWindow::prepare_end() {
-  const bool is_agreed = comm_.size() == 1 || !gradients_.order().empty();
+  const bool is_agreed = comm_.size() == 1 || keeps_order_ || !gradients_.order().empty();
   if (phase_ != Phase::reduced || result_->weight <= 0 || is_agreed || !from_all_ranks_) {
     return;
   }
@@ -248,14 +249,10 @@ GradientWindow::State GradientWindow::state() const {
           .residuals = gradients_.residuals()};
 }
 
-bool GradientWindow::rearranges(const State& state) const {
-  return !state.bucket_order.empty() && !std::ranges::equal(state.bucket_order, gradients_.order());
-}
-
 void GradientWindow::load_state(const State& state) {
   nominal_weight_ = state.nominal_weight;
   loss_scale_.restore(state.loss_scale, state.good_windows);
-  if (!state.bucket_order.empty()) {
+  if (!keeps_order_ && !state.bucket_order.empty()) {
     gradients_.rearrange({state.bucket_order.begin(), state.bucket_order.end()});
   }
   gradients_.load_residuals(state.residuals);

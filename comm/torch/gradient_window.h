@@ -89,9 +89,6 @@ class GradientWindow {
   void prepare_end();
   // Empties a window that is reduced. Without one it does nothing.
   void end();
-  // Whether end() or load_state() lays the gradients out in another order.
-  [[nodiscard]] bool rearranges() const { return !next_order_.empty(); }
-  [[nodiscard]] bool rearranges(const State& state) const;
   // Throws invalid_argument, naming `call`, unless the window is empty.
   void require_empty(const char* call) const;
   // Throws invalid_argument if a parameter has another type, shape or device than at construction.
@@ -141,6 +138,7 @@ class GradientWindow {
   const bool runs_fillers_;  // backward passes of weight 0
   const bool reduces_each_;  // micro-batch
   const bool repeats_;       // passes, since other ranks do not wait for these in them
+  const bool keeps_order_;   // of buckets, which decides what each rank owns
 
   Phase phase_ = Phase::accumulating;
   int expected_;       // backward() of this window

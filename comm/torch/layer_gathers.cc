@@ -4,15 +4,26 @@
 #include <utility>
 
 #include "bp/collective.h"
+#include "comm/torch/give_back.h"
 
 namespace bp {
+
+LayerGathers::LayerGathers(Owners& owners,
+                           std::vector<std::vector<Exchanged>> layers,
+                           PartOf part_of,
+                           bool frees)
+    : owners_(owners),
+      layers_(std::move(layers)),
+      between_hosts_(owners.between_hosts(std::move(part_of))),
+      frees_(frees),
+      is_whole_(layers_.size(), true) {}
 
 void LayerGathers::enter(std::size_t layer) {
   if (is_whole_.at(layer)) return;
   next_[place_] = layer;
   bring(layer);
   // All ranks of the host have left the layer before.
-  if (options_.frees && place_.second) free(*place_.second);
+  if (place_.second) free(*place_.second);
   place_ = {place_.second, layer};
   const auto next = next_.find(place_);
   if (next != next_.end() && !is_whole_[next->second]) start(next->second);
@@ -29,7 +40,7 @@ void LayerGathers::leave() {
   finish();
   next_.erase(place_);
   place_ = {};
-  for (std::size_t layer = 0; options_.frees && layer < is_whole_.size(); ++layer) free(layer);
+  for (std::size_t layer = 0; layer < is_whole_.size(); ++layer) free(layer);
   is_whole_.assign(is_whole_.size(), false);
 }
 
@@ -39,8 +50,7 @@ void LayerGathers::begin() {
 
 void LayerGathers::start(std::size_t layer) {
   ahead_ = layer;
-  if (owners_.leaders() == nullptr) return;
-  finish_ = start_exchange(owners_, options_.layers[layer], options_.exchange);
+  if (between_hosts_) finish_ = start_exchange(layers_[layer], *between_hosts_);
 }
 
 // Without waiting for the other ranks of the host.
@@ -53,7 +63,7 @@ void LayerGathers::bring(std::size_t layer) {
   if (ahead_ && ahead_ != layer) {
     const std::size_t other = *ahead_;
     finish();
-    if (options_.frees) free(other);
+    free(other);
   }
   if (!ahead_) start(layer);
   finish();
@@ -61,12 +71,27 @@ void LayerGathers::bring(std::size_t layer) {
   is_whole_[layer] = true;
 }
 
+// Gives the memory of the parts of other hosts back to the system.
 void LayerGathers::free(std::size_t layer) {
+  if (!frees_) return;
   is_whole_[layer] = false;
-  if (owners_.leaders() == nullptr) return;
-  for (const Exchanged& tensor : options_.layers[layer]) {
-    free_parts_of_other_hosts(owners_, tensor, options_.exchange.part_of);
+  if (!between_hosts_) return;
+  for (const Exchanged& tensor : layers_[layer]) {
+    const Block own = between_hosts_->part_of(tensor.number, owners_.host());
+    const std::span<std::byte> all = bytes_of(tensor.elements);
+    const std::size_t size = tensor.elements.element_size();
+    give_back(all.first(own.offset * size));
+    give_back(all.subspan((own.offset + own.count) * size));
   }
+}
+
+void LayerGathers::visit_all(const std::function<void(const Exchanged& tensor)>& visit) {
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+    enter(layer);
+    if (owners_.rank() == 0) std::ranges::for_each(layers_[layer], visit);
+  }
+  if (place_.second) free(*place_.second);
+  place_ = {};
 }
 
 }  // namespace bp

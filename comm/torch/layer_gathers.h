@@ -12,22 +12,20 @@
 #include <utility>
 #include <vector>
 
-#include "comm/torch/host_exchange.h"
 #include "comm/torch/owners.h"
+#include "comm/torch/part_exchange.h"
 
 namespace bp {
 
 class LayerGathers {
  public:
-  // `frees`: a host keeps the parts of other hosts only while the layer is in use.
-  struct Options {
-    std::vector<std::vector<Exchanged>> layers;
-    Exchange exchange;
-    bool frees = false;
-  };
-  // All layers are whole. `owners` must outlive this object.
-  LayerGathers(Owners& owners, Options options)
-      : owners_(owners), options_(std::move(options)), is_whole_(options_.layers.size(), true) {}
+  // All layers are whole. The elements of their parameters lie in memory that the ranks of a host
+  // share. `frees`: a host keeps the parts of other hosts only while the layer is in use. `owners`
+  // must outlive this object.
+  LayerGathers(Owners& owners,
+               std::vector<std::vector<Exchanged>> layers,
+               PartOf part_of,
+               bool frees);
 
   // Collective, as all that follow. The layer is whole.
   void enter(std::size_t layer);
@@ -37,6 +35,8 @@ class LayerGathers {
   void leave();
   // Owners have written them.
   void begin();
+  // Enters each layer, and calls `visit` on rank 0 for each of its parameters.
+  void visit_all(const std::function<void(const Exchanged& tensor)>& visit);
 
  private:
   using Place = std::pair<std::optional<std::size_t>, std::optional<std::size_t>>;
@@ -47,7 +47,9 @@ class LayerGathers {
   void free(std::size_t layer);
 
   Owners& owners_;
-  const Options options_;
+  const std::vector<std::vector<Exchanged>> layers_;
+  const std::optional<Exchange> between_hosts_;  // on the first rank of a host
+  const bool frees_;
   std::vector<bool> is_whole_;
   Place place_;                        // the layers before and in which the pass is
   std::map<Place, std::size_t> next_;  // that followed the last time

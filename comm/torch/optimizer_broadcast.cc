@@ -37,21 +37,6 @@ void load(torch::optim::Optimizer& optimizer, const std::string& bytes, c10::Dev
 
 }  // namespace
 
-void broadcast_tensors(Communicator& comm,
-                       const std::vector<Parameter>& parameters,
-                       const std::optional<HostShards>& shards,
-                       int root) {
-  for (const auto& [name, tensor] : parameters) {
-    if (shards && shards->has(tensor)) continue;
-    // As bytes, so that any element type works, and dense, so that strides do not matter.
-    const View bytes = {.data = static_cast<std::byte*>(tensor.mutable_data_ptr()),
-                        .count = tensor.nbytes(),
-                        .type = DataType::u8,
-                        .device = device_of(tensor.device())};
-    broadcast(comm, bytes, after_work_on(tensor, {.root = root, .name = name}));
-  }
-}
-
 void broadcast_state(Communicator& comm,
                      torch::optim::Optimizer& optimizer,
                      c10::Device device,

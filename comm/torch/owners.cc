@@ -26,13 +26,23 @@ void Owners::connect() {
   leaders_.emplace(world_.split(local_rank() == 0 ? 0 : -1));
 }
 
-void Owners::broadcast(std::span<const std::span<std::byte>> memory, int root) {
+std::optional<Exchange> Owners::between_hosts(PartOf part_of) {
+  if (!leaders_ || local_rank() > 0) return std::nullopt;
+  return Exchange{.comm = *leaders_,
+                  .part_of = [this, part_of = std::move(part_of)](std::size_t number, int host) {
+                    const int first = topology_.leader_of(host);
+                    const int ranks = topology_.local_sizes[static_cast<std::size_t>(host)];
+                    const Block begin = part_of(number, first);
+                    const Block end = part_of(number, first + ranks - 1);
+                    return Block{.offset = begin.offset,
+                                 .count = end.offset + end.count - begin.offset};
+                  }};
+}
+
+void Owners::broadcast(const std::vector<at::Tensor>& tensors, int root) {
   barrier(local(), {.name = "shared memory is written"});
   if (hosts() == 1) return;
-  for (const std::span<std::byte> bytes : leaders() == nullptr ? decltype(memory)() : memory) {
-    bp::broadcast(*leaders(), {bytes.data(), bytes.size(), DataType::u8},
-                  {.root = host_of(root), .name = "shared memory"});
-  }
+  if (local_rank() == 0) broadcast_tensors(*leaders_, tensors, host_of(root));
   barrier(local(), {.name = "shared memory has arrived"});
 }
 

@@ -2,13 +2,14 @@
 // which share memory. A rank that shares none, as on a device, counts as a host of its own.
 #pragma once
 
-#include <cstddef>
+#include <ATen/core/Tensor.h>
+
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "bp/communicator.h"
 #include "bp/topology.h"
+#include "comm/torch/part_exchange.h"
 
 namespace bp {
 
@@ -41,10 +42,12 @@ class Owners {
   [[nodiscard]] Communicator* leaders() {
     return local_rank() == 0 && leaders_ ? &*leaders_ : nullptr;
   }
-  // Collective of all ranks. `memory` is what the ranks of each host share, the same on all ranks
-  // of a host and of the same sizes on all hosts. All ranks get what rank `root` of the world has
-  // there.
-  void broadcast(std::span<const std::span<std::byte>> memory, int root);
+  // The exchange of parts that lie in each host's shared memory, by the first rank of each.
+  // Nothing on another rank, and with one host.
+  [[nodiscard]] std::optional<Exchange> between_hosts(PartOf part_of);
+  // Collective of all ranks. Brings what the host of rank `root` of the world has in these tensors,
+  // which lie in each host's shared memory, to all hosts.
+  void broadcast(const std::vector<at::Tensor>& tensors, int root);
 
  private:
   Communicator& world_;
@@ -52,7 +55,7 @@ class Owners {
   bool are_all_;
   std::vector<double> shares_;           // by owner
   std::optional<Communicator> group_;    // of several hosts
-  std::optional<Communicator> leaders_;  // of several hosts
+  std::optional<Communicator> leaders_;  // of several hosts: their first ranks
 };
 
 }  // namespace bp

@@ -1,7 +1,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstddef>
-#include <span>
 #include <vector>
 
 #include "base/text.h"
@@ -26,9 +25,9 @@ void share_constants(Communicator& comm, const std::vector<at::Tensor>& tensors)
   Owners owners(comm, memory_topology(comm, at::kCPU), false, {});
   owners.connect();
   SharedRoom room(owners.local(), bytes);
-  for (const at::Tensor& tensor : tensors) room.adopt(tensor, comm.rank() == 0);
-  const std::span<std::byte> memory = room.bytes();
-  owners.broadcast(std::span(&memory, 1), 0);
+  std::vector<at::Tensor> shared;
+  for (const at::Tensor& tensor : tensors) shared.push_back(room.adopt(tensor, comm.rank() == 0));
+  owners.broadcast(shared, 0);
 }
 
 }  // namespace bp

@@ -28,9 +28,14 @@ inline Topology memory_topology(const Communicator& world, c10::Device device) {
   return {.rank = world.rank(), .local_sizes = ones, .host_names = {}};
 }
 
-// Returns the elements of a dense tensor in the order of memory.
+// Returns the elements of a dense tensor in the order of memory, as a tensor with a version of its
+// own.
 inline at::Tensor flat(const at::Tensor& tensor) {
-  return tensor.detach().as_strided({tensor.numel()}, {1});
+  return tensor.variable_data().as_strided({tensor.numel()}, {1});
+}
+// Returns the elements with the form of `like`.
+inline at::Tensor formed_as(const at::Tensor& like, const at::Tensor& elements) {
+  return elements.as_strided(like.sizes(), like.strides());
 }
 
 // The private tensors that shared ones replace are together as large as the model, and malloc may
@@ -62,7 +67,7 @@ class SharedRoom {
     const at::NoGradGuard no_grad;
     at::Tensor elements = take(tensor, tensor.numel());
     if (copies) elements.copy_(flat(tensor));
-    tensor.set_data(elements.as_strided(tensor.sizes(), tensor.strides()));
+    tensor.set_data(formed_as(tensor, elements));
     give_back_freed(elements);  // before the next copy
     return elements;
   }

@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -12,14 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include <c10/util/accumulate.h>
-
 #include "base/check.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/log.h"
 #include "trainer/common/whole_file.h"
-#include "trainer/model/files/safetensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/optimizer_state.h"
@@ -32,28 +30,13 @@ using at::Tensor;
 
 constexpr const char* kMoments = "/optimizer.safetensors";
 
-// What the optimizer keeps for one parameter.
-struct KeptState {
-  std::string name;  // the parameter's
-  std::vector<std::int64_t> shape;
-  ParameterState state;
-};
-
 // Returns memory of the host for the numbers of `tensor`.
 Tensor room_for(const Tensor& tensor) {
   return at::empty(tensor.sizes(), tensor.options().device(at::kCPU).requires_grad(false));
 }
 
-SafetensorsItem item(const std::string& name, const Tensor& values) {
-  return {name, "F32", values.sizes().vec(), values.const_data_ptr()};
-}
-
-// `values`: all, or a part, which is a view of them.
-SafetensorsItem item_of_state(const std::string& name,
-                              const std::vector<std::int64_t>& shape,
-                              const Tensor& values) {
-  const bool is_whole = values.numel() == c10::multiply_integers(shape);
-  return {name, "F32", shape, is_whole ? values.const_data_ptr() : values.storage().data()};
+std::span<const std::byte> bytes_of(const Tensor& dense) {
+  return {static_cast<const std::byte*>(dense.const_data_ptr()), dense.nbytes()};
 }
 
 // Reads named arrays, each at most once.
@@ -142,10 +125,6 @@ double milliseconds(Clock::duration time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-}  // namespace
-
-namespace {
-
 NamedTensors named(const Bert& model, const std::vector<Tensor>& averages) {
   NamedTensors result;
   for (std::size_t i = 0; i < averages.size(); ++i) {
@@ -156,69 +135,31 @@ NamedTensors named(const Bert& model, const std::vector<Tensor>& averages) {
 
 }  // namespace
 
-class Snapshot::Impl {
- public:
-  Impl(const Bert& model,
-       std::optional<std::vector<std::string>> names,
-       bool averaged,
-       bool with_copies)
-      : copies(with_copies) {
-    const auto room_for = [this](const Tensor& tensor) {
-      return copies ? trainer::room_for(tensor) : Tensor();
-    };
-    file = weights_file(model);
-    for (const auto& [name, values] : saved_tensors(model, model.parameters())) {
-      weights.emplace_back(name, room_for(values));
-    }
-    if (!names) return;
-    with_state = true;
-    moments = *std::move(names);
-    for (const auto& [name, parameter] : saved_parameters(model)) {
-      if (averaged) trained.emplace_back("weight." + name, room_for(parameter));
-      KeptState& kept = states.emplace_back(KeptState{name, parameter.sizes().vec(), {}});
-      BP_CHECK(copies || parameter.is_contiguous(), "pieces are in the order of memory");
-      if (!parameter.requires_grad()) continue;
-      for (std::size_t i = 0; i < moments.size(); ++i) {
-        kept.state.moments.push_back(room_for(parameter));
-      }
-    }
-  }
-
-  // Copies `values` to where `kept` has memory.
-  void keep(Tensor& kept, const Tensor& values) const {
-    if (copies) {
-      kept.copy_(values);
-    } else {
-      kept = values.detach().contiguous();
-    }
-  }
-
-  const bool copies;
-  std::string file;  // of the weights
-  bool with_state = false;
-  std::vector<std::string> moments;
-  std::vector<std::pair<std::string, Tensor>> weights;
-  std::vector<std::pair<std::string, Tensor>> trained;  // weights, if the others are averages
-  std::vector<KeptState> states;
-  std::vector<std::pair<std::string, Tensor>> outer;
-};
-
 Snapshot::Snapshot(const Bert& model,
                    std::optional<std::vector<std::string>> moments,
                    bool averaged,
                    bool copies)
-    : impl_(std::make_unique<Impl>(model, std::move(moments), averaged, copies)) {}
-Snapshot::~Snapshot() = default;
+    : file_(weights_file(model)),
+      moments_(std::move(moments)),
+      averaged_(averaged),
+      copies_(copies) {
+  if (!copies) return;
+  for (const auto& [name, values] : saved_tensors(model, model.parameters())) {
+    rooms_[name] = room_for(values);
+  }
+  if (!moments_) return;
+  for (const auto& [name, parameter] : saved_parameters(model)) {
+    if (averaged) rooms_["weight." + name] = room_for(parameter);
+    if (!parameter.requires_grad()) continue;
+    for (const std::string& moment : *moments_) {
+      rooms_[concat(moment, ".", name)] = room_for(parameter);
+    }
+  }
+}
 
 void Snapshot::prepare() {
-  if (!impl_->copies) return;
   // zero_() would give this thread a team of OpenMP threads, which would stay.
-  const auto touch = [](const Tensor& t) { std::memset(t.mutable_data_ptr(), 0, t.nbytes()); };
-  for (const auto& [name, values] : impl_->weights) touch(values);
-  for (const auto& [name, values] : impl_->trained) touch(values);
-  for (const KeptState& kept : impl_->states) {
-    for (const Tensor& moment : kept.state.moments) touch(moment);
-  }
+  for (const auto& [name, room] : rooms_) std::memset(room.mutable_data_ptr(), 0, room.nbytes());
 }
 
 void Snapshot::take(const Bert& model,
@@ -226,68 +167,78 @@ void Snapshot::take(const Bert& model,
                     const std::vector<Tensor>* averages,
                     const NamedTensors& outer) {
   const at::NoGradGuard no_grad;
-  const NamedTensors weights =
-      saved_tensors(model, averages == nullptr ? model.parameters() : named(model, *averages));
-  const NamedTensors parameters = saved_parameters(model);
-  for (std::size_t i = 0; i < impl_->trained.size(); ++i) {
-    impl_->keep(impl_->trained[i].second, parameters[i].second);
+  weights_.clear();
+  state_.clear();
+  steps_.clear();
+  const NamedTensors weights = averages == nullptr ? model.parameters() : named(model, *averages);
+  for (const auto& [name, values] : saved_tensors(model, weights)) {
+    keep(weights_, name, values.sizes(), values);
   }
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    impl_->keep(impl_->weights[i].second, weights[i].second);
-  }
-  if (!impl_->with_state) return;
-  const OptimizerState& optimizer_state = state_of(optimizer);
-  BP_CHECK(optimizer_state.moment_names() == impl_->moments,
-           "the snapshot is of another optimizer");
-  for (std::size_t i = 0; i < impl_->states.size(); ++i) {
-    const ParameterState now = optimizer_state.state_of(parameters[i].second);
-    ParameterState& kept = impl_->states[i].state;
-    kept.step = now.step;
+  if (!moments_) return;
+  const OptimizerState& state = state_of(optimizer);
+  BP_CHECK(state.moment_names() == *moments_, "the snapshot is of another optimizer");
+  for (const auto& [name, parameter] : saved_parameters(model)) {
+    if (averaged_) keep(state_, "weight." + name, parameter.sizes(), parameter);
+    const ParameterState now = state.state_of(parameter);
     if (now.step == 0) continue;
-    for (std::size_t m = 0; m < kept.moments.size(); ++m) {
-      impl_->keep(kept.moments[m], now.moments[m]);
+    steps_.emplace_back("step." + name, now.step);
+    for (std::size_t m = 0; m < now.moments.size(); ++m) {
+      keep(state_, concat((*moments_)[m], ".", name), parameter.sizes(), now.moments[m]);
     }
   }
-  impl_->outer.resize(outer.size());
-  for (std::size_t i = 0; i < outer.size(); ++i) {
-    auto& [name, values] = impl_->outer[i];
-    if (!values.defined()) values = room_for(outer[i].second);
-    name = "outer." + outer[i].first;
-    impl_->keep(values, outer[i].second);
+  for (const auto& [name, values] : outer) keep(state_, "outer." + name, values.sizes(), values);
+}
+
+void Snapshot::keep(std::vector<Kept>& kept,
+                    const std::string& name,
+                    at::IntArrayRef shape,
+                    const Tensor& values) {
+  if (copies_) {
+    Tensor& room = rooms_[name];
+    if (!room.defined()) room = room_for(values);
+    kept.push_back({name, shape.vec(), room.copy_(values)});
+  } else {
+    kept.push_back({name, shape.vec(), values.detach().contiguous()});
   }
 }
 
-void Snapshot::write(const std::string& folder, DistributedOptimizer* optimizer) const {
-  std::vector<SafetensorsItem> weights;
-  for (const auto& [name, values] : impl_->weights) weights.push_back(item(name, values));
-  std::vector<SafetensorsItem> state;
-  for (const auto& [name, values] : impl_->trained) state.push_back(item(name, values));
-  for (const auto& [name, values] : impl_->outer) state.push_back(item(name, values));
-  for (const auto& [name, shape, kept] : impl_->states) {
-    if (kept.step == 0) continue;
-    for (std::size_t m = 0; m < kept.moments.size(); ++m) {
-      state.push_back(item_of_state(concat(impl_->moments[m], ".", name), shape, kept.moments[m]));
+void Snapshot::write(const std::string& folder, DistributedOptimizer* optimizer) {
+  const auto items_of = [](const std::vector<Kept>& kept) {
+    std::vector<SafetensorsItem> items;
+    for (const auto& [name, shape, values] : kept) {
+      items.push_back({name, "F32", shape, values.const_data_ptr()});
     }
-    state.push_back({"step." + name, "I64", {}, &kept.step});
-  }
-  const auto stream = [optimizer](const std::vector<const WritePiece*>& files) {
-    if (optimizer == nullptr) return;
-    optimizer->stream_state([&](const std::string& /*parameter*/, const Tensor& piece) {
-      const Tensor values = piece.cpu();
-      const std::span bytes(static_cast<const std::byte*>(values.const_data_ptr()),
-                            values.nbytes());
-      for (const WritePiece* const write : files) (*write)(piece.const_data_ptr(), bytes);
-    });
+    return items;
   };
-  const std::string path = concat(folder, "/", impl_->file);
-  if (!impl_->with_state) {
-    return write_safetensors(path, std::move(weights), [&](const WritePiece& w) { stream({&w}); });
+  SafetensorsWriter weights(concat(folder, "/", file_), items_of(weights_));
+  std::optional<SafetensorsWriter> state;
+  if (moments_) {
+    std::vector<SafetensorsItem> items = items_of(state_);
+    for (const auto& [name, step] : steps_) items.push_back({name, "I64", {}, &step});
+    state.emplace(folder + kMoments, std::move(items));
   }
-  write_safetensors(path, std::move(weights), [&](const WritePiece& w) {
-    write_safetensors(folder + kMoments, std::move(state), [&](const WritePiece& s) {
-      stream({&w, &s});
+  if (optimizer != nullptr) {
+    optimizer->stream_state([&](const DistributedOptimizer::Piece& piece) {
+      if (!piece.moment) {
+        write_parameter(weights, piece.parameter);
+      } else if (state) {
+        state->write_piece(concat((*moments_)[*piece.moment], ".", piece.name),
+                           piece.offset * sizeof(float), bytes_of(piece.values));
+      }
     });
-  });
+  }
+  weights.finish();
+  if (state) state->finish();
+  if (copies_) return;
+  weights_.clear();
+  state_.clear();
+}
+
+// It may be saved as several tensors, which are views of it.
+void Snapshot::write_parameter(SafetensorsWriter& file, const Tensor& parameter) const {
+  for (const auto& [name, shape, values] : weights_) {
+    if (values.is_alias_of(parameter)) file.write_piece(name, 0, bytes_of(values));
+  }
 }
 
 std::int64_t count_parameters(const Bert& model) {

@@ -5,9 +5,11 @@
 // other. Checkpoints saves those of a running training, on rank 0 alone.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "bp/torch/distributed_optimizer.h"
 #include "trainer/checkpoint/checkpoint_writer.h"
 #include "trainer/model/bert.h"
+#include "trainer/model/files/safetensors.h"
 
 namespace torch::optim {
 class Optimizer;
@@ -34,10 +37,6 @@ class Snapshot {
            std::optional<std::vector<std::string>> moments,
            bool averaged = false,
            bool copies = true);
-  ~Snapshot();
-  Snapshot(const Snapshot&) = delete;
-  Snapshot& operator=(const Snapshot&) = delete;
-
   // Touches the memory, so that the first take() is as fast as the others. Any thread may call it,
   // but not during take() or write().
   void prepare();
@@ -57,11 +56,28 @@ class Snapshot {
   //   a momentum of rounds, it has outer.NAME (F32).
   // Any thread may call it. Throws io. `optimizer`, with which the snapshot has no copies, streams
   // what hosts have in parts.
-  void write(const std::string& folder, DistributedOptimizer* optimizer = nullptr) const;
+  void write(const std::string& folder, DistributedOptimizer* optimizer = nullptr);
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  struct Kept {
+    std::string name;  // in the file
+    std::vector<std::int64_t> shape;
+    at::Tensor values;  // perhaps this rank's part alone
+  };
+  void keep(std::vector<Kept>& kept,
+            const std::string& name,
+            at::IntArrayRef shape,
+            const at::Tensor& values);
+  void write_parameter(SafetensorsWriter& file, const at::Tensor& parameter) const;
+
+  const std::string file_;  // of the weights
+  const std::optional<std::vector<std::string>> moments_;
+  const bool averaged_;
+  const bool copies_;
+  std::map<std::string, at::Tensor> rooms_;  // memory for copies, by name
+  std::vector<Kept> weights_;
+  std::vector<Kept> state_;
+  std::vector<std::pair<std::string, std::int64_t>> steps_;
 };
 
 // Returns the number of parameters that are saved.

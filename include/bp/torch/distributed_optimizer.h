@@ -16,13 +16,14 @@
 // micro-batch, and its weight the number of samples (or tokens) in that mean.
 //
 // Gradients are fused into buckets: in reverse order of registration at first, and after the first
-// window in the order in which rank 0's gradients arrived. The all-reduce of a bucket starts when
-// its last gradient of the window's last micro-batch has arrived, while backward continues. Weight,
-// loss and stop flag travel in the last bucket, so a window costs exactly bucket_count()
-// collectives. Only sparse_gradients, buffers, clip_grad_norm() on a device and the first window,
-// in which the ranks agree on the order, cost more. So does a window in which a parameter gets more
-// gradients in one backward pass than ever before (from backward passes inside it, as of a
-// checkpoint): one collective for each such parameter, and one.
+// window in the order in which rank 0's gradients arrived. (Where the ranks of several hosts divide
+// the state, in the first order always.) The all-reduce of a bucket starts when its last gradient
+// of the window's last micro-batch has arrived, while backward continues. Weight, loss and stop
+// flag travel in the last bucket, so a window costs exactly bucket_count() collectives. Only
+// sparse_gradients, buffers, clip_grad_norm() on a device and the first window, in which the ranks
+// agree on the order, cost more. So does a window in which a parameter gets more gradients in one
+// backward pass than ever before (from backward passes inside it, as of a checkpoint): one
+// collective for each such parameter, and one.
 //
 // All ranks' parameters stay equal bit for bit, also with a narrow `wire`, if all ranks begin with
 // the same ones, and the program changes parameters, reduced gradients and the wrapped optimizer's
@@ -66,6 +67,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -130,8 +132,8 @@ struct DistributedOptimizerOptions {
   std::vector<std::string> sparse_gradients = {};
   // Tensors that are not parameters and that forward passes change, such as the running mean of a
   // BatchNorm: model->named_buffers().pairs(). They may lie on any device. At the end of each
-  // step() all ranks get those of rank 0, by one more collective, unless a rank has joined
-  // (join()). Without this option each rank keeps its own.
+  // step() all ranks get those of rank 0, by one more collective for each 4 MiB of them, unless a
+  // rank has joined (join()). Without this option each rank keeps its own.
   NamedTensors buffers = {};
   Shard shard = Shard::none;
   // How much each rank owns of what they divide, in proportion to its number here, 0 for nothing;
@@ -306,7 +308,7 @@ class DistributedOptimizer {
     double nominal_weight = 0;
     double loss_scale = 1;
     std::int64_t good_windows = 0;                // since the loss scale last changed
-    std::vector<std::int64_t> bucket_order = {};  // indices of parameters; empty: not agreed yet
+    std::vector<std::int64_t> bucket_order = {};  // indices of parameters; empty: the first one
     NamedTensors residuals = {};                  // of error feedback, by parameter
     std::int64_t steps_of_round = 0;              // the present one, by Sync::interval
     // Of rounds, by parameter: on the first rank of each host. load_state() takes rank 0's.
@@ -324,21 +326,27 @@ class DistributedOptimizer {
   [[nodiscard]] std::size_t bucket_count() const;
   // Returns the number of collectives started since construction, without broadcasts.
   [[nodiscard]] std::uint64_t collectives() const;
-  // Makes the wrapped optimizer's state whole on the host of rank `root`, or on its device, until
-  // the next step, where the ranks of several hosts or on devices divide it (Shard). With rounds,
-  // all hosts get the mean of their states, by the weights that they have trained on. Before the
-  // program saves it. Collective; between windows only.
+  // Makes the wrapped optimizer's state whole on rank `root`, until the next step, where the ranks
+  // of several hosts or on devices divide it (Shard). With rounds, all hosts get the mean of their
+  // states, by the weights that they have trained on. Before the program saves it. Collective;
+  // between windows only.
   void gather_state(int root = 0);
-  // Calls `visit` on rank 0 with one piece after another of the parameters and of the state that
-  // hosts have in parts; all others are whole there. A piece is a vector of some MiB at most, a
-  // view that begins at element piece.storage_offset() of the whole tensor, in the order of memory.
-  // For a tensor of the state, what the wrapped optimizer shows is a view of the same storage. What
-  // other hosts own of it is in memory during the call only. So rank 0 can save what its host has
-  // no room for. The first rank of another host waits for some pieces at a time, and the others of
-  // a host up to an hour for their first one. Collective; between windows only. If `visit` throws,
-  // rank 0 throws that, and the optimizer is unusable.
-  using VisitPiece = std::function<void(const std::string& parameter, const at::Tensor& piece)>;
-  void stream_state(const VisitPiece& visit = [](const std::string&, const at::Tensor&) {});
+  // Some elements of a parameter, or of a tensor of its state.
+  struct Piece {
+    const std::string& name;      // the parameter's
+    const at::Tensor& parameter;  // the whole one
+    // Which of the tensors of its state (Elementwise::tensors_of()); none: the parameter itself.
+    std::optional<std::size_t> moment;
+    std::size_t offset = 0;  // of the first one, in the order of memory
+    at::Tensor values;       // a vector, valid during the call; of a state some MiB at most
+  };
+  using VisitPiece = std::function<void(const Piece& piece)>;
+  // Calls `visit` on rank 0 with one piece after another of the state that ranks have in parts, and
+  // with each of the parameters that hosts have in parts; all else is whole there. So rank 0 can
+  // save what its host has no room for. Meanwhile the other ranks wait for the next pieces, or for
+  // the next layer. Collective; between windows only. If `visit` throws, rank 0 throws that, and
+  // the optimizer is unusable.
+  void stream_state(const VisitPiece& visit = [](const Piece& /*piece*/) {});
   // Returns what the ranks divide, never `automatic`.
   [[nodiscard]] Shard shard() const;
   // For options, state and saving. Its step() uses the gradient of this rank alone before reduce(),

@@ -76,9 +76,9 @@ struct Model {
       named.emplace_back(concat("matrix ", i), matrices.back());
       layers.push_back({named.back().first});
     }
-    // The ranks get all sums of the last bucket. It has only this, whose gradient comes last.
+    // The ranks get all sums of the last bucket. It has only this, the first that is named.
     matrices.push_back(at::ones({1}).requires_grad_());
-    named.emplace_back("number", matrices.back());
+    named.insert(named.begin(), {"number", matrices.back()});
   }
   [[nodiscard]] at::Tensor loss(DistributedOptimizer& optimizer) const {
     at::Tensor sum = matrices.back().sum();

@@ -205,9 +205,7 @@ inline Shard made_of(Shard shard, const Topology& topology) {
 }
 
 // Whether gather_state() makes the state whole on this rank.
-inline bool is_gathered(const Communicator& world) {
-  return tensor_device().is_cpu() ? world.topology().host() == 0 : world.rank() == 0;
-}
+inline bool is_gathered(const Communicator& world) { return world.rank() == 0; }
 
 inline Trained train(Communicator& world, const Training& training, Shard shard) {
   Net net;

@@ -8,15 +8,14 @@
 #include <limits>
 #include <optional>
 #include <set>
-#include <span>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/refuse.h"
-#include "base/system/fd.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/common/whole_file.h"
@@ -182,66 +181,69 @@ void SafetensorsReader::read(const SafetensorsEntry& entry, void* to) const {
   impl_->source_->read(impl_->data_begin_ + entry.begin, to, entry.end - entry.begin);
 }
 
-void write_safetensors(const std::string& path,
-                       std::vector<SafetensorsItem> items,
-                       const std::function<void(const WritePiece&)>& write_pieces) {
-  std::sort(items.begin(), items.end(),
-            [](const SafetensorsItem& a, const SafetensorsItem& b) { return a.name < b.name; });
+SafetensorsWriter::SafetensorsWriter(const std::string& path, std::vector<SafetensorsItem> items)
+    : path_(path), file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+  if (!file_) throw Error(ErrorCode::io, concat("cannot create ", path, ": ", error_text(errno)));
+  for (SafetensorsItem& item : items) {
+    const std::uint64_t bytes = bytes_of({item.name, item.type, item.shape, 0, 0});
+    places_[item.name] = {.item = std::move(item), .bytes = bytes};
+  }
   nlohmann::ordered_json json;
   json["__metadata__"] = {{"format", "pt"}};
-  std::uint64_t offset = 0;
-  std::vector<std::span<const std::byte>> data;
-  for (const SafetensorsItem& item : items) {
-    const std::uint64_t end = offset + bytes_of({item.name, item.type, item.shape, 0, 0});
-    data.emplace_back(static_cast<const std::byte*>(item.data), end - offset);
-    json[item.name] = {
-        {"dtype", item.type}, {"shape", item.shape}, {"data_offsets", {offset, end}}};
-    offset = end;
+  std::uint64_t end = 0;
+  for (auto& [name, place] : places_) {
+    place.begin = std::exchange(end, end + place.bytes);
+    json[name] = {{"dtype", place.item.type},
+                  {"shape", place.item.shape},
+                  {"data_offsets", {place.begin, end}}};
   }
   std::string text = json.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');  // aligns the data
-
-  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!file) {
-    throw Error(ErrorCode::io, concat("cannot create ", path, ": ", error_text(errno)));
-  }
   unsigned char length_bytes[kLengthBytes];
   for (std::size_t i = 0; i < kLengthBytes; ++i) {
     length_bytes[i] = static_cast<unsigned char>(text.size() >> (8 * i));
   }
   const std::uint64_t data_begin = kLengthBytes + text.size();
-  std::uint64_t left = data_begin + offset;
-  const auto write = [&](const void* bytes, std::uint64_t count) {
-    const std::size_t written = write_all(file.get(), bytes, count);
-    left -= written;
-    if (written < count) fail_to_write(path, errno, left);
-  };
+  for (auto& [name, place] : places_) place.begin += data_begin;
+  size_ = left_ = data_begin + end;
   write(length_bytes, kLengthBytes);
   write(text.data(), text.size());
-  const auto seek = [&](std::uint64_t place) {
-    if (::lseek(file.get(), static_cast<off_t>(place), SEEK_SET) < 0) fail_to_write(path, errno, 0);
-  };
-  std::vector<bool> came(items.size());
-  write_pieces([&](const void* place, std::span<const std::byte> bytes) {
-    const auto* const first = static_cast<const std::byte*>(place);
-    std::uint64_t item_begin = data_begin;
-    for (std::size_t i = 0; i < items.size(); item_begin += data[i++].size()) {
-      const std::byte* const begin = std::max(data[i].data(), first);
-      const std::byte* const end = std::min(data[i].data() + data[i].size(), first + bytes.size());
-      if (begin >= end) continue;
-      came[i] = true;
-      seek(item_begin + static_cast<std::uint64_t>(begin - data[i].data()));
-      write(bytes.data() + (begin - first), static_cast<std::uint64_t>(end - begin));
-    }
-  });
-  std::uint64_t item_begin = data_begin;
-  for (std::size_t i = 0; i < items.size(); item_begin += data[i++].size()) {
-    if (came[i]) continue;
-    seek(item_begin);
-    write(data[i].data(), data[i].size());
+}
+
+void SafetensorsWriter::write(const void* bytes, std::uint64_t count) {
+  const std::size_t written = write_all(file_.get(), bytes, count);
+  left_ -= written;
+  if (written < count) fail_to_write(path_, errno, left_);
+}
+
+void SafetensorsWriter::seek(std::uint64_t place) {
+  if (::lseek(file_.get(), static_cast<off_t>(place), SEEK_SET) < 0) {
+    fail_to_write(path_, errno, left_);
   }
-  BP_CHECK(left == 0, "a tensor was not written as a whole");
-  if (::fsync(file.get()) != 0) fail_to_write(path, errno, offset);
+}
+
+void SafetensorsWriter::write_piece(const std::string& item,
+                                    std::uint64_t offset,
+                                    std::span<const std::byte> bytes) {
+  const auto found = places_.find(item);
+  if (found == places_.end()) return;
+  found->second.has_pieces = true;
+  seek(found->second.begin + offset);
+  write(bytes.data(), bytes.size());
+}
+
+void SafetensorsWriter::finish() {
+  for (const auto& [name, place] : places_) {
+    if (place.has_pieces) continue;
+    seek(place.begin);
+    write(place.item.data, place.bytes);
+  }
+  BP_CHECK(left_ == 0, "a tensor was not written as a whole");
+  if (::fsync(file_.get()) != 0) fail_to_write(path_, errno, size_);
+}
+
+void write_safetensors(const std::string& path, std::vector<SafetensorsItem> items) {
+  SafetensorsWriter(path, std::move(items)).finish();
 }
 
 }  // namespace bp::trainer

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -12,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/system/fd.h"
 #include "trainer/model/files/byte_source.h"
 
 namespace bp::trainer {
@@ -64,15 +64,36 @@ struct SafetensorsItem {
   const void* data = nullptr;  // row-major, little-endian
 };
 
-// Writes bytes that are, or belong, at `place` in the data of items.
-using WritePiece = std::function<void(const void* place, std::span<const std::byte> bytes)>;
+// Writes a file, with __metadata__ {"format": "pt"}, which transformers requires. Its functions
+// throw io, naming the file.
+class SafetensorsWriter {
+ public:
+  // Replaces an existing file. Items are ordered by name.
+  SafetensorsWriter(const std::string& path, std::vector<SafetensorsItem> items);
+  // Writes bytes of an item, from number `offset` on; nothing if there is no such item. An item
+  // that pieces are written of needs no data: the pieces must be all of it, each once.
+  void write_piece(const std::string& item, std::uint64_t offset, std::span<const std::byte> bytes);
+  // Writes the other items, and syncs the file to disk.
+  void finish();
 
-// Writes `path`, replacing an existing file, with __metadata__ {"format": "pt"}, which transformers
-// requires, and syncs it to disk. Items are ordered by name. Throws io, naming `path`. An item that
-// `write_pieces` gives pieces of is written from these alone, which must be all of it, each once.
-void write_safetensors(
-    const std::string& path,
-    std::vector<SafetensorsItem> items,
-    const std::function<void(const WritePiece&)>& write_pieces = [](const WritePiece&) {});
+ private:
+  void write(const void* bytes, std::uint64_t count);
+  void seek(std::uint64_t place);
+
+  struct Place {
+    SafetensorsItem item;
+    std::uint64_t begin = 0;  // in the file
+    std::uint64_t bytes = 0;
+    bool has_pieces = false;
+  };
+  const std::string path_;
+  std::map<std::string, Place> places_;  // by name
+  Fd file_;
+  std::uint64_t size_ = 0;
+  std::uint64_t left_ = 0;  // bytes to write
+};
+
+// Writes such a file, and syncs it to disk.
+void write_safetensors(const std::string& path, std::vector<SafetensorsItem> items);
 
 }  // namespace bp::trainer
