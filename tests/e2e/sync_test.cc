@@ -15,6 +15,7 @@ namespace {
 
 using test::Ended;
 using test::read;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 class SyncOption : public test::FolderTest<> {
@@ -90,6 +91,16 @@ TEST_F(SyncOption, ByTimeStopsWithTheNextRound) {
   const Ended resumed = in_folder(bprun(options + " --run r"));
   ASSERT_EQ(resumed.code, 0) << resumed.output;
   EXPECT_THAT(resumed.output, HasSubstr("resuming from r/checkpoints/step-"));
+}
+
+// docs/acceptance.md, Rounds: A loss that is not finite on some host ends the run.
+TEST_F(SyncOption, ALossThatIsNotFiniteEndsTheRun) {
+  const Ended ended =
+      in_folder(bprun("--sync 100 --optimizer sgd --lr 10 --warmup 0 --weight-decay 10 --run r"));
+  EXPECT_EQ(ended.code, 70) << ended.output;
+  EXPECT_THAT(ended.output,
+              ContainsRegex("bert_train: the (loss|norm of the gradient) at step [0-9]+ is -?(nan|"
+                            "inf)\n.* hint: try a lower --lr"));
 }
 
 }  // namespace
