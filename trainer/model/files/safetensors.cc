@@ -185,8 +185,9 @@ SafetensorsWriter::SafetensorsWriter(const std::string& path, std::vector<Safete
     : path_(path), file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
   if (!file_) throw Error(ErrorCode::io, concat("cannot create ", path, ": ", error_text(errno)));
   for (SafetensorsItem& item : items) {
-    const std::uint64_t bytes = bytes_of({item.name, item.type, item.shape, 0, 0});
-    places_[item.name] = {.item = std::move(item), .bytes = bytes};
+    Place& place = places_[item.name];
+    place.bytes = bytes_of({item.name, item.type, item.shape, 0, 0});
+    place.item = std::move(item);
   }
   nlohmann::ordered_json json;
   json["__metadata__"] = {{"format", "pt"}};
