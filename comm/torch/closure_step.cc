@@ -68,7 +68,6 @@ void ClosureStep::lead(const std::function<void()>& closure) {
 
 // Gives all ranks rank 0's parameters. Returns whether rank 0 says that they evaluate the loss.
 bool ClosureStep::agree(bool evaluates) {
-  if (comm_.size() == 1) return evaluates;
   std::vector<at::Tensor> tensors;
   for (const Parameter& parameter : parameters_.trained) tensors.push_back(parameter.tensor);
   tensors.push_back(at::scalar_tensor(evaluates, at::kBool));

@@ -309,9 +309,7 @@ class DistributedOptimizer::Impl {
     return tensors;
   }
 
-  void share_buffers(int root) {
-    if (comm_.size() > 1) broadcast_tensors(comm_, buffers_, root);
-  }
+  void share_buffers(int root) { broadcast_tensors(comm_, buffers_, root); }
 
   Communicator& comm_;
   const ParameterSet parameters_;
