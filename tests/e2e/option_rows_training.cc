@@ -63,7 +63,7 @@ std::vector<OptionRow> model_rows() {
        .holds = {"\"rows\":[8,8]"},
        .before = "bprun -n 2 "},
       {.covers = "share max-tokens",
-       .arguments = "data.csv --model shape --steps 1 --max-tokens 40 --run t "
+       .arguments = "data.csv --model shape --max-length 16 --steps 1 --max-tokens 40 --run t "
                     "--share localhost:3,127.0.0.1:1",
        .file = "t/metrics.jsonl",
        .holds = {"\"rows\":[", "\"samples\":"},

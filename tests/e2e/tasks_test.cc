@@ -36,7 +36,7 @@ struct TaskCase {
   double at_least = 0;                        // after training
   std::string training = {};                  // more options
   std::string dropout = "0.1";                // where all layouts train the same model
-  double tolerance = 2e-5;                    // of their weights
+  double tolerance = 2e-5;                    // of their weights, and below 1e-4 of norms
   std::string make = {};                      // a command that is run when `file` is written
   std::string data = {};                      // what it makes to train on; empty: `file`
   std::string rate = {};                      // --lr of tests that name none; empty: the default
@@ -141,10 +141,10 @@ TEST_P(Tasks, EachLayoutTrainsTheSameModel) {
     EXPECT_LE(test::largest_difference(path("one/model/model.safetensors"),
                                        path(layout.name + "/model/model.safetensors")),
               GetParam().tolerance);
-    if (GetParam().tolerance <= 2e-5) {
+    if (GetParam().tolerance < 1e-4) {
       EXPECT_LE(test::largest_part_of_norm(path("one/model/model.safetensors"),
                                            path(layout.name + "/model/model.safetensors")),
-                2e-5);
+                GetParam().tolerance);
     }
     EXPECT_NEAR(summary_of(layout.name)["test"]["loss"].get<double>(),
                 summary["test"]["loss"].get<double>(), 1e-3);
@@ -257,8 +257,9 @@ INSTANTIATE_TEST_SUITE_P(
         at_rate("1e-3",
                 {"r_drop", "classify", "--text premise --text2 hypothesis", "pairs.csv",
                  test::write_pairs, "accuracy", 0.9, "--r-drop 1", "0.1"}),
+        // VAT normalises a small gradient, and its rounding with it.
         TaskCase{"vat", "classify", "--text premise --text2 hypothesis", "pairs.csv",
-                 test::write_pairs, "accuracy", 0.9, "--vat 0.1 --vat-eps 0.3", "0.1"},
+                 test::write_pairs, "accuracy", 0.9, "--vat 0.1 --vat-eps 0.3", "0.1", 4e-5},
         at_rate("2e-3",
                 {"labels", "classify", "--multi-label --label-separator semicolon", "labels.csv",
                  test::write_labels, "f1_micro", 0.9, "--class-weights balanced"}),
