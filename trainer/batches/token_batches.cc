@@ -46,8 +46,9 @@ std::int64_t samples_of_step(const TokenLimit& limit,
 
 std::vector<std::int64_t> balanced_parts(const TokenLimit& limit,
                                          std::span<const std::int64_t> lengths) {
-  if (limit.parts == 0)
+  if (limit.parts == 0) {
     return balanced_parts({limit.most, std::ssize(filled(limit.most, lengths))}, lengths);
+  }
   const std::int64_t total = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
   const std::int64_t longest = lengths.empty() ? 0 : std::ranges::max(lengths);
   std::int64_t low = std::max(longest, (total + limit.parts - 1) / limit.parts);
