@@ -170,7 +170,7 @@ void DividedState::broadcast(int root, const std::function<void()>& broadcast_re
   settle(whole, false, is_root);
   std::vector<at::Tensor> homes;
   for (const Moment& one : whole) homes.push_back(one.home());
-  owners_.broadcast(homes, root);
+  broadcast_between_hosts(owners_, homes, root);
   if (!owners_.are_on_several_hosts()) return;
   is_in_parts_ = true;
   choose_parts();

@@ -79,7 +79,7 @@ void HostShards::share_parameters() {
     one.elements = room.adopt(one.parameter, owners_.world_rank() == 0);
     all.push_back(one.elements);
   }
-  owners_.broadcast(all, 0);
+  broadcast_between_hosts(owners_, all, 0);
 }
 
 void HostShards::share_rows() {
@@ -137,7 +137,7 @@ void HostShards::broadcast_parameters(int root) {
   for (const Divided& one : divided_) {
     if (is_shared(one)) shared.push_back(one.elements);
   }
-  owners_.broadcast(shared, root);
+  broadcast_between_hosts(owners_, shared, root);
 }
 
 void HostShards::stream(const DistributedOptimizer::VisitPiece& visit) {
@@ -200,7 +200,7 @@ void HostShards::step() {
   take_parts_back();
   barrier(owners_.local(), {.name = "parameters are written"});
   if (!owners_.are_on_several_hosts()) return;
-  if (const auto exchange = owners_.between_hosts(part_of_))
+  if (const auto exchange = between_hosts(owners_, part_of_))
     exchange_parts(in_no_layer_, *exchange);
   barrier(owners_.local(), {.name = "parameters have arrived"});
   if (layers_) layers_->begin();

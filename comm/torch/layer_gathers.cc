@@ -14,7 +14,7 @@ LayerGathers::LayerGathers(Owners& owners,
                            bool frees)
     : owners_(owners),
       layers_(std::move(layers)),
-      between_hosts_(owners.between_hosts(std::move(part_of))),
+      between_hosts_(between_hosts(owners, std::move(part_of))),
       frees_(frees),
       is_whole_(layers_.size(), true) {}
 

@@ -1,15 +1,13 @@
 // The ranks that divide work, each of which owns a part, and those of them on this rank's host,
-// which share memory. A rank that shares none, as on a device, counts as a host of its own.
+// which share memory. A rank that shares none, as on a device, counts as a host of its own. Needs
+// no LibTorch.
 #pragma once
-
-#include <ATen/core/Tensor.h>
 
 #include <optional>
 #include <vector>
 
 #include "bp/communicator.h"
 #include "bp/topology.h"
-#include "comm/torch/part_exchange.h"
 
 namespace bp {
 
@@ -29,6 +27,7 @@ class Owners {
   [[nodiscard]] int size() const { return are_all_ ? world_.size() : topology_.local_size(); }
   [[nodiscard]] const std::vector<double>& shares() const { return shares_; }
   [[nodiscard]] bool are_on_several_hosts() const { return are_all_ && hosts() > 1; }
+  [[nodiscard]] const Topology& topology() const { return topology_; }
   [[nodiscard]] int hosts() const { return topology_.hosts(); }
   [[nodiscard]] int host() const { return topology_.host(); }
   [[nodiscard]] int host_of(int owner) const { return topology_.place_of(owner).host; }
@@ -42,12 +41,6 @@ class Owners {
   [[nodiscard]] Communicator* leaders() {
     return local_rank() == 0 && leaders_ ? &*leaders_ : nullptr;
   }
-  // The exchange of parts that lie in each host's shared memory, by the first rank of each.
-  // Nothing on another rank, and with one host.
-  [[nodiscard]] std::optional<Exchange> between_hosts(PartOf part_of);
-  // Collective of all ranks. Brings what the host of rank `root` of the world has in these tensors,
-  // which lie in each host's shared memory, to all hosts.
-  void broadcast(const std::vector<at::Tensor>& tensors, int root);
 
  private:
   Communicator& world_;

@@ -194,4 +194,25 @@ Block all_of(int root, std::int64_t count, int rank) {
   return {.offset = rank > root ? all : 0, .count = rank == root ? all : 0};
 }
 
+std::optional<Exchange> between_hosts(Owners& owners, PartOf part_of) {
+  if (owners.leaders() == nullptr) return std::nullopt;
+  const auto part_of_host = [&owners, part_of = std::move(part_of)](std::size_t number, int host) {
+    const int first = owners.topology().leader_of(host);
+    const int ranks = owners.topology().local_sizes[static_cast<std::size_t>(host)];
+    const Block begin = part_of(number, first);
+    const Block end = part_of(number, first + ranks - 1);
+    return Block{.offset = begin.offset, .count = end.offset + end.count - begin.offset};
+  };
+  return Exchange{.comm = *owners.leaders(), .part_of = part_of_host};
+}
+
+void broadcast_between_hosts(Owners& owners, const std::vector<at::Tensor>& tensors, int root) {
+  barrier(owners.local(), {.name = "shared memory is written"});
+  if (owners.hosts() == 1) return;
+  if (owners.leaders() != nullptr) {
+    broadcast_tensors(*owners.leaders(), tensors, owners.host_of(root));
+  }
+  barrier(owners.local(), {.name = "shared memory has arrived"});
+}
+
 }  // namespace bp

@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "bp/collective.h"
 #include "bp/communicator.h"
+#include "comm/torch/owners.h"
 
 namespace bp {
 
@@ -54,6 +56,14 @@ void exchange_parts(std::span<const Exchanged> tensors, const Exchange& exchange
 // is on its way. The arguments must live until then.
 [[nodiscard]] std::function<void()> start_exchange(std::span<const Exchanged> tensors,
                                                    const Exchange& exchange);
+
+// Returns the exchange of parts that lie in each host's shared memory, by the first rank of each.
+// Nothing on another rank, and with one host. `owners` must outlive it.
+[[nodiscard]] std::optional<Exchange> between_hosts(Owners& owners, PartOf part_of);
+
+// Collective of all ranks. Brings what the host of rank `root` of the world has in these tensors,
+// which lie in each host's shared memory, to all hosts.
+void broadcast_between_hosts(Owners& owners, const std::vector<at::Tensor>& tensors, int root);
 
 // Collective. Copies root's tensors, of any types and on any devices, to all ranks, bit for bit.
 void broadcast_tensors(Communicator& comm, const std::vector<at::Tensor>& tensors, int root);

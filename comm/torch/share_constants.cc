@@ -7,6 +7,7 @@
 #include "bp/error.h"
 #include "bp/torch/collective.h"
 #include "comm/torch/owners.h"
+#include "comm/torch/part_exchange.h"
 #include "comm/torch/shared_room.h"
 
 namespace bp {
@@ -27,7 +28,7 @@ void share_constants(Communicator& comm, const std::vector<at::Tensor>& tensors)
   SharedRoom room(owners.local(), bytes);
   std::vector<at::Tensor> shared;
   for (const at::Tensor& tensor : tensors) shared.push_back(room.adopt(tensor, comm.rank() == 0));
-  owners.broadcast(shared, 0);
+  broadcast_between_hosts(owners, shared, 0);
 }
 
 }  // namespace bp
