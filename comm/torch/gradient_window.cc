@@ -67,7 +67,8 @@ GradientWindow::GradientWindow(Communicator& world,
       runs_fillers_(!options.layers.empty()),
       reduces_each_(options.reduce_each && comm.size() > 1),
       repeats_(options.layers.empty() || options.shard != Shard::parameters),
-      keeps_order_(owners != nullptr && owners->are_on_several_hosts()),
+      keeps_order_(options.wire == DataType::i8 ||
+                   (owners != nullptr && owners->are_on_several_hosts())),
       expected_(options.micro_batches),
       nominal_weight_(options.nominal_weight) {}
 

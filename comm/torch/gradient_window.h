@@ -138,7 +138,7 @@ class GradientWindow {
   const bool runs_fillers_;  // backward passes of weight 0
   const bool reduces_each_;  // micro-batch
   const bool repeats_;       // passes, since other ranks do not wait for these in them
-  const bool keeps_order_;   // of buckets, which decides what each rank owns
+  const bool keeps_order_;   // of buckets, which decides what each rank owns, and how i8 rounds
 
   Phase phase_ = Phase::accumulating;
   int expected_;       // backward() of this window
