@@ -22,4 +22,9 @@ bool means_out_of_memory(const std::exception& error) {
          text.find("out of memory") != std::string_view::npos;
 }
 
+bool may_mean_out_of_memory(const std::exception& error) {
+  return means_out_of_memory(error) ||
+         std::string_view(error.what()) == "could not create a primitive";
+}
+
 }  // namespace bp

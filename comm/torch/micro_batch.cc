@@ -8,6 +8,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros.h>
+#include <malloc.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function.h>
 
@@ -69,6 +70,7 @@ void empty_autograd_queue() {
 void empty_caches(c10::Device device) {
   if (device.is_cpu()) {
     empty_autograd_queue();
+    ::malloc_trim(0);
   } else if (auto* const allocator = c10::getDeviceAllocator(device.type())) {
     allocator->emptyCache();
   }
@@ -212,7 +214,7 @@ void GradientWindow::run_backward(const at::Tensor& loss, double factor, bool re
 bool GradientWindow::may_repeat(const Piece& piece, const std::exception& error) const {
   const bool failed_outside = !latch_.is_usable() && (!piece.in_pass || in_arrival_);
   return repeats_ && piece.count > 1 && !piece.is_done && !failed_outside &&
-         dynamic_cast<const Error*>(&error) == nullptr && means_out_of_memory(error);
+         dynamic_cast<const Error*>(&error) == nullptr && may_mean_out_of_memory(error);
 }
 
 void GradientWindow::run_piece(Piece& piece, const Pass& pass) {

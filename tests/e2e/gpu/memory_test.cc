@@ -1,9 +1,12 @@
 // Tests what a run prints and writes when its GPU has too little memory.
 #include <gmock/gmock.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/e2e/gpu/gpu_runs.h"
 #include "tests/support/places.h"
@@ -30,6 +33,12 @@ class GpuMemory : public test::GpuRuns<GpuMemory> {
   static std::string training(const std::string& run) {
     return concat(kData, "--batch 8 --steps 6 --device cuda --run ", run);
   }
+  static std::vector<json> metrics(const std::string& run) {
+    std::ifstream in(path(run + "/metrics.jsonl"));
+    std::vector<json> lines;
+    for (std::string line; std::getline(in, line);) lines.push_back(json::parse(line));
+    return lines;
+  }
   static json history(const std::string& run, int rank) {
     std::ifstream in(path(concat(run, "/bug/gpu-memory-", rank, ".json")));
     return in ? json::parse(in) : json();
@@ -42,39 +51,63 @@ class GpuMemory : public test::GpuRuns<GpuMemory> {
 // docs/features.md, Loop and checkpoints: The memory of the GPU over time |
 // `RUN/bug/gpu-memory-N.json` after a step that failed
 TEST_F(GpuMemory, AStepThatNeedsTooMuchLeavesTheMemoryOfAll) {
-  for (std::size_t bytes = 1 << 20; bytes < std::size_t{1} << 30; bytes += bytes / 4) {
-    ::setenv("FAKE_CUDA_MEMORY", std::to_string(bytes).c_str(), 1);
-    const std::string run = concat("r", bytes);
-    const Ended ended = in_folder(bert_train(training(run)));
-    const json found = history(run, 0);
-    if (ended.code == 0) {
-      FAIL() << "no size between a start that fails and " << bytes << " ended a step";
-    }
-    if (found.is_null()) continue;  // the model alone was too large
-    EXPECT_EQ(ended.code, 70) << ended.output;
-    const json& steps = found.at("steps");
-    ASSERT_FALSE(steps.empty());
-    EXPECT_THAT(ended.output, HasSubstr(concat("out of memory at step ", steps.size(),
-                                               ", in a batch of 8 samples")));
-    EXPECT_THAT(ended.output, HasSubstr(concat("the memory of the GPU, step by step, is in ", run,
-                                               "/bug/gpu-memory-0.json")));
-    EXPECT_THAT(found.at("error").get<std::string>(), HasSubstr("out of memory at step"));
-    EXPECT_EQ(found.at("total"), bytes);
-    EXPECT_EQ(found.at("gpu"), concat("fake GPU (", size_text(bytes), ")"));
-    int number = 0;
-    for (const json& step : steps) {
-      EXPECT_EQ(step.at("step"), ++number);
-      EXPECT_EQ(step.at("samples"), 8);
-      EXPECT_GT(step.at("tokens"), step.at("longest"));
-      EXPECT_GT(step.at("before"), 0) << "the weights";
-      EXPECT_GE(step.at("highest"), step.at("before"));
-      EXPECT_GE(step.at("highest"), step.at("after"));
-      EXPECT_LE(step.at("highest"), bytes);
-      EXPECT_GE(step.at("reserved"), step.at("after"));
-    }
-    EXPECT_GT(steps.back().at("refusals"), 0);
-    return;
+  const Ended ended = in_folder("FAKE_CUDA_FAIL=cudaMalloc:600:2 " + bert_train(training("full")));
+  EXPECT_EQ(ended.code, 70) << ended.output;
+  const json found = history("full", 0);
+  ASSERT_FALSE(found.is_null());
+  const json& steps = found.at("steps");
+  ASSERT_FALSE(steps.empty());
+  EXPECT_THAT(ended.output, HasSubstr(concat("out of memory at step ", steps.size(),
+                                             ", in a batch of 8 samples")));
+  EXPECT_THAT(ended.output, HasSubstr("the memory of the GPU, step by step, is in "
+                                      "full/bug/gpu-memory-0.json"));
+  EXPECT_THAT(found.at("error").get<std::string>(), HasSubstr("out of memory at step"));
+  EXPECT_GT(found.at("total"), 0);
+  int number = 0;
+  for (const json& step : steps) {
+    EXPECT_EQ(step.at("step"), ++number);
+    EXPECT_EQ(step.at("samples"), 8);
+    EXPECT_GT(step.at("tokens"), step.at("longest"));
+    EXPECT_GT(step.at("before"), 0) << "the weights";
+    EXPECT_GE(step.at("highest"), step.at("before"));
+    EXPECT_GE(step.at("highest"), step.at("after"));
+    EXPECT_GE(step.at("reserved"), step.at("after"));
   }
+  EXPECT_GT(steps.back().at("refusals"), 0);
+}
+
+// docs/acceptance.md, Devices: On a GPU that has no memory for a whole batch, a rank computes it in
+// pieces, and the losses are the same.
+TEST_F(GpuMemory, ABatchThatDoesNotFitIsComputedInPieces) {
+  int runs = 0;
+  const auto ends = [&](std::size_t bytes) {
+    ::setenv("FAKE_CUDA_MEMORY", std::to_string(bytes).c_str(), 1);
+    return in_folder(bert_train(training(concat("r", ++runs)))).code == 0;
+  };
+  std::size_t too_little = 1 << 20;
+  std::size_t enough = too_little;
+  while (enough < std::size_t{1} << 30 && !ends(enough)) {
+    too_little = std::exchange(enough, enough + enough / 2);
+  }
+  for (int i = 0; i < 6; ++i) {
+    const std::size_t middle = (too_little + enough) / 2;
+    (ends(middle) ? enough : too_little) = middle;
+  }
+  ::setenv("FAKE_CUDA_MEMORY", std::to_string(enough).c_str(), 1);
+  const Ended pieces = in_folder(bert_train(training("pieces")));
+  ASSERT_EQ(pieces.code, 0) << pieces.output;
+  EXPECT_THAT(pieces.output, HasSubstr("has too little memory for a batch of 8 samples"));
+  ::unsetenv("FAKE_CUDA_MEMORY");
+  (void)output_of(bert_train(training("whole")));
+  const std::vector<json> found = metrics("pieces");
+  const std::vector<json> expected = metrics("whole");
+  ASSERT_EQ(found.size(), expected.size());
+  std::int64_t split = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    split += found[i].value("split_batches", 0);
+    EXPECT_NEAR(found[i].at("loss"), expected[i].at("loss"), 1e-6);
+  }
+  EXPECT_GT(split, 0);
 }
 
 TEST_F(GpuMemory, OnlyTheRankThatFailsLeavesAFile) {

@@ -24,8 +24,7 @@ StepBatches batches() {
   return batches;
 }
 
-// docs/features.md, Gradients: A micro-batch that fits into memory | After a failure for lack of
-// memory one line names a batch that trains the same.
+// Where hosts divide the parameters, and so no rank can repeat a pass.
 TEST(MemoryAdvice, NamesTheBatchAndASmallerOne) {
   RunSettings options;
   options.shard = Shard::parameters;

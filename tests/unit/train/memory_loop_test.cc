@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -115,8 +116,8 @@ class MemoryLoop : public test::SmallData {
   }
 };
 
-// docs/acceptance.md, Training: Memory that runs out at 250 places of passes changes no loss, and
-// elsewhere the run ends with the cause and a whole checkpoint.
+// docs/acceptance.md, Training: Memory that runs out at 200 places of passes changes no loss, and
+// at 50 others the run ends with the cause and a whole checkpoint.
 TEST_F(MemoryLoop, MemoryMayRunOutAnywhere) {
   const FailingAllocator memory;
   std::int64_t in_passes = 0;
@@ -128,10 +129,17 @@ TEST_F(MemoryLoop, MemoryMayRunOutAnywhere) {
     options.checkpoint_activations = regularization.r_drop > 0;
     const Result expected = trained(options, regularization, 1, 0);
     ASSERT_TRUE(expected.has_ended());
-    for (int i = 0; i < 110; ++i) {
-      const int rank = i % kRanks;
-      const std::int64_t at =
-          std::uniform_int_distribution<std::int64_t>(1, expected.allocations)(random);
+    // With the places behind one that is in no pass, which are few.
+    std::deque<std::pair<int, std::int64_t>> places;
+    for (int i = 0; i < 75; ++i) {
+      places.emplace_back(
+          i % kRanks, std::uniform_int_distribution<std::int64_t>(1, expected.allocations)(random));
+    }
+    for (std::size_t drawn = places.size(); !places.empty();) {
+      const auto [rank, at] = places.front();
+      places.pop_front();
+      const bool is_drawn = drawn > 0;
+      if (is_drawn) --drawn;
       SCOPED_TRACE(concat("rank ", rank, ", allocation ", at));
       const Result result = trained(options, regularization, rank, at);
       if (result.failures == 0) continue;  // rank 0 and rank 1 do not allocate as often
@@ -145,6 +153,7 @@ TEST_F(MemoryLoop, MemoryMayRunOutAnywhere) {
         expect_same(result, expected);
       } else {
         ++elsewhere;
+        for (int next = 1; is_drawn && next <= 4; ++next) places.emplace_back(rank, at + next);
         EXPECT_EQ(split, 0);
         const std::string& own = result.errors[static_cast<std::size_t>(rank)];
         EXPECT_THAT(own, HasSubstr("memory"));
@@ -154,7 +163,7 @@ TEST_F(MemoryLoop, MemoryMayRunOutAnywhere) {
     }
   }
   EXPECT_GE(in_passes, 200);
-  EXPECT_GE(elsewhere, 20);
+  EXPECT_GE(elsewhere, 50);
   RecordProperty("in_passes", std::to_string(in_passes));
   RecordProperty("elsewhere", std::to_string(elsewhere));
 }

@@ -36,9 +36,9 @@
 #include "trainer/train/loop/figure_sums.h"
 #include "trainer/train/loop/host_casts.h"
 #include "trainer/train/loop/host_shares.h"
-#include "trainer/train/loop/passes.h"
 #include "trainer/train/loop/save_rule.h"
 #include "trainer/train/loop/shard_shares.h"
+#include "trainer/train/loop/step_passes.h"
 #include "trainer/train/loop/step_shares.h"
 #include "trainer/train/loop/training_state.h"
 #include "trainer/train/methods/averaged_weights.h"
@@ -516,7 +516,7 @@ class Loop {
   const bool by_layer_;  // the hosts exchange weights, during passes
   Batches data_;
   DistributedOptimizer optimizer_;
-  Passes passes_;
+  StepPasses passes_;
   std::optional<HostCasts> casts_;
   GradualUnfreezing unfreezing_;
   TrainLog log_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,14 +21,14 @@ struct TrainJob;
 inline constexpr std::string_view kComputeRow = "compute";
 
 // Threads: one at a time.
-class Passes {
+class StepPasses {
  public:
   // Collective. All must outlive this object.
-  Passes(Communicator& world,
-         const RunSettings& settings,
-         const TrainJob& job,
-         const Bert& model,
-         DistributedOptimizer& optimizer);
+  StepPasses(Communicator& world,
+             const RunSettings& settings,
+             const TrainJob& job,
+             const Bert& model,
+             DistributedOptimizer& optimizer);
 
   // Adds the gradient of each micro-batch to the optimizer's window. Every rank computes the same
   // number of them; one without rows, or with a filler, has weight 0. A micro-batch for which there

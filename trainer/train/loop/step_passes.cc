@@ -1,4 +1,4 @@
-#include "trainer/train/loop/passes.h"
+#include "trainer/train/loop/step_passes.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
@@ -12,11 +12,11 @@
 
 namespace bp::trainer {
 
-Passes::Passes(Communicator& world,
-               const RunSettings& settings,
-               const TrainJob& job,
-               const Bert& model,
-               DistributedOptimizer& optimizer)
+StepPasses::StepPasses(Communicator& world,
+                       const RunSettings& settings,
+                       const TrainJob& job,
+                       const Bert& model,
+                       DistributedOptimizer& optimizer)
     : world_(world),
       settings_(settings),
       job_(job),
@@ -24,7 +24,7 @@ Passes::Passes(Communicator& world,
       optimizer_(optimizer),
       room_(world, model) {}
 
-void Passes::compute(const StepBatches& batches, const TrainingStep& step) {
+void StepPasses::compute(const StepBatches& batches, const TrainingStep& step) {
   advise_on_memory(batches, settings_, [&] {
     for (const Batch& batch : batches.micro_batches) {
       if (batch.rows == 0 || (batch.is_filler && !model_.enters_layers())) {
@@ -36,7 +36,7 @@ void Passes::compute(const StepBatches& batches, const TrainingStep& step) {
   });
 }
 
-void Passes::compute(const Batch& batch, const TrainingStep& step, std::int64_t number) {
+void StepPasses::compute(const Batch& batch, const TrainingStep& step, std::int64_t number) {
   const auto pass = [&](RowRange rows) {
     if (rows.count == batch.rows) return compute_piece(batch, step);
     compute_piece(rows_of(batch, rows.first, rows.count), step);
@@ -45,18 +45,18 @@ void Passes::compute(const Batch& batch, const TrainingStep& step, std::int64_t 
   if (passes.made > 1) tell(number, batch, passes.made);
 }
 
-void Passes::compute_piece(const Batch& piece, const TrainingStep& step) {
+void StepPasses::compute_piece(const Batch& piece, const TrainingStep& step) {
   const Loss loss = room_.watch(piece, [&] { return loss_of(piece, step); });
   optimizer_.backward(loss.mean, piece.is_filler ? 0 : loss.weight);
   if (!piece.is_filler) figures_.insert(figures_.end(), loss.figures.begin(), loss.figures.end());
 }
 
-Loss Passes::loss_of(const Batch& batch, const TrainingStep& step) const {
+Loss StepPasses::loss_of(const Batch& batch, const TrainingStep& step) const {
   const TraceScope scope(world_.trace(), kComputeRow, "forward");
   return step_loss(model_, batch, step, job_.regularization, job_.distillation);
 }
 
-void Passes::tell(std::int64_t step, const Batch& batch, std::int64_t pieces) {
+void StepPasses::tell(std::int64_t step, const Batch& batch, std::int64_t pieces) {
   if (std::exchange(has_told_, true)) return;
   const Topology& topology = world_.topology();
   log(LogLevel::warn,
