@@ -74,7 +74,7 @@ std::int64_t RowSampler::parts(std::int64_t epoch) const {
 
 std::int64_t RowSampler::step_rows(std::int64_t epoch) const {
   BP_CHECK(options_.max_tokens == 0, "the rows of a step vary");
-  return parts(epoch) * options_.batch;
+  return options_.total > 0 ? options_.total : parts(epoch) * options_.batch;
 }
 
 std::int64_t RowSampler::steps_per_epoch(std::int64_t epoch) const {

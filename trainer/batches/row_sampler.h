@@ -36,6 +36,8 @@ struct RowSamplerOptions {
   std::int64_t group = 0;
   bool balanced = false;
   Lengths lengths = {};  // of all rows; needed with max_tokens, a curriculum, groups and balanced
+  // Rows of a step, at most as many as its micro-batches can have; 0: that number.
+  std::int64_t total = 0;
 };
 
 // The position at which a step begins: the number of complete epochs, and the number of rows used
@@ -64,7 +66,7 @@ class RowSampler {
   [[nodiscard]] int micro_batches(std::int64_t epoch) const {
     return options_.micro_batches.at(epoch);
   }
-  // ranks * batch * micro_batches, which max_tokens must not replace.
+  // `total`, or ranks * batch * micro_batches, which max_tokens must not replace.
   [[nodiscard]] std::int64_t step_rows(std::int64_t epoch = 0) const;
   [[nodiscard]] std::int64_t steps_per_epoch(std::int64_t epoch = 0) const;
 

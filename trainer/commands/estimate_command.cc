@@ -139,6 +139,7 @@ int run_command(Communicator& world, const EstimateOptions& options) {
   }
   if (options.epochs == 0) settings.epochs = default_epochs(source.pretrained());
   if (options.loss_scale == 0) settings.loss_scale = default_loss_scale(settings.precision);
+  divide_total_batch(settings, world.size());
   job.rows = store.size(Split::train);
   if (needs_lengths(options)) {
     job.lengths = std::make_shared<std::vector<std::int32_t>>(store.lengths(Split::train));

@@ -327,11 +327,22 @@ void add_training_options(OptionSet& set, TrainOptions& options) {
              1, kUnbounded)
       .others = {"max-steps",       "max-update",       "max-train-step",
                  "max-train-steps", "total-num-update", "mu"};
-  set.number({"batch", "Samples per micro-batch and rank"}, options.batch, 1, 1e6).others = {
-      "batch-size",         "per-device-train-batch-size",
-      "train-batch-size",   "per-gpu-train-batch-size",
-      "per-gpu-batch-size", "batch-size-one-gpu",
-      "max-sentences"};
+  Option& batch =
+      set.number({"batch", "Samples per micro-batch and rank; auto: as many as its memory holds",
+                  "", "N|auto"},
+                 options.batch, 1, 1e6);
+  batch.assign = [&options, one = batch.assign](const std::vector<std::string>& values) {
+    options.fits_batch = values.back() == "auto";
+    return options.fits_batch ? values.back() : one(values);
+  };
+  batch.others = {"batch-size",         "per-device-train-batch-size",
+                  "train-batch-size",   "per-gpu-train-batch-size",
+                  "per-gpu-batch-size", "batch-size-one-gpu",
+                  "max-sentences"};
+  set.number({"total-batch", "Samples per step of all ranks, instead of --accumulate",
+              "ranks x batch x accumulate"},
+             options.total_batch, 1, 1e9)
+      .others = {"global-batch-size"};
   set.number({"max-tokens", "Most tokens per micro-batch and rank, instead of --batch", "none"},
              options.max_tokens, 1, 1e9)
       .others = {"max-tokens-per-batch", "variable-batch-size"};

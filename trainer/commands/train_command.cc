@@ -75,6 +75,7 @@ class Run {
         settings_{options, choose_device(world, options.device)},
         source_(
             find_model(settings_.model, *settings_.task, settings_.extensions, settings_.family)) {
+    divide_total_batch(settings_, world.size());
     take_metric_of_sweep(settings_, source_.task->metrics());
     metric_ = choose_metric(source_.task->metrics(), settings_.best_metric, settings_.task_name);
     if (!settings_.distill.teacher.empty()) teacher_ = find_teacher(settings_);

@@ -106,6 +106,17 @@ std::string parse_training(OptionSet& set,
     throw InputError(2, "--batch has no effect with --max-tokens, which decides the samples itself",
                      "leave out one of the two");
   }
+  if (o.fits_batch && o.total_batch == 0) {
+    throw InputError(2, "--batch auto needs the number of samples of a step",
+                     "add --total-batch N");
+  }
+  const char* const other = set.given("accumulate") ? "--accumulate"
+                            : o.max_tokens > 0      ? "--max-tokens"
+                                                    : nullptr;
+  if (o.total_batch > 0 && other != nullptr) {
+    throw InputError(2, concat("--total-batch and ", other, " both decide the samples of a step"),
+                     "leave out one of the two");
+  }
   for (const auto& [option, value] : optimizer_settings(o)) {
     if (value_of(o.settings, option).empty()) bp::set(o.settings, {option, value, "default"});
   }

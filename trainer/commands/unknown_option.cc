@@ -108,7 +108,7 @@ constexpr std::array kForeign{
     ForeignOption{"true-gradient",
                   "the gradient of a step is exact with any --accumulate; leave it out"},
     ForeignOption{"auto-find-batch-size",
-                  "where memory is short, the error names a --batch and --accumulate that fit"},
+                  "a batch that does not fit is computed in pieces; see also --batch auto"},
     ForeignOption{"neftune-noise-alpha", "--vat N trains against noise in the embeddings"},
     ForeignOption{
         "torch-compile torch-compile-backend torch-compile-mode torchdynamo jit-mode-eval "

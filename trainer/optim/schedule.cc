@@ -130,10 +130,19 @@ Share share_of(const TrainOptions& options) {
 
 }  // namespace
 
-RowSamplerOptions sampling(const TrainOptions& options,
+void divide_total_batch(TrainOptions& options, int ranks) {
+  if (options.total_batch == 0) return;
+  const std::int64_t own = (options.total_batch + ranks - 1) / ranks;
+  if (options.fits_batch) options.batch = static_cast<int>(own);
+  options.accumulate = static_cast<int>((own + options.batch - 1) / options.batch);
+}
+
+RowSamplerOptions sampling(const TrainOptions& given,
                            std::int64_t rows,
                            int ranks,
                            Lengths lengths) {
+  TrainOptions options = given;
+  divide_total_batch(options, ranks);
   return {.rows = rows,
           .seed = options.seed,
           .ranks = ranks,
@@ -142,7 +151,8 @@ RowSamplerOptions sampling(const TrainOptions& options,
           .max_tokens = options.max_tokens,
           .curriculum = options.curriculum,
           .group = options.group_lengths,
-          .lengths = std::move(lengths)};
+          .lengths = std::move(lengths),
+          .total = options.total_batch};
 }
 
 std::vector<std::string> schedule_names(const Extensions& extensions) {

@@ -20,6 +20,8 @@ namespace bp::trainer {
 
 // Returns how a run cuts its rows into steps. `lengths` of the rows may be null unless
 // needs_lengths().
+// Decides `batch` with --batch auto, and `accumulate` with a total batch, for so many ranks.
+void divide_total_batch(TrainOptions& options, int ranks);
 [[nodiscard]] RowSamplerOptions sampling(const TrainOptions& options,
                                          std::int64_t rows,
                                          int ranks,

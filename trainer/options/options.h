@@ -72,12 +72,14 @@ struct DataOptions : TaskOptions {
 };
 
 struct TrainOptions : DataOptions {
-  std::string model = "tiny";   // a preset's name or a folder
-  std::string family = "bert";  // of a preset (trainer/model/families/family.h)
-  double epochs = 0;            // 0: see default_epochs()
-  std::int64_t steps = 0;       // 0: those of the epochs
-  int batch = 32;               // rows in one micro-batch of one rank
-  int max_tokens = 0;           // of one micro-batch of one rank, instead of `batch`; 0: not chosen
+  std::string model = "tiny";    // a preset's name or a folder
+  std::string family = "bert";   // of a preset (trainer/model/families/family.h)
+  double epochs = 0;             // 0: see default_epochs()
+  std::int64_t steps = 0;        // 0: those of the epochs
+  int batch = 32;                // rows in one micro-batch of one rank
+  bool fits_batch = false;       // --batch auto: `batch` is a rank's rows of a step
+  std::int64_t total_batch = 0;  // rows of a step on all ranks; 0: as the other options say
+  int max_tokens = 0;  // of one micro-batch of one rank, instead of `batch`; 0: not chosen
   PerEpoch<int> accumulate = 1;    // micro-batches in one step
   double curriculum = 0;           // epochs that begin with short samples
   std::int64_t group_lengths = 0;  // samples of similar length one after another; 0: none are

@@ -14,6 +14,17 @@ RowSamplerOptions balanced(RowSamplerOptions options, const Lengths& lengths) {
 
 }  // namespace
 
+Batch load_batch(const SampleStore& store,
+                 std::span<const std::int64_t> rows,
+                 const CompleteBatch& complete,
+                 const BatchDraw& draw) {
+  std::vector<Sample> samples;
+  for (const std::int64_t row : rows) samples.push_back(store.load(Split::train, row));
+  Batch batch = make_batch(samples, store.schema(), store.pad_id());
+  if (complete) complete(batch, draw);
+  return batch;
+}
+
 Batches::Batches(const BatchesOptions& options)
     : options_(options),
       store_(SampleStore::open(options.store)),
@@ -68,11 +79,7 @@ std::vector<std::int64_t> Batches::shares_of(std::int64_t step) {
 }
 
 Batch Batches::make_batch_of(std::span<const std::int64_t> rows, std::int64_t epoch) const {
-  std::vector<Sample> samples;
-  for (const std::int64_t row : rows) samples.push_back(store_.load(Split::train, row));
-  Batch batch = make_batch(samples, store_.schema(), store_.pad_id());
-  if (complete_) complete_(batch, {.seed = options_.sampler.seed, .epoch = epoch});
-  return batch;
+  return load_batch(store_, rows, complete_, {.seed = options_.sampler.seed, .epoch = epoch});
 }
 
 StepBatches Batches::make(std::int64_t step, const EpochPosition& position) {

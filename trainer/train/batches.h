@@ -31,6 +31,12 @@ struct StepBatches {
   std::int64_t world_tokens = 0;              // of all ranks' samples in this step, without padding
 };
 
+// Loads rows of the train split. `complete`: null if nothing is missing.
+[[nodiscard]] Batch load_batch(const SampleStore& store,
+                               std::span<const std::int64_t> rows,
+                               const CompleteBatch& complete,
+                               const BatchDraw& draw);
+
 struct BatchesOptions {
   std::string store;  // its path; the thread opens its own connection
   RowSamplerOptions sampler;

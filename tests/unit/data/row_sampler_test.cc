@@ -67,6 +67,23 @@ TEST(RowSampler, UsesEveryRowOncePerEpochWithEqualStepsOnAnyNumberOfRanks) {
   }
 }
 
+// docs/features.md, Splits and batches: The samples of a step on all ranks | `--total-batch`
+TEST(RowSampler, ATotalOfRowsIsDividedAmongAnyRanks) {
+  for (int ranks = 1; ranks <= 9; ++ranks) {
+    RowSamplerOptions options{.rows = 100, .seed = 5, .ranks = ranks, .total = 11};
+    options.batch = (11 + ranks - 1) / ranks;
+    const RowSampler sampler(options);
+    EXPECT_EQ(sampler.step_rows(), 11);
+    EXPECT_EQ(sampler.steps_per_epoch(), 10);
+    Rows used;
+    for (std::int64_t step = 0; step < sampler.steps_per_epoch(); ++step) {
+      const Rows rows = step_rows(sampler, options, step);
+      used.insert(used.end(), rows.begin(), rows.end());
+    }
+    EXPECT_EQ(used, epoch_order(100, 5, 2));
+  }
+}
+
 TEST(RowSampler, TheRowsOfAStepDoNotDependOnTheirDivision) {
   const auto rows_of = [](int ranks, int batch, int micro_batches, std::int64_t step) {
     const RowSamplerOptions options{1000, 9, ranks, batch, micro_batches};

@@ -166,6 +166,10 @@ class Loop {
       });
     }
     model_.parameters_changed();
+    if (const std::string found = passes_.find_batch(drawn_step(settings_, model_, now_.step));
+        !found.empty()) {
+      log_.say(found);
+    }
   }
 
   // The training step. This rank computes the gradient of its own rows, reduce() averages the

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -30,6 +31,10 @@ class StepPasses {
              const Bert& model,
              DistributedOptimizer& optimizer);
 
+  // With --batch auto: finds by passes over the longest samples how many of them this rank's memory
+  // holds at once. compute() then has at most as many in a pass. Returns a line for people, or "".
+  // Collective, before the first step.
+  [[nodiscard]] std::string find_batch(const TrainingStep& step);
   // Adds the gradient of each micro-batch to the optimizer's window. Every rank computes the same
   // number of them; one without rows, or with a filler, has weight 0. A micro-batch for which there
   // is no memory is computed in pieces, and the rank says so the first time. Throws InputError (70)
@@ -44,15 +49,18 @@ class StepPasses {
   void compute(const Batch& batch, const TrainingStep& step, std::int64_t number);
   void compute_piece(const Batch& piece, const TrainingStep& step);
   [[nodiscard]] Loss loss_of(const Batch& batch, const TrainingStep& step) const;
+  [[nodiscard]] Batch longest() const;
+  [[nodiscard]] std::int64_t fitting(const Batch& longest, const TrainingStep& step);
   void tell(std::int64_t step, const Batch& batch, std::int64_t pieces);
 
-  const Communicator& world_;
+  Communicator& world_;
   const RunSettings& settings_;
   const TrainJob& job_;
   const Bert& model_;
   DistributedOptimizer& optimizer_;
   MemoryRoom room_;
   std::vector<LossFigure> figures_;
+  std::int64_t most_ = 0;  // rows of a pass, as find_batch() has found; 0: any number
   bool has_told_ = false;
 };
 
