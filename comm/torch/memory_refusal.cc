@@ -23,8 +23,9 @@ bool means_out_of_memory(const std::exception& error) {
 }
 
 bool may_mean_out_of_memory(const std::exception& error) {
-  return means_out_of_memory(error) ||
-         std::string_view(error.what()) == "could not create a primitive";
+  const std::string_view text = error.what();  // oneDNN's
+  return means_out_of_memory(error) || text == "could not create a primitive" ||
+         text == "could not execute a primitive";
 }
 
 }  // namespace bp

@@ -94,7 +94,7 @@ std::vector<OptionRow> model_rows() {
        .before = "bprun -n 2 "},
       {.covers = "reduce-each",
        .arguments = kTrain + "--shard optimizer --reduce-each",
-       .says = "--reduce-each has no effect without --shard gradients",
+       .says = "--reduce-each has no effect with --shard optimizer",
        .code = 2},
       {.covers = "reduce-each",
        .arguments = kTrain + "--shard gradients --reduce-each --wire bf16",

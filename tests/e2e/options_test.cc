@@ -151,6 +151,8 @@ class OptionEffects : public bp::test::FolderSuite<OptionEffects> {
 
 TEST_F(OptionEffects, OfFilesAndStores) { run(data_rows()); }
 TEST_F(OptionEffects, OfModels) { run(model_rows()); }
+// docs/features.md, Splits and batches: A micro-batch as large as each rank's memory holds |
+// `--batch auto`, `--total-batch`
 TEST_F(OptionEffects, OfSteps) { run(step_rows()); }
 TEST_F(OptionEffects, OfLosses) { run(loss_rows()); }
 TEST_F(OptionEffects, OfEvaluations) { run(evaluation_rows()); }

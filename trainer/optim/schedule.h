@@ -18,10 +18,10 @@ namespace bp::trainer {
   return options.max_tokens > 0 || options.curriculum > 0 || options.group_lengths > 0;
 }
 
-// Returns how a run cuts its rows into steps. `lengths` of the rows may be null unless
-// needs_lengths().
 // Decides `batch` with --batch auto, and `accumulate` with a total batch, for so many ranks.
 void divide_total_batch(TrainOptions& options, int ranks);
+// Returns how a run cuts its rows into steps. `lengths` of the rows may be null unless
+// needs_lengths().
 [[nodiscard]] RowSamplerOptions sampling(const TrainOptions& options,
                                          std::int64_t rows,
                                          int ranks,

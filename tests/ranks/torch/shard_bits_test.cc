@@ -123,6 +123,7 @@ TEST(Shards, SumsOfEachMicroBatchAreThoseOfTheWindow) {
         [](Communicator& world) {
           const std::string whole = train_dyadic(world, Shard::none, false);
           for (const Shard shard : {Shard::gradients, Shard::parameters}) {
+            if (!is_possible(Shard::gradients)) continue;  // on a device
             EXPECT_TRUE(train_dyadic(world, shard, false) == whole) << name_of(shard);
             EXPECT_TRUE(train_dyadic(world, shard, true) == whole) << name_of(shard);
           }

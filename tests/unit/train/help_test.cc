@@ -91,15 +91,17 @@ TEST(HelpJson, HasEveryOptionThatHelpShows) {
 
 TEST(HelpJson, SaysWhatAnOptionTakes) {
   const Json train = Json::parse(shown({"--help=json"}))["commands"][0];
-  EXPECT_EQ(option_of(train, "batch"),
-            Json::parse(R"({"name": "batch", "type": "integer", "topic": "training", "value": "N",
-                            "default": "32", "help": "Samples per micro-batch and rank",
-                            "positional": false, "required": false, "repeatable": false,
-                            "least": 1, "most": 1000000,
-                            "others": ["batch-size", "per-device-train-batch-size",
-                                       "train-batch-size", "per-gpu-train-batch-size",
-                                       "per-gpu-batch-size", "batch-size-one-gpu",
-                                       "max-sentences"]})"));
+  EXPECT_EQ(
+      option_of(train, "batch"),
+      Json::parse(R"({"name": "batch", "type": "integer", "topic": "training", "value": "N|auto",
+                      "default": "32", "help":
+                      "Samples per micro-batch and rank; auto: as many as its memory holds",
+                      "positional": false, "required": false, "repeatable": false,
+                      "least": 1, "most": 1000000,
+                      "others": ["batch-size", "per-device-train-batch-size",
+                                 "train-batch-size", "per-gpu-train-batch-size",
+                                 "per-gpu-batch-size", "batch-size-one-gpu",
+                                 "max-sentences"]})"));
   const Json precision = option_of(train, "precision");
   EXPECT_EQ(precision["type"], "choice");
   EXPECT_EQ(precision["choices"], Json::parse(R"(["fp32", "fp16", "bf16", "auto"])"));

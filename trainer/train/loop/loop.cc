@@ -243,9 +243,7 @@ class Loop {
     const bool epoch_ends = now_.position.used == 0;
     const std::int64_t every = settings_.eval_every;
     now_.evaluation_due = now_.step == steps_ || (every > 0 ? now_.step % every == 0 : epoch_ends);
-    const bool by_time = settings_.save_every.by == SaveBy::time;
-    save_due_ = (!by_time || optimizer_.is_common()) &&
-                agreed_to_save(save_rule_.due(now_.step, now_.position));
+    save_due_ = settings_.save_every.by != SaveBy::time && save_rule_.due(now_.step, now_.position);
     if (optimizer_.is_common() || !(now_.evaluation_due || save_due_)) return;
     updates().catch_up();
     optimizer_.synchronise();
@@ -398,16 +396,16 @@ class Loop {
     if (now_.evaluation_due && !stopped_) evaluate();
     if (!stopped_ && now_.step < steps_ && !ended_) ended_ = early_stop_.reason();
     const bool is_best = std::ranges::count(now_.best, now_.step, &BestResult::step) > 0;
-    if (stopped_ || last || ended_ || is_best || save_due_) save();
+    if (stopped_ || last || ended_ || is_best || save_due_ || is_time_to_save()) save();
     if (job_.checkpoints != nullptr) job_.checkpoints->check();
   }
 
-  // By time, rank 0 decides, since all ranks take part.
-  [[nodiscard]] bool agreed_to_save(bool due) {
-    if (settings_.save_every.by != SaveBy::time) return due;
-    std::uint8_t agreed = due ? 1 : 0;
-    broadcast(world_, view(std::span(&agreed, 1)), {.name = "whether a checkpoint is due"});
-    return agreed != 0;
+  // Also for an evaluation that has taken the time. Rank 0 decides, since all ranks take part.
+  [[nodiscard]] bool is_time_to_save() {
+    if (settings_.save_every.by != SaveBy::time || !optimizer_.is_common()) return false;
+    std::uint8_t due = save_rule_.due(now_.step, now_.position) ? 1 : 0;
+    broadcast(world_, view(std::span(&due, 1)), {.name = "whether a checkpoint is due"});
+    return due != 0;
   }
 
   // Gives the log the figures of all ranks, up to the last step.
