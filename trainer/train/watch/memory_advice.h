@@ -19,7 +19,7 @@ void advise_on_memory(const StepBatches& batches, const TrainOptions& options, c
   try {
     work();
   } catch (const std::exception& error) {
-    if (means_out_of_memory(error)) throw_out_of_memory(batches, options);
+    if (may_mean_out_of_memory(error)) throw_out_of_memory(batches, options);
     throw;
   }
 }
