@@ -105,8 +105,9 @@ void Gradients::count_arrival(std::size_t i) {
 }
 
 void Gradients::begin_pass(const std::vector<std::size_t>& given) {
-  for (std::size_t i = 0; i < entries_.size(); ++i)
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
     entries_[i].given = given.empty() ? 0 : given[i];
+  }
 }
 
 bool Gradients::was_given(std::size_t i) {

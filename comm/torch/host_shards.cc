@@ -35,7 +35,7 @@ bool is_shared(const Divided& one) {
 HostShards::HostShards(Owners& owners,
                        const ParameterSet& parameters,
                        optim::Optimizer& optimizer,
-                       Options options)
+                       const Options& options)
     : owners_(owners), optimizer_(optimizer), part_of_(options.part_of) {
   const at::NoGradGuard no_grad;
   sort_parameters(parameters, options.sparse);
@@ -200,8 +200,9 @@ void HostShards::step() {
   take_parts_back();
   barrier(owners_.local(), {.name = "parameters are written"});
   if (!owners_.are_on_several_hosts()) return;
-  if (const auto exchange = between_hosts(owners_, part_of_))
+  if (const auto exchange = between_hosts(owners_, part_of_)) {
     exchange_parts(in_no_layer_, *exchange);
+  }
   barrier(owners_.local(), {.name = "parameters have arrived"});
   if (layers_) layers_->begin();
 }

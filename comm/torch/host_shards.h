@@ -43,7 +43,7 @@ class HostShards final : private ParameterParts {
   HostShards(Owners& owners,
              const ParameterSet& parameters,
              torch::optim::Optimizer& optimizer,
-             Options options);
+             const Options& options);
   // Gives each rank of a host a copy of the parameters.
   ~HostShards() override;
   HostShards(const HostShards&) = delete;

@@ -195,7 +195,8 @@ Block all_of(int root, std::int64_t count, int rank) {
 }
 
 std::optional<Exchange> between_hosts(Owners& owners, PartOf part_of) {
-  if (owners.leaders() == nullptr) return std::nullopt;
+  Communicator* const leaders = owners.leaders();
+  if (leaders == nullptr) return std::nullopt;
   const auto part_of_host = [&owners, part_of = std::move(part_of)](std::size_t number, int host) {
     const int first = owners.topology().leader_of(host);
     const int ranks = owners.topology().local_sizes[static_cast<std::size_t>(host)];
@@ -203,7 +204,7 @@ std::optional<Exchange> between_hosts(Owners& owners, PartOf part_of) {
     const Block end = part_of(number, first + ranks - 1);
     return Block{.offset = begin.offset, .count = end.offset + end.count - begin.offset};
   };
-  return Exchange{.comm = *owners.leaders(), .part_of = part_of_host};
+  return Exchange{.comm = *leaders, .part_of = part_of_host};
 }
 
 void broadcast_between_hosts(Owners& owners, const std::vector<at::Tensor>& tensors, int root) {

@@ -279,8 +279,9 @@ void Checkpoints::save(const CheckpointState& state,
   snapshot_.take(model, optimizer.optimizer(), averages, optimizer.state().outer_momentum);
   writer_.start(state, [this, &optimizer](const std::string& folder) {
     snapshot_.write(folder, options_.copies ? nullptr : &optimizer);
-    for (const auto& [name, text] : options_.texts)
+    for (const auto& [name, text] : options_.texts) {
       write_whole_file(concat(folder, "/", name), text);
+    }
     options_.before_publishing();
   });
   if (!options_.copies) writer_.wait();

@@ -181,8 +181,9 @@ std::span<const ForeignOption> foreign_options() { return kForeign; }
 std::string answer_for_foreign(const std::string& word) {
   const std::string wanted = concat(" ", option_name(word), " ");
   for (const ForeignOption& row : kForeign) {
-    if (concat(" ", row.names, " ").find(wanted) != std::string::npos)
+    if (concat(" ", row.names, " ").find(wanted) != std::string::npos) {
       return std::string(row.answer);
+    }
   }
   return "";
 }

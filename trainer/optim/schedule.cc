@@ -137,17 +137,17 @@ void divide_total_batch(TrainOptions& options, int ranks) {
   options.accumulate = static_cast<int>((own + options.batch - 1) / options.batch);
 }
 
-RowSamplerOptions sampling(const TrainOptions& given,
+RowSamplerOptions sampling(const TrainOptions& options,
                            std::int64_t rows,
                            int ranks,
                            Lengths lengths) {
-  TrainOptions options = given;
-  divide_total_batch(options, ranks);
+  TrainOptions divided = options;
+  divide_total_batch(divided, ranks);
   return {.rows = rows,
           .seed = options.seed,
           .ranks = ranks,
-          .batch = options.batch,
-          .micro_batches = options.accumulate,
+          .batch = divided.batch,
+          .micro_batches = divided.accumulate,
           .max_tokens = options.max_tokens,
           .curriculum = options.curriculum,
           .group = options.group_lengths,

@@ -422,7 +422,7 @@ class Loop {
     }
     enter_layers(frees_layers);
     const WithAverages with_averages(averages_.get(), model_);
-    const DevScores scores = job_.evaluate();
+    DevScores scores = job_.evaluate();
     enter_layers(by_layer_);
     if (!settings_.tensorboard.empty()) gather_weights();  // whose histograms are written
     return scores;
