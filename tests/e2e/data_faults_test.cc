@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "tests/e2e/shell.h"
 #include "tests/support/places.h"
-#include "trainer/report/metrics.h"
 
 namespace bp::test {
 namespace {
@@ -20,7 +19,6 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-using trainer::read_metrics;
 
 class DataFaults : public ::testing::Test {
  protected:
@@ -102,46 +100,6 @@ TEST_F(DataFaults, AHostWithoutTheDataReceivesTheStore) {
   EXPECT_EQ(with.code, 0) << with.output;
   EXPECT_THAT(with.output, HasSubstr("sending the store to 1 host: "));
   EXPECT_EQ(read(path("host0/data.sqlite")) == read(path("host1/data.sqlite")), true);
-}
-
-// A limit of addresses ends the run in most cases, because the C library keeps those of a pass that
-// failed. tests/e2e/memory_limit_test.cc has a limit of memory.
-// docs/features.md, Gradients: A micro-batch that fits into memory | always: what does not fit is
-// computed in pieces of the same step, or one line names the batch
-TEST_F(DataFaults, ABatchThatDoesNotFitIsComputedInPiecesOrNamed) {
-  write_rows(300, 400);
-  const std::string common =
-      "bert_train data.csv --model tiny --max-length 512 --vocab-size 100 --split 1,0,0 ";
-  const Ended ended =
-      script(concat(common, "--batch 2 --steps 100000 --run warm >/dev/null & pid=$!\n",
-                    "for i in $(seq 600); do grep -q step warm/metrics.jsonl 2>/dev/null && break; "
-                    "sleep 0.1; done\n"
-                    "kb=$(sed -n 's/^VmPeak:[^0-9]*\\([0-9]*\\).*/\\1/p' /proc/$pid/status)\n"
-                    "kill -9 $pid; wait $pid 2>/dev/null\n"
-                    "ulimit -v $((kb + 50000))\n",
-                    common, "--batch 300 --steps 2 --run cold"));
-  if (ended.code != 0) {
-    EXPECT_EQ(ended.code, 70) << ended.output;
-    EXPECT_THAT(
-        ended.output,
-        HasSubstr("bert_train: out of memory at step 1, in a batch of 300 samples of up to "));
-    EXPECT_THAT(ended.output, HasSubstr("hint: try --max-length "));
-    return;
-  }
-  EXPECT_THAT(
-      ended.output,
-      ContainsRegex("rank 0 on [^ ]* has too little memory for a batch of 300 samples of up "
-                    "to [0-9]* tokens at step 1, and computes it in [0-9]+ pieces"));
-  const Ended whole = script(concat(common, "--batch 300 --steps 2 --run whole"));
-  EXPECT_EQ(whole.code, 0) << whole.output;
-  const auto cold = read_metrics(path("cold/metrics.jsonl"));
-  const auto expected = read_metrics(path("whole/metrics.jsonl"));
-  ASSERT_EQ(cold.steps.size(), 2U);
-  for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(cold.steps[i].split_batches, 1);
-    EXPECT_EQ(expected.steps[i].split_batches, 0);
-    EXPECT_NEAR(cold.steps[i].loss, expected.steps[i].loss, 1e-6);
-  }
 }
 
 TEST_F(DataFaults, OnAFullDiskOneLineNamesTheFileAndTheMissingRoom) {

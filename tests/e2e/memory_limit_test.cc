@@ -77,6 +77,8 @@ class MemoryLimited : public ::testing::Test {
 
 // docs/acceptance.md, Training: A rank with a limit of 700 MB beside three without one computes its
 // batches in pieces, and the weights are the same.
+// docs/features.md, Gradients: A micro-batch that fits into memory | always: what does not fit is
+// computed in pieces of the same step
 TEST_F(MemoryLimited, ARankWithLittleMemoryTakesSmallerPieces) {
   const MemoryLimit group(700);
   if (!group.exists()) GTEST_SKIP() << "this machine permits no new control groups";
