@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-
 namespace bp {
 
 Owners::Owners(Communicator& world,

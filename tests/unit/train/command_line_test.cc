@@ -231,9 +231,10 @@ TEST(CommandLine, MistakesGetTheNearestRightWord) {
   EXPECT_EQ(refusal({"x.csv", "--epoch=3"}), "unknown option --epoch | did you mean '--epochs'?");
   EXPECT_EQ(refusal({"x.csv", "--precision", "bf61"}),
             "--precision: 'bf61' is none of fp32|fp16|bf16|auto | did you mean 'bf16'?");
-  EXPECT_EQ(refusal({"x.csv", "--error-feedback"}),
-            "--error-feedback: gradients are not rounded for --wire fp32 | add --wire bf16, fp16 or "
-            "int8, or leave out --error-feedback");
+  EXPECT_EQ(
+      refusal({"x.csv", "--error-feedback"}),
+      "--error-feedback: gradients are not rounded for --wire fp32 | add --wire bf16, fp16 or "
+      "int8, or leave out --error-feedback");
   EXPECT_THAT(refusal({"x.csv", "--wire", "int8", "--shard", "gradients"}),
               HasSubstr("--wire int8 keeps each rank's gradient, which --shard gradients frees"));
   EXPECT_THAT(refusal({"x.csv", "--wire", "bf16", "--error-feedback", "--shard", "gradients"}),

@@ -21,7 +21,7 @@ namespace {
 constexpr double kToSpare = 1.3;       // a backward pass needs more than what is there before it
 constexpr double kToSpareAtFirst = 2;  // before the first pass
 constexpr std::chrono::milliseconds kBetweenLooks(100);  // a look takes some 0.2 ms
-constexpr double kPlenty = 8;                           // times what the next pass needs
+constexpr double kPlenty = 8;                            // times what the next pass needs
 
 std::int64_t longest_of(std::span<const std::int32_t> lengths) {
   return *std::ranges::max_element(lengths);
