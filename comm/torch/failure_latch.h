@@ -24,7 +24,7 @@ class FailureLatch {
                   concat("DistributedOptimizer: unusable since an earlier call failed: ", why_));
     }
   }
-  // What has failed has left nothing behind.
+  // The failed call has left nothing behind.
   void forgive() { why_.clear(); }
   void set(std::string why) { why_ = std::move(why); }
   // Runs `action` without autograd. What it throws is a failure.

@@ -40,7 +40,7 @@ using ::testing::HasSubstr;
 
 test::RanksOptions hosts_of(const std::vector<int>& sizes) { return test::shared_on(sizes); }
 
-// What a rule makes of the common weight and the mean difference; it may remember something.
+// What a rule makes of the common weight and the mean difference; it may keep a momentum.
 using Rule = std::function<double(double x, double d)>;
 
 struct NamedRule {
@@ -203,7 +203,7 @@ std::string trained_by_rounds(Communicator& world, Shard shard, const Sync& sync
   optimizer.synchronise();  // nothing is left to exchange
   optimizer.gather_state();
   test::expect_equal_on_all_ranks(world, test::state_bits(optimizer.optimizer(), net.trained()));
-  const std::string result = test::bits(net.trained());
+  std::string result = test::bits(net.trained());
   test::expect_equal_on_all_ranks(world, result);
   return result;
 }
@@ -407,8 +407,9 @@ TEST(Rounds, ResumeBitForBit) {
         make_steps(net, optimizer, 4);
 
         const Net again;
-        for (std::size_t i = 0; i < weights.size(); ++i)
+        for (std::size_t i = 0; i < weights.size(); ++i) {
           again.trained()[i].detach().copy_(weights[i]);
+        }
         auto wrapped = test::adamw(again.trained());
         test::load(*wrapped, inner);
         DistributedOptimizer resumed(world, again.named(), std::move(wrapped), options);

@@ -76,8 +76,9 @@ class MemoryLoop : public test::SmallData {
       FailingAllocator::Plan& plan = FailingAllocator::plan();
       plan = {.fail_at = fails ? fail_at : 0};
       const auto count = [&] {
-        if (fails)
+        if (fails) {
           std::tie(result.allocations, result.failures) = {plan.allocations, plan.failures};
+        }
         plan = {};
       };
       try {
