@@ -10,10 +10,10 @@ import sys
 
 from checks import Check
 from measuring import spread
+from namespace_hosts import Failed, Hosts, Refused
 from same_losses import STEPS, TOLERANCE, first_difference, largest_share, our_losses, starting_model
 from train_compare import LR
 from training_jobs import Cable, OneHost, has_shard, memory_at, of_bp, of_torch, records_of, run_to_end, taken_by
-from two_hosts import Failed, Refused, TwoHosts
 
 WAYS = {"zero": "ZeroRedundancyOptimizer", "fsdp2": "FSDP2", "fsdp2-kept": "FSDP2 without resharding"}
 JUDGE = "fsdp2"
@@ -146,7 +146,7 @@ def over_a_cable(folder, model, options):
     peers = Peers(folder, model, options)
     with contextlib.ExitStack() as stack:
         try:
-            hosts = TwoHosts(stack)
+            hosts = Hosts(stack)
             hosts.shape(MTU)
         except (Refused, Failed) as why:
             yield Check(f"{options.peer_model}, {Cable.title}", str(why), "-")

@@ -1,4 +1,4 @@
-"""A cable with delay between two namespaces (two_hosts.py): a process forwards the packets of two tun devices, since
+"""A cable with delay between two namespaces (namespace_hosts.py): a process forwards the packets of two tun devices, since
 not each kernel has netem. The rate counts whole packets, and each direction has its own."""
 
 import collections
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from two_hosts import ADDRESSES, CABLE, Failed, Refused
+from namespace_hosts import ADDRESSES, CABLE, Failed, Refused
 
 CLONE_NEWNET = 0x40000000
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
@@ -78,7 +78,7 @@ def replace(hosts, stack, rate, round_trip):
     stack.callback(relay.kill)
     if relay.stdout.readline() != "ready\n":
         raise Refused(f"tun devices: {(relay.stderr.read().strip().splitlines() or ['no output'])[-1]}")
-    for side, address in enumerate(ADDRESSES):
+    for side, address in enumerate(ADDRESSES[:2]):
         hosts.at(side, "ip", "address", "add", f"{address}/24", "dev", CABLE, otherwise=Failed)
         hosts.at(side, "ip", "link", "set", CABLE, "up", otherwise=Failed)
 

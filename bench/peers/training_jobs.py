@@ -15,8 +15,8 @@ import tempfile
 import time
 
 from measuring import HERE, KEEPS_LARGE_BLOCKS, program, run
+from namespace_hosts import ADDRESSES, CABLE
 from train_compare import WARM_UP_SHARE, window_rates
-from two_hosts import ADDRESSES, CABLE
 
 MOST_SECONDS = 900
 COUNTED_FROM = 3  # the step after which bytes over the cable count
@@ -55,11 +55,15 @@ class OneHost:
         return 0
 
 
-class LogicalHosts(OneHost):
-    """Hosts of one rank each, all of which are this machine. They share no memory."""
+class SingleRanks(OneHost):
+    """Hosts of one rank each, which share no memory."""
 
-    def bprun(self, _folder):
-        return [program("bprun"), "-H", ",".join(["localhost:1", *(f"127.0.0.{n}:1" for n in range(1, self.ranks))])]
+    def __init__(self, hosts):
+        super().__init__(len(hosts.inside))
+        self.hosts = hosts
+
+    def bprun(self, folder):
+        return self.hosts.bprun(program("bprun"), folder, *[1] * self.ranks)
 
 
 class Cable:

@@ -1,13 +1,13 @@
-"""Two network namespaces that a veth pair connects: two hosts with a cable between them, for measurements. Needs root,
-ip and tc. Changes nothing outside the namespaces, which end with this program."""
+"""Hosts for measurements: network namespaces. Two are the ends of one cable, a veth pair; more have a cable to a bridge
+each. Needs root, ip and tc. Changes nothing outside the namespaces, which end with this program."""
 
 import pathlib
 import subprocess
 
 RATE = 1e9  # bits per second, of whole frames, of a cable that is shaped
-ADDRESSES = ("10.77.0.1", "10.77.0.2")
+ADDRESSES = tuple(f"10.77.0.{number}" for number in range(1, 10))
 NETWORK = "10.77.0.0/24"
-CABLE = "cable"  # the name of both ends
+CABLE = "cable"  # the name of a host's end
 
 
 class Refused(Exception):
@@ -29,17 +29,28 @@ def command(*words, otherwise=Refused):
     return done.stdout
 
 
-class TwoHosts:
+class Hosts:
     """Each namespace exists as long as its one process, which ends with this program."""
 
-    def __init__(self, stack):
+    def __init__(self, stack, count=2):
         self.is_shaped = False
-        self.inside = [self.namespace(stack) for _ in range(2)]
-        self.at(0, "ip", "link", "add", CABLE, "type", "veth", "peer", "name", CABLE, "netns", self.inside[1])
-        for side, address in enumerate(ADDRESSES):
+        self.inside = [self.namespace(stack) for _ in range(count)]
+        if count == 2:
+            self.at(0, "ip", "link", "add", CABLE, "type", "veth", "peer", "name", CABLE, "netns", self.inside[1])
+        else:
+            self.connect_to_bridge(self.namespace(stack))
+        for side, address in enumerate(ADDRESSES[:count]):
             self.at(side, "ip", "address", "add", f"{address}/24", "dev", CABLE)
             self.at(side, "ip", "link", "set", CABLE, "up")
             self.at(side, "ip", "link", "set", "lo", "up")
+
+    def connect_to_bridge(self, switch):
+        inside = ["nsenter", f"--net=/proc/{switch}/ns/net", "ip", "link"]
+        command(*inside, "add", "bridge", "type", "bridge")
+        for side, host in enumerate(self.inside):
+            command(*inside, "add", f"port{side}", "type", "veth", "peer", "name", CABLE, "netns", host)
+            command(*inside, "set", f"port{side}", "master", "bridge", "up")
+        command(*inside, "set", "bridge", "up")
 
     @staticmethod
     def namespace(stack):
@@ -62,19 +73,21 @@ class TwoHosts:
 
     def shape(self, mtu):
         self.is_shaped = True
-        for side in range(2):
+        for side in range(len(self.inside)):
             self.at(side, "ip", "link", "set", CABLE, "mtu", mtu)
             self.at(side, "tc", "qdisc", "replace", "dev", CABLE, "root", "tbf", "rate", f"{RATE:.0f}bit",
                     "burst", "128kb", "latency", "100ms")
 
-    def bprun(self, program, folder, here, there):
-        """The words of bprun on side 0 before those of a program with so many ranks on the two sides. bprun runs a
-        script in `folder` instead of ssh, with a host and a command as arguments."""
+    def bprun(self, program, folder, *ranks):
+        """The words of bprun on side 0 before those of a program with so many ranks on the sides. bprun runs a script in
+        `folder` instead of ssh, with a host and a command as arguments."""
         rsh = pathlib.Path(folder) / "enter"
-        rsh.write_text(f'#!/bin/sh\nexec {" ".join(self.enter(1))} sh -c "$2"\n')
+        ways = "".join(f'{address}) exec {" ".join(self.enter(side))} sh -c "$2" ;;\n'
+                       for side, address in enumerate(ADDRESSES[:len(self.inside)]))
+        rsh.write_text(f'#!/bin/sh\ncase $1 in\n{ways}esac\necho "no host $1" >&2\nexit 255\n')
         rsh.chmod(0o755)
-        return [*self.enter(0), program, "-H", f"{ADDRESSES[0]}:{here},{ADDRESSES[1]}:{there}", "--ssh", rsh,
-                "--interface", NETWORK]
+        named = ",".join(f"{address}:{count}" for address, count in zip(ADDRESSES, ranks))
+        return [*self.enter(0), program, "-H", named, "--ssh", rsh, "--interface", NETWORK]
 
     def bytes_sent(self, side):
         """By this side over the cable, with headers."""
