@@ -174,16 +174,19 @@ void DividedState::broadcast(int root, const std::function<void()>& broadcast_re
   if (!owners_.are_on_several_hosts()) return;
   is_in_parts_ = true;
   choose_parts();
-  for (const Moment& one : moments(divided_)) {
-    const Exchanged given{.elements = flat(one.tensor)};  // all of it on the root
-    one.tensor = at::empty(one.of.part.sizes(), given.elements.options());
-    const auto part_of = [&](std::size_t /*number*/, int rank) {
-      return all_of(root, one.of.elements.numel(), rank);
-    };
-    const auto take = [&](const Arrived& piece) { copy_overlap(piece, one.tensor, one.of.own); };
-    exchange_parts(std::span(&given, 1),
-                   {.comm = owners_.comm(), .part_of = part_of, .arrived = take});
+  const Moments parts = moments(divided_);
+  std::vector<Exchanged> given;  // all of each on the root
+  for (const Moment& one : parts) {
+    given.push_back({.elements = flat(one.tensor), .number = given.size()});
+    one.tensor = at::empty(one.of.part.sizes(), given.back().elements.options());
   }
+  const auto part_of = [&](std::size_t number, int rank) {
+    return all_of(root, parts[number].of.elements.numel(), rank);
+  };
+  const auto take = [&](const Arrived& piece) {
+    copy_overlap(piece, parts[piece.index].tensor, parts[piece.index].of.own);
+  };
+  exchange_parts(given, {.comm = owners_.comm(), .part_of = part_of, .arrived = take});
 }
 
 }  // namespace bp
