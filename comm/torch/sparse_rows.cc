@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 #include <span>
 
 #include "base/text.h"
@@ -22,11 +23,7 @@ namespace {
 
 constexpr std::int64_t kFrozen = -1;  // instead of a number of rows
 
-struct Rows {
-  at::Tensor numbers;  // [n], ascending
-  at::Tensor values;   // [n, ...]
-};
-
+// Returns them ascending.
 Rows rows_of(const SparseGradient& one) {
   const at::Tensor gradient =
       one.gradient.defined() ? one.gradient.coalesce() : no_rows(one.parameter.tensor);
@@ -97,12 +94,13 @@ void require_frozen_everywhere(const std::string& name, std::span<const std::int
   }
 }
 
-// Returns the tensors of all ranks one after another. `counts`: their lengths along the first
-// dimension.
-at::Tensor gather(Communicator& comm,
-                  const at::Tensor& mine,
-                  std::span<const std::int64_t> counts,
-                  const std::string& name) {
+// Returns what will be the tensors of all ranks one after another. `counts`: their lengths along
+// the first dimension.
+at::Tensor start_gather(Communicator& comm,
+                        const at::Tensor& mine,
+                        std::span<const std::int64_t> counts,
+                        const std::string& name,
+                        std::vector<Work>& works) {
   auto shape = mine.sizes().vec();
   shape[0] = 0;
   std::vector<std::size_t> elements;
@@ -113,7 +111,7 @@ at::Tensor gather(Communicator& comm,
     elements.push_back(static_cast<std::size_t>(count * width));
   }
   at::Tensor all = at::empty(shape, mine.options());
-  all_gather_v(comm, view_of(mine), view_of(all), elements, {.name = name});
+  works.push_back(all_gather_v_async(comm, view_of(mine), view_of(all), elements, {.name = name}));
   return all;
 }
 
@@ -129,47 +127,6 @@ Rows merge(const Rows& all) {
   Rows sums{.numbers = numbers_tensor(unique), .values = at::zeros(shape, all.values.options())};
   sums.values.index_add_(0, places_in(unique, numbers), all.values);
   return sums;
-}
-
-// `numbers`: those of all ranks, one after another; undefined: each rank knows its own.
-at::Tensor sum_one(Communicator& comm,
-                   const SparseGradient& one,
-                   const Rows& mine,
-                   std::span<const std::int64_t> counts,
-                   at::Tensor numbers = {}) {
-  const at::Tensor& parameter = one.parameter.tensor;
-  const std::string name = "gradient rows of " + one.parameter.name;
-  std::int64_t rows = 0;
-  for (const std::int64_t count : counts) rows += count;
-  const std::int64_t height = parameter.size(0);
-  const auto row_bytes =
-      static_cast<std::int64_t>(parameter.nbytes()) / std::max<std::int64_t>(height, 1);
-  // What a rank receives: the rows of all ranks with their numbers, or the matrix twice, once as
-  // parts of other ranks to be added and once as sums.
-  if (rows * (row_bytes + 8) < 2 * height * row_bytes) {
-    if (!numbers.defined()) numbers = gather(comm, mine.numbers, counts, name + ": numbers");
-    const Rows sums =
-        merge({.numbers = numbers, .values = gather(comm, mine.values, counts, name)});
-    return sparse(parameter, sums.numbers, sums.values);
-  }
-  at::Tensor dense = at::zeros(parameter.sizes(), mine.values.options());
-  dense.index_copy_(0, mine.numbers, mine.values);
-  all_reduce(comm, view_of(dense), {.name = name});
-  return sparse(parameter, at::arange(height, mine.numbers.options()), dense);
-}
-
-at::Tensor sum_announced(Communicator& comm, const SparseGradient& one) {
-  const std::vector<std::vector<std::int64_t>> of_ranks = one.announced->of_ranks();
-  if (one.is_frozen) return {};
-  const std::vector<std::int64_t>& own = of_ranks[static_cast<std::size_t>(comm.rank())];
-  std::vector<std::int64_t> counts;
-  std::vector<std::int64_t> numbers;
-  for (const std::vector<std::int64_t>& rows : of_ranks) {
-    counts.push_back(static_cast<std::int64_t>(rows.size()));
-    numbers.insert(numbers.end(), rows.begin(), rows.end());
-  }
-  return sum_one(comm, one, with_announced(one.parameter, rows_of(one), own), counts,
-                 numbers_tensor(numbers));
 }
 
 }  // namespace
@@ -209,11 +166,57 @@ at::Tensor no_rows(const at::Tensor& parameter) {
   return sparse(parameter, at::empty({0}, at::kLong), at::empty(shape, parameter.options()));
 }
 
-std::vector<at::Tensor> sum_sparse(Communicator& comm, const std::vector<SparseGradient>& mine) {
-  std::vector<at::Tensor> sums;
+// `numbers`: those of all ranks, one after another; undefined: each rank knows its own.
+void SparseSums::start(Communicator& comm,
+                       const SparseGradient& one,
+                       const Rows& mine,
+                       std::span<const std::int64_t> counts,
+                       const at::Tensor& numbers) {
+  OnItsWay& sent = all_.emplace_back(OnItsWay{.parameter = one.parameter.tensor, .mine = mine});
+  const std::string name = "gradient rows of " + one.parameter.name;
+  std::int64_t rows = 0;
+  for (const std::int64_t count : counts) rows += count;
+  const std::int64_t height = sent.parameter.size(0);
+  const auto row_bytes =
+      static_cast<std::int64_t>(sent.parameter.nbytes()) / std::max<std::int64_t>(height, 1);
+  // What a rank receives: the rows of all ranks with their numbers, or the matrix twice, once as
+  // parts of other ranks to be added and once as sums.
+  if (rows * (row_bytes + 8) < 2 * height * row_bytes) {
+    sent.all.numbers = numbers.defined() ? numbers
+                                         : start_gather(comm, mine.numbers, counts,
+                                                        name + ": numbers", sent.works);
+    sent.all.values = start_gather(comm, mine.values, counts, name, sent.works);
+    return;
+  }
+  sent.matrix = at::zeros(sent.parameter.sizes(), mine.values.options());
+  sent.matrix.index_copy_(0, mine.numbers, mine.values);
+  sent.works.push_back(all_reduce_async(comm, view_of(sent.matrix), {.name = name}));
+}
+
+void SparseSums::start_announced(Communicator& comm, const SparseGradient& one) {
+  const std::vector<std::vector<std::int64_t>> of_ranks = one.announced->of_ranks();
+  const std::vector<std::int64_t>& own = of_ranks[static_cast<std::size_t>(comm.rank())];
+  std::vector<std::int64_t> counts;
+  std::vector<std::int64_t> numbers;
+  for (const std::vector<std::int64_t>& rows : of_ranks) {
+    counts.push_back(static_cast<std::int64_t>(rows.size()));
+    numbers.insert(numbers.end(), rows.begin(), rows.end());
+  }
+  start(comm, one, with_announced(one.parameter, rows_of(one), own), counts,
+        numbers_tensor(numbers));
+}
+
+SparseSums::SparseSums(Communicator& comm, const std::vector<SparseGradient>& mine) {
   if (std::ranges::all_of(mine, &SparseGradient::announced)) {
-    for (const SparseGradient& one : mine) sums.push_back(sum_announced(comm, one));
-    return sums;
+    for (const SparseGradient& one : mine) {
+      if (one.is_frozen) {
+        (void)one.announced->of_ranks();
+        all_.emplace_back();
+      } else {
+        start_announced(comm, one);
+      }
+    }
+    return;
   }
   std::vector<Rows> rows;
   std::vector<std::int64_t> counts;
@@ -226,9 +229,34 @@ std::vector<at::Tensor> sum_sparse(Communicator& comm, const std::vector<SparseG
     std::vector<std::int64_t> of_ranks;
     for (std::size_t at = i; at < all.size(); at += mine.size()) of_ranks.push_back(all[at]);
     require_frozen_everywhere(mine[i].parameter.name, of_ranks);
-    sums.push_back(mine[i].is_frozen ? at::Tensor() : sum_one(comm, mine[i], rows[i], of_ranks));
+    if (mine[i].is_frozen) {
+      all_.emplace_back();
+    } else {
+      start(comm, mine[i], rows[i], of_ranks, {});
+    }
   }
+}
+
+at::Tensor SparseSums::sum(OnItsWay& one) {
+  for (Work& work : one.works) work.wait();
+  if (one.matrix.defined()) {
+    return sparse(one.parameter, at::arange(one.parameter.size(0), one.mine.numbers.options()),
+                  one.matrix);
+  }
+  if (!one.all.values.defined()) return {};
+  const Rows sums = merge(one.all);
+  return sparse(one.parameter, sums.numbers, sums.values);
+}
+
+std::vector<at::Tensor> SparseSums::finish() {
+  std::vector<at::Tensor> sums;
+  std::ranges::transform(all_, std::back_inserter(sums), sum);
+  all_.clear();
   return sums;
+}
+
+std::vector<at::Tensor> sum_sparse(Communicator& comm, const std::vector<SparseGradient>& mine) {
+  return SparseSums(comm, mine).finish();
 }
 
 }  // namespace bp

@@ -38,12 +38,46 @@ struct SparseGradient {
   AnnouncedRows* announced = nullptr;  // on all ranks or none
 };
 
-// Returns the sums, coalesced, with the same bits on all ranks, because rows are added in the order
-// of ranks. Collective: every rank must pass the same parameters. Ranks send the rows that they
-// have, or the whole matrix if that is less. Costs one small collective, and one or two for each
-// parameter. Throws a mismatch on all ranks if a parameter is frozen on only some of them. If all
-// rows are announced, it costs one collective for each parameter, and throws invalid_argument for a
-// gradient that has others.
+// A matrix's rows with their numbers.
+struct Rows {
+  at::Tensor numbers = {};  // [n]
+  at::Tensor values = {};   // [n, ...]
+};
+
+// The sums of the ranks' sparse gradients, on their way.
+class SparseSums {
+ public:
+  SparseSums() = default;
+  // Collective: every rank must pass the same parameters. Ranks send the rows that they have, or
+  // the whole matrix if that is less. Waits for one small collective, and starts one or two for
+  // each parameter. Throws a mismatch on all ranks if a parameter is frozen on only some of them.
+  // If all rows are announced, it waits for their numbers instead, and throws invalid_argument for
+  // a gradient that has others. `comm` must outlive this object.
+  SparseSums(Communicator& comm, const std::vector<SparseGradient>& mine);
+  // Waits. Returns the sums, coalesced, with the same bits on all ranks, because rows are added in
+  // the order of ranks; undefined for a frozen parameter.
+  [[nodiscard]] std::vector<at::Tensor> finish();
+
+ private:
+  struct OnItsWay {
+    at::Tensor parameter = {};
+    Rows mine = {};
+    Rows all = {};           // of all ranks, one after another
+    at::Tensor matrix = {};  // instead of them, if it is less
+    std::vector<Work> works = {};
+  };
+  void start(Communicator& comm,
+             const SparseGradient& one,
+             const Rows& mine,
+             std::span<const std::int64_t> counts,
+             const at::Tensor& numbers);
+  void start_announced(Communicator& comm, const SparseGradient& one);
+  static at::Tensor sum(OnItsWay& one);
+
+  std::vector<OnItsWay> all_;
+};
+
+// The same, at once.
 [[nodiscard]] std::vector<at::Tensor> sum_sparse(Communicator& comm,
                                                  const std::vector<SparseGradient>& mine);
 
