@@ -138,7 +138,7 @@ class DistributedOptimizer::Impl {
         agreement_.run_write([&] { update(); });
       }
       window_.end();
-      if (sync_ && sync_->add(window_.result())) make_round();
+      if (sync_ && sync_->add(window_.result())) make_round(&Synchroniser::meet);
     });
     return steps;
   }
@@ -146,7 +146,7 @@ class DistributedOptimizer::Impl {
   void synchronise() {
     latch_.require_usable();
     window_.require_empty("synchronise");
-    if (sync_) latch_.run([&] { make_round(); });
+    if (sync_) latch_.run([&] { make_round(&Synchroniser::synchronise); });
   }
 
   bool step(const std::function<void()>& closure) {
@@ -212,6 +212,7 @@ class DistributedOptimizer::Impl {
   [[nodiscard]] Shard shard() const { return options_.shard; }
   [[nodiscard]] bool has_rounds() const { return !options_.sync.is_each_step(); }
   [[nodiscard]] bool ends_round() const { return !sync_ || sync_->ends_round(); }
+  [[nodiscard]] bool ended_round() const { return !sync_ || sync_->ended_round(); }
   [[nodiscard]] bool is_common() const { return !sync_ || sync_->is_common(); }
   [[nodiscard]] Window round() const { return sync_ ? sync_->totals() : window_.result(); }
   [[nodiscard]] Counters round_counters() {
@@ -284,10 +285,10 @@ class DistributedOptimizer::Impl {
   }
 
   // The first rank of each host writes the parameters, and the others get them from it.
-  void make_round() {
+  void make_round(void (Synchroniser::*exchange)()) {
     const TraceScope scope(comm_.trace(), kTraceRow, "round");
     agreement_.run_write([&] {
-      sync_->meet();
+      ((*sync_).*exchange)();
       broadcast_tensors(inside_, unshared(parameters_.trained), 0);
       barrier(inside_, {.name = "the parameters of a round"});
     });
@@ -371,6 +372,7 @@ void DistributedOptimizer::load_state(const State& state) { impl_->load_state(st
 void DistributedOptimizer::request_stop() { impl_->window().request_stop(); }
 bool DistributedOptimizer::has_rounds() const { return impl_->has_rounds(); }
 bool DistributedOptimizer::ends_round() const { return impl_->ends_round(); }
+bool DistributedOptimizer::ended_round() const { return impl_->ended_round(); }
 bool DistributedOptimizer::is_common() const { return impl_->is_common(); }
 void DistributedOptimizer::synchronise() { impl_->synchronise(); }
 DistributedOptimizer::Window DistributedOptimizer::round() const { return impl_->round(); }

@@ -37,7 +37,8 @@ std::vector<std::string> describe(const DistributedOptimizer::State& state) {
 std::string describe(const Sync& sync) {
   return concat("sync every ", sync.every, " steps or ", sync.interval.count(), " ms, outer rate ",
                 sync.outer.rate, ", momentum ", sync.outer.momentum,
-                sync.outer.nesterov ? ", nesterov" : "");
+                sync.outer.nesterov ? ", nesterov" : "", sync.late ? ", late" : "", ", ",
+                sync.fragments, " fragments");
 }
 
 void require_shares(const std::vector<double>& shares, const Topology& topology, bool each_host) {
@@ -91,17 +92,23 @@ void require_layers(const DistributedOptimizerOptions& options, const ParameterS
 }
 
 void require_sync(const DistributedOptimizerOptions& options, const Topology& topology) {
-  const auto& [every, interval, outer] = options.sync;
-  if (every < 1 || interval.count() < 0) {
-    refuse("sync has a round every ", every, " steps or ", interval.count(),
+  const Sync& sync = options.sync;
+  if (sync.every < 1 || sync.interval.count() < 0) {
+    refuse("sync has a round every ", sync.every, " steps or ", sync.interval.count(),
            " ms: give at least one step");
   }
+  const OuterRule& outer = sync.outer;
   const auto is_in = [](double number, double most) { return number >= 0 && number <= most; };
   if (!is_in(outer.rate, 1e6) || outer.rate == 0 || !is_in(outer.momentum, 1)) {
     refuse("sync has the outer rate ", outer.rate, " and momentum ", outer.momentum,
            ": give a positive rate, and a momentum from 0 to 1");
   }
   if (outer.nesterov && outer.momentum == 0) refuse("sync has nesterov without a momentum");
+  const std::int64_t steps = sync.interval.count() > 0 ? kMostFragments : sync.every;
+  if (sync.fragments < 1 || sync.fragments > std::min<std::int64_t>(steps, kMostFragments)) {
+    refuse("sync has ", sync.fragments, " fragments: give 1 to ", kMostFragments,
+           ", and not more than a round has steps");
+  }
   if (options.sync.is_each_step()) return;
   if (options.error_feedback) refuse("sync with rounds does not go with error_feedback");
   if (divides_among_hosts(options.shard) && topology.hosts() > 1) {

@@ -47,35 +47,56 @@ Synchroniser::Synchroniser(Communicator& world,
     : world_(world),
       leaders_(leaders),
       sync_(options.sync),
+      is_late_(options.sync.late && world.topology().hosts() > 1),
       on_device_(device_bucket_arithmetic(parameters.at(0).tensor.device())),
+      fragments_(static_cast<std::size_t>(options.sync.fragments)),
       steps_of_round_(sync_.interval.count() > 0 ? 1 : sync_.every),
       trained_(static_cast<std::size_t>(world.topology().hosts()), 0.0) {
-  std::vector<GradientSize> sizes;
-  std::vector<std::size_t> dense;
   for (const Parameter& parameter : parameters) {
     const at::Tensor& tensor = parameter.tensor;
     Entry& entry = entries_.emplace_back(Entry{.parameter = parameter});
     entry.is_sparse = std::ranges::count(options.sparse_gradients, parameter.name) > 0;
-    sizes.push_back({.count = static_cast<std::size_t>(tensor.numel()),
-                     .type = *data_type_of(tensor.scalar_type())});
-    if (!entry.is_sparse) dense.push_back(entries_.size() - 1);
     if (entry.is_sparse) entry.rows.resize(static_cast<std::size_t>(tensor.size(0)));
     if (!is_first()) continue;
     entry.common = tensor.detach().clone();
     if (sync_.outer.momentum != 0) entry.momentum = at::zeros_like(entry.common);
   }
+  fill_fragments(options);
+}
+
+// In their order. What is sparse does not count for the size, since only some of its rows travel.
+void Synchroniser::fill_fragments(const DistributedOptimizerOptions& options) {
+  std::vector<GradientSize> sizes;
+  std::size_t all = 0;
+  for (const Entry& entry : entries_) {
+    const at::Tensor& tensor = entry.parameter.tensor;
+    sizes.push_back({.count = static_cast<std::size_t>(tensor.numel()),
+                     .type = *data_type_of(tensor.scalar_type())});
+    if (!entry.is_sparse) all += tensor.nbytes();
+  }
+  std::size_t before = 0;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const std::size_t fragment = all > 0 ? before * fragments_.size() / all : 0;
+    fragments_[std::min(fragment, fragments_.size() - 1)].entries.push_back(i);
+    if (!entries_[i].is_sparse) before += entries_[i].parameter.tensor.nbytes();
+  }
   if (leaders_ == nullptr) return;
   const BucketLimits limits{
       .first_bytes = options.bucket_bytes, .bytes = options.bucket_bytes, .wire = options.wire};
-  for (BucketPlan& plan : plan_buckets(sizes, dense, limits)) {
-    if (plan.count == 0) continue;
-    const Bucket& bucket =
-        buckets_.emplace_back(*leaders_, std::move(plan), 0, false, nullptr, false,
-                              on_device_ ? *on_device_ : host_bucket_arithmetic());
-    for (const Slot& slot : bucket.plan().slots) {
-      Entry& entry = entries_[slot.parameter];
-      entry.difference =
-          tensor_in(bucket.memory(), bucket.plan().type, slot, entry.parameter.tensor);
+  for (Fragment& fragment : fragments_) {
+    std::vector<std::size_t> dense;
+    std::ranges::copy_if(fragment.entries, std::back_inserter(dense),
+                         [&](std::size_t i) { return !entries_[i].is_sparse; });
+    for (BucketPlan& plan : plan_buckets(sizes, dense, limits)) {
+      if (plan.count == 0) continue;
+      const Bucket& bucket =
+          fragment.buckets.emplace_back(*leaders_, std::move(plan), 0, false, nullptr, false,
+                                        on_device_ ? *on_device_ : host_bucket_arithmetic());
+      for (const Slot& slot : bucket.plan().slots) {
+        Entry& entry = entries_[slot.parameter];
+        entry.difference =
+            tensor_in(bucket.memory(), bucket.plan().type, slot, entry.parameter.tensor);
+      }
     }
   }
 }
@@ -89,8 +110,13 @@ Synchroniser::~Synchroniser() {
 }
 
 void Synchroniser::begin() {
+  receive();  // what is on its way to weights that count no more
+  next_ = 0;
   steps_ = 0;
+  ended_round_ = true;
+  is_common_ = true;
   since_ = {};
+  for (Fragment& fragment : fragments_) fragment.weight = 0;
   for (Entry& entry : entries_) {
     std::ranges::fill(entry.rows, 0);
     if (entry.common.defined()) entry.common.copy_(entry.parameter.tensor.detach());
@@ -119,35 +145,43 @@ void Synchroniser::note_rows() {
 }
 
 bool Synchroniser::add(const Totals& of_host) {
-  const bool is_due = ends_round();
+  ended_round_ = ends_round();
   ++steps_;
+  is_common_ = false;
   since_.stop = since_.stop || of_host.stop;
   const double weight = of_host.overflow ? 0 : of_host.weight;
   since_.weight += weight;
   if (weight > 0) since_.loss += weight * of_host.loss;
-  return is_due;
+  for (Fragment& fragment : fragments_) fragment.weight += weight;
+  return ended_round_;
+}
+
+std::int64_t Synchroniser::step_of_round(std::size_t fragment) const {
+  return static_cast<std::int64_t>(fragment + 1) * steps_of_round_ /
+         static_cast<std::int64_t>(fragments_.size());
 }
 
 Synchroniser::OfRank Synchroniser::of_this_rank() const {
   const std::chrono::duration<double> took = SyncClock::now() - began_;
+  OfRank mine{.weight = since_.weight,
+              .weighted_loss = since_.loss,
+              .seconds = steps_ > 0 ? took.count() / static_cast<double>(steps_) : 0,
+              .stops = since_.stop ? 1.0 : 0.0};
+  std::ranges::transform(fragments_, mine.of_fragments.begin(), &Fragment::weight);
   MixHash common;
   for (const Entry& entry : entries_) {
     if (entry.common.defined()) common.add(last_element_of(entry.common));
   }
-  return {.weight = since_.weight,
-          .weighted_loss = since_.loss,
-          .seconds = took.count() / static_cast<double>(std::max<std::int64_t>(steps_, 1)),
-          .stops = since_.stop ? 1.0 : 0.0,
-          .common = common.value()};
+  mine.common = common.value();
+  return mine;
 }
 
 // Returns what the first rank of each host says, with the seconds of the slowest of all ranks.
 std::vector<Synchroniser::OfRank> Synchroniser::of_hosts() {
-  const OfRank mine = of_this_rank();
+  OfRank mine = of_this_rank();
   std::vector<OfRank> ranks(static_cast<std::size_t>(world_.size()));
   const auto bytes = [](auto all) { return std::as_writable_bytes(all); };
-  OfRank sent = mine;
-  const std::span<std::byte> from = bytes(std::span(&sent, 1));
+  const std::span<std::byte> from = bytes(std::span(&mine, 1));
   const std::span<std::byte> to = bytes(std::span(ranks));
   all_gather(world_, ConstView{from.data(), from.size(), DataType::u8},
              View{to.data(), to.size(), DataType::u8}, {.name = "round", .timeout = kSlowestHost});
@@ -166,56 +200,94 @@ std::vector<Synchroniser::OfRank> Synchroniser::of_hosts() {
   return hosts;
 }
 
-void Synchroniser::meet() {
-  const std::vector<OfRank> hosts = of_hosts();
+void Synchroniser::tell() {
+  told_ = of_hosts();
   totals_ = {};
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    totals_.weight += hosts[i].weight;
-    totals_.loss += hosts[i].weighted_loss;
-    totals_.stop = totals_.stop || hosts[i].stops != 0;
-    trained_[i] += hosts[i].weight;
+  for (std::size_t i = 0; i < told_.size(); ++i) {
+    totals_.weight += told_[i].weight;
+    totals_.loss += told_[i].weighted_loss;
+    totals_.stop = totals_.stop || told_[i].stops != 0;
+    trained_[i] += told_[i].weight;
   }
-  if (totals_.weight > 0) {
-    totals_.loss /= totals_.weight;
-    const auto host = static_cast<std::size_t>(world_.topology().host());
-    if (is_first()) exchange(hosts[host].weight / totals_.weight);
-  }
-  if (sync_.interval.count() > 0) {
-    const std::chrono::duration<double> interval = sync_.interval;
-    const double steps = interval.count() / std::max(hosts.front().seconds, 1e-9);
-    steps_of_round_ = static_cast<std::int64_t>(std::clamp(steps, 1.0, kMostSteps));
-  }
-  steps_ = 0;
+  if (totals_.weight > 0) totals_.loss /= totals_.weight;
   since_ = {};
-  for (Entry& entry : entries_) std::ranges::fill(entry.rows, 0);
 }
 
-void Synchroniser::exchange(double share) {
-  for (Bucket& bucket : buckets_) {
+void Synchroniser::meet() {
+  tell();
+  receive();
+  send(fragments_[next_]);
+  if (!is_late_) receive();
+  is_common_ = !is_late_ && fragments_.size() == 1;
+  if (++next_ == fragments_.size()) begin_again();
+}
+
+void Synchroniser::synchronise() {
+  tell();
+  receive();
+  for (Fragment& fragment : fragments_) {
+    send(fragment);
+    receive();
+  }
+  ended_round_ = true;
+  is_common_ = true;
+  begin_again();
+}
+
+void Synchroniser::begin_again() {
+  const double slowest = told_.front().seconds;
+  if (sync_.interval.count() > 0 && slowest > 0) {
+    const std::chrono::duration<double> interval = sync_.interval;
+    steps_of_round_ =
+        static_cast<std::int64_t>(std::clamp(interval.count() / slowest, 1.0, kMostSteps));
+  }
+  next_ = 0;
+  steps_ = 0;
+}
+
+// Nothing if no host has trained it.
+void Synchroniser::send(Fragment& fragment) {
+  const auto number = static_cast<std::size_t>(&fragment - fragments_.data());
+  double all = 0;
+  for (const OfRank& host : told_) all += host.of_fragments[number];
+  fragment.weight = 0;
+  if (all <= 0) return;
+  on_its_way_ = &fragment;
+  if (leaders_ == nullptr) return;
+  const auto host = static_cast<std::size_t>(world_.topology().host());
+  const double share = told_[host].of_fragments[number] / all;
+  for (Bucket& bucket : fragment.buckets) {
     for (const Slot& slot : bucket.plan().slots) {
       (void)difference_of(entries_[slot.parameter], share);
     }
-    bucket.start(concat("round ", &bucket - buckets_.data() + 1, "/", buckets_.size()));
+    bucket.start(concat("round ", number + 1, ", bucket ", &bucket - fragment.buckets.data() + 1,
+                        "/", fragment.buckets.size()));
   }
   std::vector<SparseGradient> rows;
-  for (const Entry& entry : entries_) {
-    if (entry.is_sparse) rows.push_back({entry.parameter, rows_of(entry, share)});
+  for (const std::size_t i : fragment.entries) {
+    Entry& entry = entries_[i];
+    if (entry.is_sparse) rows.push_back({entry.parameter, take_rows(entry, share)});
+    if (is_late_) entry.sent = entry.parameter.tensor.detach().clone();
   }
-  std::vector<at::Tensor> sums;
-  if (leaders_ != nullptr && !rows.empty()) {
-    sums = sum_sparse(*leaders_, rows);
-  } else {
-    std::ranges::transform(rows, std::back_inserter(sums), &SparseGradient::gradient);
-  }
-  for (Bucket& bucket : buckets_) {
+  if (!rows.empty()) rows_on_their_way_ = SparseSums(*leaders_, rows);
+}
+
+void Synchroniser::receive() {
+  Fragment* const fragment = std::exchange(on_its_way_, nullptr);
+  if (fragment == nullptr || !is_first()) return;
+  const std::vector<at::Tensor> sums = rows_on_their_way_.finish();
+  for (Bucket& bucket : fragment->buckets) {
     bucket.wait();
     bucket.finish(false);
   }
   auto next = sums.begin();
-  for (Entry& entry : entries_) {
-    apply(entry, entry.is_sparse              ? *next++
-                 : entry.difference.defined() ? entry.difference
-                                              : difference_of(entry, share));
+  for (const std::size_t i : fragment->entries) {
+    Entry& entry = entries_[i];
+    if (entry.is_sparse) {
+      apply(entry, leaders_ != nullptr ? *next++ : take_rows(entry, 1));
+    } else {
+      apply(entry, entry.difference.defined() ? entry.difference : difference_of(entry, 1));
+    }
   }
 }
 
@@ -227,10 +299,11 @@ at::Tensor Synchroniser::difference_of(Entry& entry, double share) const {
   return entry.difference.mul_(share);
 }
 
-at::Tensor Synchroniser::rows_of(const Entry& entry, double share) const {
+// Returns the difference of the rows that had a gradient, which from here on had none.
+at::Tensor Synchroniser::take_rows(Entry& entry, double share) {
   std::vector<std::int64_t> numbers;
   for (std::size_t row = 0; row < entry.rows.size(); ++row) {
-    if (entry.rows[row] != 0) numbers.push_back(static_cast<std::int64_t>(row));
+    if (std::exchange(entry.rows[row], 0) != 0) numbers.push_back(static_cast<std::int64_t>(row));
   }
   const at::Tensor rows = at::tensor(numbers, at::kLong);
   const at::Tensor now = entry.parameter.tensor.detach();
@@ -255,7 +328,12 @@ void Synchroniser::apply(Entry& entry, const at::Tensor& sum) const {
     entry.common.sub_(entry.momentum, nesterov ? rate * momentum : rate);
   }
   if (!entry.momentum.defined() || nesterov) add_to(entry.common, -rate);
-  entry.parameter.tensor.detach().copy_(entry.common);
+  const at::Tensor now = entry.parameter.tensor.detach();
+  if (entry.sent.defined()) {
+    now.sub_(std::exchange(entry.sent, {})).add_(entry.common);
+  } else {
+    now.copy_(entry.common);
+  }
 }
 
 void Synchroniser::add_to(DistributedOptimizer::State& state) const {

@@ -27,8 +27,8 @@ class SyncOption : public test::FolderTest<> {
   static std::string bprun(const std::string& options) {
     return concat(kBinDir,
                   "/bprun -H localhost:3,127.0.0.1:1 bert_train reviews.csv --text review --label "
-                  "label --model tiny --batch 16 --epochs 2 ",
-                  options);
+                  "label --model tiny --batch 16 ",
+                  options.find("--epochs") == std::string::npos ? "--epochs 2 " : "", options);
   }
   // Starts the command, waits for a line of metrics.jsonl and runs the shell commands `then`.
   [[nodiscard]] Ended interrupted(const std::string& options,
@@ -63,7 +63,8 @@ TEST_F(SyncOption, ExchangesWeightsNowAndThen) {
 TEST_F(SyncOption, ResumesToTheSameBitsAfterAKill) {
   for (const char* options : {"--sync 15 --sync-outer diloco --save-every 20",
                               "--sync 7 --sync-outer bmuf --save-every 20 --dropout 0.1 --ema 0.9",
-                              "--sync 15 --save-every 20 --shard none"}) {
+                              "--sync 15 --save-every 20 --shard none",
+                              "--sync 14 --sync-late --sync-fragments 4 --save-every 20"}) {
     (void)output_of(bprun(concat(options, " --run whole")));
     const Ended killed = interrupted(options, "step.:52,", "kill -KILL $pid");
     ASSERT_EQ(killed.code, 128 + 9) << killed.output;
@@ -85,12 +86,21 @@ TEST_F(SyncOption, EachStepIsEvery) {
 
 // docs/acceptance.md, Rounds: A run whose rounds go by time stops with the next round, and resumes.
 TEST_F(SyncOption, ByTimeStopsWithTheNextRound) {
-  const std::string options = "--sync 300ms --sync-outer rate:0.9,momentum:0.1,nesterov";
-  const Ended stopped = interrupted(options, "step.:12,", "kill -TERM $pid");
-  ASSERT_EQ(stopped.code, 75) << stopped.output;
-  const Ended resumed = in_folder(bprun(options + " --run r"));
-  ASSERT_EQ(resumed.code, 0) << resumed.output;
-  EXPECT_THAT(resumed.output, HasSubstr("resuming from r/checkpoints/step-"));
+  for (const char* options : {"--sync 300ms --sync-outer rate:0.9,momentum:0.1,nesterov",
+                              "--sync 300ms --sync-late --sync-fragments 3"}) {
+    const Ended stopped = interrupted(options, "step.:12,", "kill -TERM $pid");
+    ASSERT_EQ(stopped.code, 75) << stopped.output;
+    const Ended resumed = in_folder(bprun(concat(options, " --run r")));
+    ASSERT_EQ(resumed.code, 0) << resumed.output;
+    EXPECT_THAT(resumed.output, HasSubstr("resuming from r/checkpoints/step-"));
+    std::filesystem::remove_all(path("r"));
+  }
+}
+
+// docs/acceptance.md, Rounds: A run with late rounds and fragments learns.
+TEST_F(SyncOption, LateFragmentsLearn) {
+  EXPECT_THAT(output_of(bprun("--epochs 6 --sync 12 --sync-late --sync-fragments 3 --run late")),
+              ContainsRegex("step 300, epoch 6: dev accuracy 0\\.[6-9]"));
 }
 
 // docs/acceptance.md, Rounds: A loss that is not finite on some host ends the run.

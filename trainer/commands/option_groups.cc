@@ -307,6 +307,10 @@ void add_model_options(OptionSet& set, TrainOptions& options) {
   set.value({"sync-outer", "What they make of the weights: a name, or rate:N,momentum:N,nesterov",
              "local", "local|bmuf|diloco|..."},
             "", [&](const std::string& text) { options.sync.outer = parse_outer_rule(text); });
+  set.flag({"sync-late", "Train on while weights travel, up to the next exchange"},
+           options.sync.late);
+  set.number({"sync-fragments", "Parts of the weights, of which hosts exchange one at a time"},
+             options.sync.fragments, 1, kMostFragments);
   set.needs({});
   set.flag({"error-feedback", "Add what rounding for the wire takes to the next step's gradient"},
            options.error_feedback);

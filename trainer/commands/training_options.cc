@@ -71,6 +71,21 @@ void check_sync(const TrainOptions& o) {
                             "exchange weights only after several"),
                      concat("leave out ", option, " or --sync"));
   }
+  if (o.sync.interval.count() == 0 && o.sync.fragments > o.sync.every) {
+    throw InputError(2,
+                     concat("--sync-fragments ", o.sync.fragments, " with --sync ", o.sync.every,
+                            ": each part has a step of its own"),
+                     concat("--sync-fragments ", o.sync.every, " or fewer"));
+  }
+  const bool are_common = !o.sync.late && o.sync.fragments == 1;
+  if (!are_common && (o.ema > 0 || o.swa_from > 0)) {
+    throw InputError(2,
+                     concat(o.ema > 0 ? "--ema" : "--swa-from",
+                            " averages weights that all hosts have, and with ",
+                            o.sync.late ? "--sync-late" : "--sync-fragments",
+                            " they have such only when they save"),
+                     "leave out one of the two");
+  }
 }
 
 // Parses what follows the options of a command's own, which are already in `set`: those of

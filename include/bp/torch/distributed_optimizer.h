@@ -287,13 +287,14 @@ class DistributedOptimizer {
   // Whether hosts train for themselves between rounds (options.sync). Otherwise each step() counts
   // as a round, as also on one host whose rule changes nothing.
   [[nodiscard]] bool has_rounds() const;
-  // Whether the next step() ends with a round, and whether no step has followed the last one, so
-  // that all ranks have the same parameters.
+  // Whether the next step() ends with a round, whether the last one did, and whether all ranks have
+  // the same parameters.
   [[nodiscard]] bool ends_round() const;
+  [[nodiscard]] bool ended_round() const;
   [[nodiscard]] bool is_common() const;
-  // Makes a round now: before an evaluation or what else needs common parameters. Before a round,
-  // also that of step(), an optimizer that defers updates must make them. Collective; between
-  // windows only. Waits up to an hour for a slower host. Errors: as of step().
+  // Makes a round of all parameters now: before an evaluation or what else needs common ones.
+  // Before a round, also that of step(), an optimizer that defers updates must make them.
+  // Collective; between windows only. Waits up to an hour for a slower host. Errors: as of step().
   void synchronise();
   // The loss, weight and `stop` of all ranks and windows that the last round ended.
   [[nodiscard]] Window round() const;

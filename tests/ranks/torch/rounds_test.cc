@@ -1,5 +1,4 @@
-// Rounds, in which hosts exchange weights (Sync): what they make of the weights, and what they
-// send.
+// Rounds, in which hosts exchange weights (Sync): what they send, and what goes with them.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/embedding.h>
@@ -9,15 +8,11 @@
 #include <gtest/gtest.h>
 #include <torch/optim/sgd.h>
 
-#include <array>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +20,7 @@
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "bp/torch/distributed_optimizer.h"
+#include "tests/ranks/torch/lines.h"
 #include "tests/ranks/torch/sharded_training.h"
 #include "tests/support/counted_ranks.h"
 #include "tests/support/run_ranks.h"
@@ -34,138 +30,12 @@
 namespace bp {
 namespace {
 
+using test::Lines;
 using test::Net;
 using test::run_ranks;
 using ::testing::HasSubstr;
 
 test::RanksOptions hosts_of(const std::vector<int>& sizes) { return test::shared_on(sizes); }
-
-// What a rule makes of the common weight and the mean difference; it may keep a momentum.
-using Rule = std::function<double(double x, double d)>;
-
-struct NamedRule {
-  std::string name;
-  OuterRule outer;
-  std::function<Rule()> published;  // as the method's authors write it
-};
-
-std::vector<NamedRule> rules() {
-  return {{"local SGD", kLocalSgd, [] { return [](double x, double d) { return x - d; }; }},
-          {"BMUF", kBlockMomentum,
-           [] {
-             return [s = 0.0](double x, double d) mutable {
-               s = 0.875 * s + d;
-               return x - s;
-             };
-           }},
-          {"BMUF with another block rate",
-           {.rate = 0.5, .momentum = 0.875},
-           [] {
-             return [s = 0.0](double x, double d) mutable {
-               s = 0.875 * s + 0.5 * d;
-               return x - s;
-             };
-           }},
-          {"DiLoCo", kDiLoCo, [] {
-             return [b = 0.0](double x, double d) mutable {
-               b = 0.9 * b + d;
-               return x - 0.7 * (d + 0.9 * b);
-             };
-           }}};
-}
-
-constexpr double kInner = 0.05;  // rate of the SGD of a host
-constexpr int kElements = 6;
-
-double gradient(int rank, int step, int i) { return std::sin(1.0 + 3 * rank + step + 0.7 * i); }
-
-// A vector whose gradient is known, with SGD.
-struct Line {
-  Line(Communicator& world, const Sync& sync) {
-    for (int i = 0; i < kElements; ++i) first.push_back(0.3 * i - 0.5);
-    x = at::tensor(first, at::kFloat).requires_grad_();
-    optimizer = std::make_unique<DistributedOptimizer>(world, NamedTensors{{"x", x}},
-                                                       test::make_optimizer("sgd", {x}, kInner),
-                                                       DistributedOptimizerOptions{.sync = sync});
-  }
-  void step(int rank, int number, double weight) {
-    std::vector<double> g;
-    for (int i = 0; i < kElements; ++i) g.push_back(gradient(rank, number, i));
-    optimizer->backward((x * at::tensor(g, at::kFloat)).sum(), weight);
-    optimizer->step();
-  }
-  std::vector<double> first;
-  at::Tensor x;
-  std::unique_ptr<DistributedOptimizer> optimizer;
-};
-
-// The weights after rounds of `every` steps, in double precision.
-std::vector<double> expected(const NamedRule& rule,
-                             const std::vector<double>& first,
-                             const std::vector<double>& weights,
-                             int rounds,
-                             int every) {
-  const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
-  std::vector<double> result;
-  for (int i = 0; i < kElements; ++i) {
-    const Rule published = rule.published();
-    double x = first[static_cast<std::size_t>(i)];
-    for (int round = 0; round < rounds; ++round) {
-      double d = 0;
-      for (std::size_t rank = 0; rank < weights.size(); ++rank) {
-        for (int step = 0; step < every; ++step) {
-          d += weights[rank] / all * kInner *
-               gradient(static_cast<int>(rank), round * every + step, i);
-        }
-      }
-      x = published(x, d);
-    }
-    result.push_back(x);
-  }
-  return result;
-}
-
-double distance(const at::Tensor& x, const std::vector<double>& right) {
-  return (x.detach().to(at::kDouble) - at::tensor(right, at::kDouble)).abs().max().item<double>();
-}
-
-// docs/acceptance.md, Rounds: Local SGD, BMUF and DiLoCo make of hosts with 5, 2 and 0 rows what
-// their authors write, to 1e-6.
-TEST(Rounds, MakeOfWeightsWhatEachMethodSays) {
-  constexpr int kRounds = 4;
-  constexpr int kEvery = 3;
-  const std::vector<double> weights = {5, 2, 0};
-  for (const NamedRule& rule : rules()) {
-    run_ranks(
-        3,
-        [&](Communicator& world) {
-          Line line(world, {.every = kEvery, .outer = rule.outer});
-          EXPECT_TRUE(line.optimizer->has_rounds());
-          for (int step = 0; step < kRounds * kEvery; ++step) {
-            EXPECT_EQ(line.optimizer->ends_round(), step % kEvery == kEvery - 1);
-            line.step(world.rank(), step, weights[static_cast<std::size_t>(world.rank())]);
-            EXPECT_EQ(line.optimizer->is_common(), step % kEvery == kEvery - 1);
-          }
-          EXPECT_LT(distance(line.x, expected(rule, line.first, weights, kRounds, kEvery)), 1e-6)
-              << rule.name << " on rank " << world.rank();
-          EXPECT_EQ(line.optimizer->round().weight, 7 * kEvery);
-          test::expect_equal_on_all_ranks(world, test::bits({line.x}));
-        },
-        hosts_of({1, 1, 1}));
-  }
-}
-
-// docs/acceptance.md, Rounds: One rank with an outer rule takes the steps of that rule (SNOO).
-TEST(Rounds, OneRankTakesTheOuterSteps) {
-  for (const NamedRule& rule : rules()) {
-    run_ranks(1, [&](Communicator& world) {
-      Line line(world, {.every = 2, .outer = rule.outer});
-      EXPECT_EQ(line.optimizer->has_rounds(), rule.outer != kLocalSgd) << rule.name;
-      for (int step = 0; step < 8; ++step) line.step(0, step, 3);
-      EXPECT_LT(distance(line.x, expected(rule, line.first, {3}, 4, 2)), 1e-6) << rule.name;
-    });
-  }
-}
 
 // docs/acceptance.md, Rounds: A round of local SGD after each step is the reduction of each step,
 // bit for bit.
@@ -173,14 +43,14 @@ TEST(Rounds, AfterEachStepAreTheReductionOfEachStep) {
   run_ranks(
       3,
       [](Communicator& world) {
-        Line plain(world, {});
-        Line each(world, {.every = 1, .outer = {.rate = 1}});
+        Lines plain(world, {});
+        Lines each(world, {.every = 1, .outer = {.rate = 1}});
         EXPECT_FALSE(each.optimizer->has_rounds());
         for (int step = 0; step < 5; ++step) {
-          for (Line* line : {&plain, &each}) line->step(world.rank(), step, 1 + world.rank());
+          for (Lines* line : {&plain, &each}) line->step(world.rank(), step, 1 + world.rank());
           EXPECT_TRUE(each.optimizer->is_common());
         }
-        EXPECT_EQ(test::bits({plain.x}), test::bits({each.x}));
+        EXPECT_EQ(test::bits(plain.all), test::bits(each.all));
       },
       hosts_of({2, 1}));
 }
@@ -200,7 +70,7 @@ std::string trained_by_rounds(Communicator& world, Shard shard, const Sync& sync
     test::expect_equal_on_all_ranks(host, now);
     if (optimizer.is_common()) test::expect_equal_on_all_ranks(world, now);
   }
-  optimizer.synchronise();  // nothing is left to exchange
+  optimizer.synchronise();
   optimizer.gather_state();
   test::expect_equal_on_all_ranks(world, test::state_bits(optimizer.optimizer(), net.trained()));
   std::string result = test::bits(net.trained());
@@ -215,8 +85,10 @@ TEST(Rounds, LeaveAllRanksWithTheSameBits) {
     run_ranks(
         4,
         [](Communicator& world) {
-          for (const OuterRule& outer : {kLocalSgd, kDiLoCo}) {
-            const Sync sync{.every = 3, .outer = outer};
+          for (const Sync& sync :
+               {Sync{.every = 3}, Sync{.every = 3, .outer = kDiLoCo},
+                Sync{.every = 2, .outer = kDiLoCo, .late = true}, Sync{.every = 4, .fragments = 3},
+                Sync{.every = 3, .late = true, .fragments = 3}}) {
             const std::string plain = trained_by_rounds(world, Shard::none, sync);
             EXPECT_EQ(trained_by_rounds(world, Shard::host, sync), plain);
           }
@@ -348,12 +220,44 @@ TEST(Rounds, ExchangeTheRowsThatHadAGradient) {
       hosts_of({2, 1}));
 }
 
+// docs/acceptance.md, Rounds: Rows that arrive late become what the whole matrix would.
+TEST(Rounds, ExchangeRowsLate) {
+  run_ranks(
+      3,
+      [](Communicator& world) {
+        const auto trained = [&](bool is_sparse) {
+          const at::Tensor words = at::zeros({50, 4}).requires_grad_();
+          const at::Tensor bias = at::zeros({4}).requires_grad_();
+          DistributedOptimizerOptions options{.nominal_weight = 1,
+                                              .sync = {.every = 2, .outer = kDiLoCo, .late = true}};
+          if (is_sparse) options.sparse_gradients = {"words"};
+          DistributedOptimizer optimizer(
+              world, NamedTensors{{"words", words}, {"bias", bias}},
+              std::make_unique<torch::optim::SGD>(std::vector<at::Tensor>{words, bias},
+                                                  torch::optim::SGDOptions(1)),
+              options);
+          for (int step = 0; step < 9; ++step) {
+            const at::Tensor row = at::tensor({(7 * step + 11 * world.rank()) % 50}, at::kLong);
+            optimizer.backward(at::embedding(words, row, -1, false, is_sparse).sum() + bias.sum(),
+                               1);
+            optimizer.step();
+          }
+          optimizer.synchronise();
+          return test::bits({words, bias});
+        };
+        const std::string rows = trained(true);
+        EXPECT_EQ(rows, trained(false));
+        test::expect_equal_on_all_ranks(world, rows);
+      },
+      hosts_of({2, 1}));
+}
+
 // docs/acceptance.md, Rounds: By time, all ranks agree on the steps of the next round.
 TEST(Rounds, ByTimeAreAgreedOn) {
   run_ranks(
       3,
       [](Communicator& world) {
-        Line line(world, {.interval = std::chrono::minutes(10)});
+        Lines line(world, {.interval = std::chrono::minutes(10)});
         EXPECT_TRUE(line.optimizer->ends_round()) << "the first step says how long steps take";
         line.step(world.rank(), 0, 1);
         EXPECT_TRUE(line.optimizer->is_common());
@@ -370,7 +274,7 @@ TEST(Rounds, TellAllRanksOfAStop) {
   run_ranks(
       3,
       [](Communicator& world) {
-        Line line(world, {.every = 3});
+        Lines line(world, {.every = 3});
         if (world.rank() == 2) line.optimizer->request_stop();
         for (int step = 0; step < 3; ++step) line.step(world.rank(), step, 1);
         EXPECT_TRUE(line.optimizer->round().stop);
@@ -380,12 +284,11 @@ TEST(Rounds, TellAllRanksOfAStop) {
       hosts_of({2, 1}));
 }
 
-// docs/acceptance.md, Rounds: A resumed optimizer goes on bit for bit from the state after a round.
-TEST(Rounds, ResumeBitForBit) {
+void expect_resumed_bits(const Sync& sync) {
   run_ranks(
       4,
-      [](Communicator& world) {
-        const DistributedOptimizerOptions options{.sync = {.every = 2, .outer = kDiLoCo}};
+      [&](Communicator& world) {
+        const DistributedOptimizerOptions options{.sync = sync};
         const auto make_steps = [&](const Net& net, DistributedOptimizer& optimizer, int from) {
           for (int step = from; step < from + 4; ++step) {
             optimizer.backward(net.loss(10 * step + 100 * world.rank()), 1);
@@ -395,6 +298,7 @@ TEST(Rounds, ResumeBitForBit) {
         const Net net;
         DistributedOptimizer optimizer(world, net.named(), test::adamw(net.trained()), options);
         make_steps(net, optimizer, 0);
+        if (!optimizer.is_common()) optimizer.synchronise();
         optimizer.gather_state();
         const DistributedOptimizer::State state = optimizer.state();
         const std::string inner = test::saved(optimizer.optimizer());
@@ -423,6 +327,12 @@ TEST(Rounds, ResumeBitForBit) {
         EXPECT_EQ(test::bits(again.trained()), test::bits(net.trained()));
       },
       hosts_of({3, 1}));
+}
+
+// docs/acceptance.md, Rounds: A resumed optimizer goes on bit for bit from a common state.
+TEST(Rounds, ResumeBitForBit) {
+  expect_resumed_bits({.every = 2, .outer = kDiLoCo});
+  expect_resumed_bits({.every = 3, .outer = kDiLoCo, .late = true, .fragments = 2});
 }
 
 // docs/acceptance.md, Rounds: Hosts that begin with other weights are told so in the first round.
@@ -461,7 +371,10 @@ TEST(Rounds, RefuseWhatDoesNotGoTogether) {
              "does not go with error_feedback"},
             {{.shard = Shard::optimizer, .sync = {.every = 2}},
              "does not go with shard = optimizer, by which all hosts divide each step: set it to "
-             "host"}};
+             "host"},
+            {{.sync = {.every = 3, .fragments = 4}}, "give 1 to 16, and not more than a round"},
+            {{.sync = {.every = 50, .fragments = 17}}, "sync has 17 fragments: give 1 to 16"},
+            {{.sync = {.fragments = 0}}, "sync has 0 fragments"}};
         for (const auto& [options, why] : refused) {
           const at::Tensor x = at::zeros({3}).requires_grad_();
           try {

@@ -211,7 +211,7 @@ class Loop {
     const auto in_round = update_weights();
     if (has_rounds()) sent = counters().bytes - bytes;
     now_.skipped_in_a_row = window.overflow ? now_.skipped_in_a_row + 1 : 0;
-    if (optimizer_.is_common() && optimizer_.round().stop) settle_stop(requested);
+    if (stop_due_) settle_stop(requested);
     finish_step(batches,
                 {batches.world_rows, batches.world_tokens, epochs_done(now_), window.loss, lr, norm,
                  window.overflow, scales_loss() ? loss_scale : 0, window.split,
@@ -234,19 +234,28 @@ class Loop {
     if (changed || has_rounds()) model_.parameters_changed();
     if (has_rounds()) changed = optimizer_.is_common();
     if (changed && averages_.are_made()) averages_.update(model_, done);
-    return has_rounds() && changed ? Clock::now() - begin : Clock::duration(0);
+    return has_rounds() && optimizer_.ended_round() ? Clock::now() - begin : Clock::duration(0);
   }
 
-  // What is due after the step that was made. What needs the same weights on all hosts makes a
-  // round first.
+  // What is due after the step that was made. What needs the same weights on all hosts makes them
+  // common first.
   void settle_due() {
     const bool epoch_ends = now_.position.used == 0;
     const std::int64_t every = settings_.eval_every;
     now_.evaluation_due = now_.step == steps_ || (every > 0 ? now_.step % every == 0 : epoch_ends);
     save_due_ = settings_.save_every.by != SaveBy::time && save_rule_.due(now_.step, now_.position);
-    if (optimizer_.is_common() || !(now_.evaluation_due || save_due_)) return;
+    stop_due_ = optimizer_.ended_round() && optimizer_.round().stop;
+    if (!now_.evaluation_due && !save_due_ && !stop_due_) return;
+    make_common();
+    stop_due_ |= optimizer_.round().stop;
+  }
+
+  // Gives all hosts the same weights.
+  void make_common() {
+    if (optimizer_.is_common()) return;
     updates().catch_up();
     optimizer_.synchronise();
+    model_.parameters_changed();
   }
 
   // Gives faster ranks more rows of later steps.
@@ -383,7 +392,7 @@ class Loop {
   void finish_step(const StepBatches& batches, const StepFacts& measured) {
     figures_.end_step(measured.skipped);
     const bool epoch_ends = now_.position.used == 0;
-    if ((log_.records(now_.step) || epoch_ends) && optimizer_.is_common()) exchange_figures();
+    if ((log_.records(now_.step) || epoch_ends) && optimizer_.ended_round()) exchange_figures();
     log_.step(measured);
     machine_.after_step(now_.step, world_.topology().local_rank() == 0);
     {
@@ -402,7 +411,7 @@ class Loop {
 
   // Also for an evaluation that has taken the time. Rank 0 decides, since all ranks take part.
   [[nodiscard]] bool is_time_to_save() {
-    if (settings_.save_every.by != SaveBy::time || !optimizer_.is_common()) return false;
+    if (settings_.save_every.by != SaveBy::time || !optimizer_.ended_round()) return false;
     std::uint8_t due = save_rule_.due(now_.step, now_.position) ? 1 : 0;
     broadcast(world_, view(std::span(&due, 1)), {.name = "whether a checkpoint is due"});
     return due != 0;
@@ -454,6 +463,7 @@ class Loop {
 
   void save() {
     if (settings_.save_every.by == SaveBy::never) return;
+    make_common();
     if (settings_.error_feedback) forget_residuals();
     exchange_figures();
     const bool in_pieces = saves_in_pieces(settings_, world_.topology(), model_);
@@ -511,7 +521,8 @@ class Loop {
   TimeLimit time_;
   RunAverages averages_;
   bool stopped_ = false;
-  bool save_due_ = false;  // after the last step
+  bool save_due_ = false;  // after the last step, as the next one
+  bool stop_due_ = false;
   std::optional<RunEnd> ended_;
 
   StepShares shares_;
