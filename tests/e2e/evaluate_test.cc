@@ -284,8 +284,13 @@ TEST_F(EvaluateRun, AFoldedTextIsSaidBesideTheScores) {
   std::ofstream(path("long.csv")) << "text,label\n" << words << "good,yes\nred,no\n";
   const Ended scored = bert_train("eval r long.csv");
   EXPECT_EQ(scored.code, 0) << scored.output;
-  EXPECT_THAT(scored.output, HasSubstr("long.csv: 8 samples of 2 texts; the scores are of samples, "
-                                       "so a long text counts several times\n"));
+  EXPECT_THAT(scored.output,
+              HasSubstr("long.csv: 8 samples of 2 texts; a text has one answer, from "
+                        "the mean of its samples\n"));
+  EXPECT_THAT(scored.output, HasSubstr(", 2 texts\n"));
+  EXPECT_THAT(bert_train("eval r long.csv --answer-per sample").output,
+              HasSubstr("long.csv: 8 samples of 2 texts; the scores are of samples, so a long text "
+                        "counts several times\n"));
   EXPECT_THAT(bert_train("eval r other.csv").output, Not(HasSubstr(" texts")));
 
   std::ofstream many(path("many.csv"));
@@ -297,13 +302,13 @@ TEST_F(EvaluateRun, AFoldedTextIsSaidBesideTheScores) {
       "--batch 4 --run folded");
   ASSERT_EQ(trained.code, 0) << trained.output;
   const Ended told = bert_train("report folded --out again.html");
-  EXPECT_THAT(told.output, ContainsRegex("\ntest: [0-9]+ samples of 10 texts; the scores are of "));
+  EXPECT_THAT(told.output, ContainsRegex("\ntest: [0-9]+ samples of 10 texts\n"));
   const auto section = [&](const std::string& file) {
     const std::string page = read(path(file));
     const std::size_t begin = page.find("Lengths of the data");
     return page.substr(begin, page.find("</section>", begin) - begin);
   };
-  EXPECT_THAT(section("again.html"), HasSubstr(" samples of 10 texts; the scores are of samples"));
+  EXPECT_THAT(section("again.html"), HasSubstr(" samples of 10 texts.</p>"));
   EXPECT_EQ(section("again.html"), section("folded/report.html"));
 }
 

@@ -17,6 +17,10 @@ std::vector<OptionRow> data_rows() {
        .arguments = "predict base data.csv --top 1 --out top.csv",
        .file = "top.csv",
        .holds = {"sample_id,text_id,label,prediction,top_1,top_1_p\n"}},
+      {.covers = "answer-per",
+       .arguments = "predict base data.csv --max-length 4 --answer-per sample --out samples.csv",
+       .file = "samples.csv",
+       .holds = {"\n2,1,"}},  // the second sample of the first text
       {"trim-labels", "check blanks.csv --trim-labels", "labels                  2\n"},
       {"round-labels", "check numbers.csv --label n --round-labels",
        "labels                  3\n  0  "},

@@ -131,7 +131,7 @@ int run_command(Communicator& world, const EvaluateOptions& options) {
     return stop_exit_code();
   }
   if (world.rank() != 0) return 0;
-  if (!options.out.empty()) write_predictions(options.out, store, split, *scorer);
+  if (!options.out.empty()) scorer->write_predictions(options.out);
   print_results(*scorer, {store, split, name}, options.out);
   if (!options.out.empty()) print_line("predictions  " + options.out);
   return 0;

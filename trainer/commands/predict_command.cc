@@ -30,6 +30,7 @@
 #include "trainer/prepare/plan.h"
 #include "trainer/prepare/sample_list.h"
 #include "trainer/report/predictions.h"
+#include "trainer/tasks/text_rows.h"
 #include "trainer/text/tokenizer.h"
 #include "trainer/train/forward_blocks.h"
 #include "trainer/train/loop/precision_difference.h"
@@ -97,7 +98,7 @@ class Prediction {
                rows_->columns()),
         output_(options.out) {}
 
-  // Computes the samples and writes their rows.
+  // Computes the samples, and writes the rows that no later sample belongs to.
   void add(std::span<const Sample> samples) {
     const std::vector<Batch> blocks =
         make_blocks(samples, schema_, model_.config().pad_id, complete_);
@@ -105,23 +106,20 @@ class Prediction {
       print_problem(text_of(difference_from_fp32(model_, blocks), precision_), "");
     }
     const std::vector<at::Tensor> outputs = forward_blocks(model_, blocks);
-    kept_.clear();
     for (std::size_t b = 0; b < blocks.size(); ++b) rows_->keep(blocks[b], outputs[b], kept_);
-    std::span<const float> rest = kept_;
-    for (const Sample& sample : samples) {
-      const std::size_t own = rows_->kept_of(sample);
-      if (competition_) {
-        put(rows_->competition_line(sample, rest.first(own)));
-      } else {
-        rows_->set_fields(sample, rest.first(own), fields_);
-        put(lines_.line({sample.sample_id, sample.text_id, fields_}));
-      }
-      rest = rest.subspan(own);
+    waiting_.insert(waiting_.end(), samples.begin(), samples.end());
+    std::size_t whole = waiting_.size();
+    if (rows_->joins_samples()) {
+      const std::int64_t last = waiting_.back().text_id;
+      while (whole > 0 && waiting_[whole - 1].text_id == last) --whole;
     }
-    output_.flush();
+    write_rows(whole);
     cores_.look("a prediction", true);
     count_ += static_cast<std::int64_t>(samples.size());
   }
+
+  // No later sample belongs to a row.
+  void end_row() { write_rows(waiting_.size()); }
 
   // Writes a row without a prediction.
   void skip(std::int64_t sample, std::int64_t row) {
@@ -132,12 +130,43 @@ class Prediction {
   }
 
   void finish() {
+    end_row();
     put("");
     output_.finish();
   }
   [[nodiscard]] std::int64_t count() const { return count_; }
 
  private:
+  // Of the first `samples` that wait.
+  void write_rows(std::size_t samples) {
+    std::vector<std::size_t> starts = starts_of_samples(samples);
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < samples; ++i) taken += rows_->kept_of(waiting_[i]);
+    std::span<const float> rest = std::span(kept_).first(taken);
+    std::vector<float> means;
+    if (rows_->joins_samples()) {
+      std::vector<std::int64_t> texts;
+      for (std::size_t i = 0; i < samples; ++i) texts.push_back(waiting_[i].text_id);
+      starts = starts_of_texts(texts);
+      means = means_of_rows(rest, starts);
+      rest = means;
+    }
+    for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
+      const Sample& sample = waiting_[starts[row]];
+      const std::size_t own = rows_->kept_of(sample);
+      if (competition_) {
+        put(rows_->competition_line(sample, rest.first(own)));
+      } else {
+        rows_->set_fields(sample, rest.first(own), fields_);
+        put(lines_.line({sample.sample_id, sample.text_id, fields_}));
+      }
+      rest = rest.subspan(own);
+    }
+    output_.flush();
+    kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(taken));
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(samples));
+  }
+
   // Writes the header before the first row. So data that cannot be read leave the output empty.
   void put(const std::string& line) {
     if (!std::exchange(begun_, true)) {
@@ -154,7 +183,8 @@ class Prediction {
   const bool competition_;
   PredictionLines lines_;
   PredictionOutput output_;
-  std::vector<float> kept_;
+  std::vector<Sample> waiting_;  // their rows are not written
+  std::vector<float> kept_;      // of them
   std::vector<std::string> fields_;
   CoreWatch cores_;
   bool begun_ = false;
@@ -190,6 +220,7 @@ void predict_rows(const std::string& data,
   const SampleSink into_list = std::bind_front(&SampleList::add, &list);
   const auto predict = [&] {
     if (!list.samples().empty()) prediction.add(list.samples());
+    prediction.end_row();
     list.clear();
   };
   const std::unique_ptr<RowReader> rows = open_prediction_rows(data, options, predict);

@@ -83,7 +83,11 @@ void print_results(const Scorer& scorer,
   for (const std::string& line : scorer.lines(scored.name, predictions)) print_line(line);
   const std::string folded = folded_text(scored.name, scored.store.size(scored.split),
                                          scored_texts(scored.store, scored.split));
-  if (!folded.empty()) print_line(folded);
+  if (folded.empty()) return;
+  print_line(concat(folded, scorer.joins_samples()
+                                ? "; a text has one answer, from the mean of its samples"
+                                : "; the scores are of samples, so a long text counts several "
+                                  "times"));
 }
 
 std::vector<RunHost> hosts_of(const Topology& topology) {
@@ -122,7 +126,7 @@ RunSummary summary_of(const RunSettings& settings,
 
 void write_results(const TrainResults& run, const Scorer& scorer, Split split) {
   const std::string predictions = run.folder.file("predictions.csv");
-  write_predictions(predictions, run.store, split, scorer);
+  scorer.write_predictions(predictions);
   print_results(scorer, {run.store, split, name_of(split)}, predictions);
   std::string mentioned;
   for (const ResultFile& file : scorer.files()) {

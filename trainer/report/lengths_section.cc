@@ -27,8 +27,7 @@ SplitLengths lengths_of(const std::string& split,
 
 std::string folded_text(const std::string& split, std::int64_t samples, std::int64_t texts) {
   if (texts == samples) return "";
-  return concat(split, ": ", with_commas(samples), " samples of ", with_commas(texts),
-                " texts; the scores are of samples, so a long text counts several times");
+  return concat(split, ": ", with_commas(samples), " samples of ", with_commas(texts), " texts");
 }
 
 Section lengths_section(const std::vector<SplitLengths>& splits) {

@@ -38,8 +38,7 @@ void fields(auto& json, Of<SplitLengths> auto& it) {
                                       std::vector<std::int32_t> tokens,
                                       std::int64_t texts);
 
-// Returns "dev: 22 samples of 3 texts; the scores are of samples, so a long text counts several
-// times", or "" if each text is a sample.
+// Returns "dev: 22 samples of 3 texts", or "" if each text is a sample.
 [[nodiscard]] std::string folded_text(const std::string& split,
                                       std::int64_t samples,
                                       std::int64_t texts);

@@ -133,6 +133,22 @@ class SampleStore::Impl {
     return std::min(sizes_[index], limits_[index]);
   }
 
+  // Returns an integer of each sample.
+  [[nodiscard]] std::vector<std::int64_t> column(const std::string& expression, Split split) {
+    return reading(path_, [&] {
+      std::vector<std::int64_t> all;
+      SQLite::Statement select(database_, concat("SELECT ", expression, " FROM ",
+                                                 samples_table(split), " ORDER BY position"));
+      while (static_cast<std::int64_t>(all.size()) < size(split) && select.executeStep()) {
+        all.push_back(select.getColumn(0).getInt64());
+      }
+      if (static_cast<std::int64_t>(all.size()) != size(split)) {
+        throw SQLite::Exception(concat("samples of ", name_of(split), " are missing"));
+      }
+      return all;
+    });
+  }
+
   std::string path_;
   SQLite::Database database_;
   std::vector<SQLite::Statement> samples_;  // indexed by split
@@ -263,35 +279,23 @@ std::int64_t SampleStore::texts(Split split) const {
 }
 
 std::vector<std::int32_t> SampleStore::lengths(Split split) const {
-  return Impl::reading(impl_->path_, [&] {
-    std::vector<std::int32_t> lengths;
-    SQLite::Statement select(impl_->database_, concat("SELECT length(tokens) / 4 FROM ",
-                                                      samples_table(split), " ORDER BY position"));
-    while (static_cast<std::int64_t>(lengths.size()) < size(split) && select.executeStep()) {
-      lengths.push_back(select.getColumn(0).getInt());
-    }
-    if (static_cast<std::int64_t>(lengths.size()) != size(split)) {
-      throw SQLite::Exception(concat("samples of ", name_of(split), " are missing"));
-    }
-    return lengths;
-  });
+  const std::vector<std::int64_t> lengths = impl_->column("length(tokens) / 4", split);
+  return {lengths.begin(), lengths.end()};
+}
+
+std::vector<std::int64_t> SampleStore::text_ids(Split split) const {
+  return impl_->column("text_id", split);
 }
 
 std::vector<std::int64_t> SampleStore::integers(Split split, std::size_t array) const {
-  return Impl::reading(impl_->path_, [&] {
-    const ArrayField& field = impl_->settings_.schema.at(array);
-    BP_CHECK(field.shape == Shape::one && field.element == Element::integer,
-             "an array of integers");
-    const auto names = static_cast<std::int64_t>(impl_->settings_.names.size());
-    std::vector<std::int64_t> integers;
-    SQLite::Statement select(impl_->database_, concat("SELECT ", field.name, " FROM ",
-                                                      samples_table(split), " ORDER BY position"));
-    while (static_cast<std::int64_t>(integers.size()) < size(split) && select.executeStep()) {
-      integers.push_back(select.getColumn(0).getInt64());
-      if (field.named && integers.back() >= names) throw SQLite::Exception("a sample is invalid");
-    }
-    return integers;
-  });
+  const ArrayField& field = impl_->settings_.schema.at(array);
+  BP_CHECK(field.shape == Shape::one && field.element == Element::integer, "an array of integers");
+  std::vector<std::int64_t> integers = impl_->column(field.name, split);
+  const auto names = static_cast<std::int64_t>(impl_->settings_.names.size());
+  const bool are_known = std::ranges::all_of(
+      integers, [&](std::int64_t number) { return !field.named || number < names; });
+  if (!are_known) refuse_damaged(impl_->path_, "a sample is invalid");
+  return integers;
 }
 
 std::string SampleStore::text(std::int64_t text_id, Split split) const {

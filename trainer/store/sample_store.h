@@ -41,8 +41,9 @@ class SampleStore {
   [[nodiscard]] Sample load(Split split, std::int64_t index) const;  // index: 0 .. size(split)-1
   // Returns the number of texts of which these are samples.
   [[nodiscard]] std::int64_t texts(Split split) const;
-  // Returns the number of tokens of each sample of the split, in order of index.
+  // Return the number of tokens of each sample of the split, and its text, in order of index.
   [[nodiscard]] std::vector<std::int32_t> lengths(Split split) const;
+  [[nodiscard]] std::vector<std::int64_t> text_ids(Split split) const;
   // Returns the integers of an array of one value, in order of index.
   [[nodiscard]] std::vector<std::int64_t> integers(Split split, std::size_t array) const;
   // The text of the source.

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "trainer/common/numbers.h"
+#include "trainer/tasks/text_rows.h"
 
 namespace bp::trainer {
 
@@ -20,17 +21,25 @@ std::vector<std::string> Scorer::unscored(const std::string& what,
                                      : "; predictions in " + predictions)};
 }
 
-void write_predictions(const std::string& path,
-                       const SampleStore& store,
-                       Split split,
-                       const Scorer& scorer) {
-  PredictionsWriter writer(path, scorer.columns());
-  std::span<const float> rest = scorer.kept();
+std::vector<std::size_t> Scorer::starts_of_rows(Split of) const {
+  return joins_samples() ? starts_of_texts(store().text_ids(of))
+                         : starts_of_samples(static_cast<std::size_t>(store().size(of)));
+}
+
+std::vector<float> Scorer::kept_of_rows(std::span<const std::size_t> starts) const {
+  return joins_samples() ? means_of_rows(kept_, starts) : kept_;
+}
+
+void Scorer::write_predictions(const std::string& path) const {
+  PredictionsWriter writer(path, columns());
+  const std::vector<std::size_t> starts = starts_of_rows(split());
+  const std::vector<float> kept = kept_of_rows(starts);
+  std::span<const float> rest = kept;
   std::vector<std::string> fields;
-  for (std::int64_t i = 0; i < store.size(split); ++i) {
-    const Sample sample = store.load(split, i);
-    const std::size_t own = scorer.kept_of(sample);
-    scorer.set_fields(sample, rest.first(own), fields);
+  for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
+    const Sample sample = store().load(split(), static_cast<std::int64_t>(starts[row]));
+    const std::size_t own = kept_of(sample);
+    set_fields(sample, rest.first(own), fields);
     rest = rest.subspan(own);
     writer.add({sample.sample_id, sample.text_id, fields});
   }

@@ -41,7 +41,7 @@ class Scorer {
   explicit Scorer(const StoredSplit& scored = {}) : scored_(scored) {}
   virtual ~Scorer() = default;
 
-  // The columns of a sample's row, behind those of its ids.
+  // The columns of a row, behind those of its ids.
   [[nodiscard]] virtual std::vector<PredictionColumn> columns() const = 0;
   // Appends the numbers that the rows of a block's samples are made of. `outputs`: the head's.
   virtual void keep(const Batch& block,
@@ -49,7 +49,11 @@ class Scorer {
                     std::vector<float>& kept) const = 0;
   // Returns how many numbers are kept of this sample.
   [[nodiscard]] virtual std::size_t kept_of(const Sample& sample) const = 0;
-  // Sets the fields of the sample's row, one for each column, from what was kept of it.
+  // Whether the samples of a text have one row, of the means of what was kept of each; then as much
+  // is kept of each.
+  [[nodiscard]] virtual bool joins_samples() const { return false; }
+  // Sets the fields of a row, one for each column, from what was kept of the sample, or of those of
+  // its text, of which it is the first.
   virtual void set_fields(const Sample& sample,
                           std::span<const float> kept,
                           std::vector<std::string>& fields) const = 0;
@@ -71,6 +75,8 @@ class Scorer {
   [[nodiscard]] std::vector<float>& kept() { return kept_; }
   [[nodiscard]] const std::vector<float>& kept() const { return kept_; }
 
+  // Writes predictions.csv: every row of the split once, in the store's order. Throws io.
+  void write_predictions(const std::string& path) const;
   // Of the whole split. All scores are NaN if no sample had a true answer to compare with.
   [[nodiscard]] virtual EvaluationSummary summary() const = 0;
   // Returns the lines for the terminal. `name`: what was scored, as the terminal calls it ("test");
@@ -87,6 +93,9 @@ class Scorer {
  protected:
   [[nodiscard]] const SampleStore& store() const { return *scored_.store; }
   [[nodiscard]] Split split() const { return scored_.split; }
+  // The first sample of each row of a split, see starts_of_texts(), and what is kept of the rows.
+  [[nodiscard]] std::vector<std::size_t> starts_of_rows(Split of) const;
+  [[nodiscard]] std::vector<float> kept_of_rows(std::span<const std::size_t> starts) const;
   // Returns "test: no labels to compare with, 12 samples; predictions in FILE" for `what`
   // "test: no labels".
   [[nodiscard]] std::vector<std::string> unscored(const std::string& what,
@@ -101,12 +110,5 @@ class Scorer {
   StoredSplit scored_;
   std::vector<float> kept_;
 };
-
-// Writes predictions.csv: every sample of the split once, in the store's order. The scorer has
-// scored this split. Throws io.
-void write_predictions(const std::string& path,
-                       const SampleStore& store,
-                       Split split,
-                       const Scorer& scorer);
 
 }  // namespace bp::trainer

@@ -90,8 +90,7 @@ TEST(Analysis, DescribesTheData) {
               AllOf(HasSubstr("train</th><td>5</td><td>1</td><td>3</td><td>4</td><td>5</td>"),
                     HasSubstr("with [CLS] and [SEP].</p>")));
   EXPECT_THAT(lengths_html({train, lengths_of("test", {5, 4}, 1)}),
-              HasSubstr("[SEP]. In test: 2 samples of 1 texts; the scores are of samples, so a "
-                        "long text counts several times.</p>"));
+              HasSubstr("[SEP]. In test: 2 samples of 1 texts.</p>"));
   EXPECT_EQ(lengths_html({}), "");
 }
 

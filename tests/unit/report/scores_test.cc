@@ -214,27 +214,16 @@ TEST(Confusions, AreWholeAsCsv) {
             "label,prediction,samples\na,a,5\n\"b, c\",a,3\n");
 }
 
-// The sums are integers, so that any grouping of the samples over ranks gives the same bits.
-TEST(LossSum, SumsOverRanksAreExact) {
+TEST(LossSum, IsTheSameInAnyOrder) {
   constexpr int kSamples = 1000;
   for (const bool exact : {false, true}) {
-    LossSum whole(exact);
-    std::vector<LossSum> parts(7, LossSum(exact));
+    LossSum forward(exact);
+    LossSum backward(exact);
     for (int i = 0; i < kSamples; ++i) {
-      const double loss = std::sqrt(1.0 + i) / 3.0;
-      whole.add(loss);
-      parts[static_cast<std::size_t>(i * i % 7)].add(loss);
+      forward.add(std::sqrt(1.0 + i) / 3.0);
+      backward.add(std::sqrt(1.0 * kSamples - i) / 3.0);
     }
-    LossSum sum(exact);
-    for (LossSum& part : parts) {
-      for (std::size_t k = 0; k < sum.values().size(); ++k) {
-        sum.values()[k] += part.values()[k];
-      }
-    }
-    if (!exact) {
-      EXPECT_THAT(sum.values(), testing::ElementsAreArray(whole.values()));
-    }
-    EXPECT_EQ(sum.mean(kSamples), whole.mean(kSamples));
+    EXPECT_EQ(forward.mean(kSamples), backward.mean(kSamples));
   }
 }
 

@@ -36,8 +36,8 @@ using ::testing::HasSubstr;
 class Evaluate : public test::SmallData {
  protected:
   // Evaluates the first samples of the train split on `ranks` ranks, which must all get the same
-  // probabilities, and returns these. The model is one in bf16.
-  std::vector<float> probabilities(int ranks, std::int64_t samples = 120, bool as_trained = false) {
+  // logits, and returns these. The model is one in bf16.
+  std::vector<float> logits(int ranks, std::int64_t samples = 120, bool as_trained = false) {
     std::mutex mutex;
     std::vector<std::vector<float>> results;
     bp::test::run_ranks(ranks, [&](Communicator& world) {
@@ -66,12 +66,12 @@ class Evaluate : public test::SmallData {
 TEST_F(Evaluate, IsTheSameForAnyNumberOfRanksAndThreads) {
   for (const bool as_trained : {false, true}) {
     at::set_num_threads(2);
-    const std::vector<float> one = probabilities(1, 120, as_trained);
+    const std::vector<float> one = logits(1, 120, as_trained);
     EXPECT_EQ(one.size(), 240U);
     at::set_num_threads(1);
-    EXPECT_EQ(probabilities(1, 120, as_trained), one);
-    EXPECT_EQ(probabilities(3, 120, as_trained), one);
-    EXPECT_EQ(probabilities(5, 120, as_trained), one);  // there are more ranks than blocks
+    EXPECT_EQ(logits(1, 120, as_trained), one);
+    EXPECT_EQ(logits(3, 120, as_trained), one);
+    EXPECT_EQ(logits(5, 120, as_trained), one);  // there are more ranks than blocks
   }
 }
 
@@ -98,7 +98,7 @@ class WaitingScorer : public ClassScorer {
 // one does not.
 TEST_F(Evaluate, ASlowRankScoresFewerBlocks) {
   at::set_num_threads(1);
-  const std::vector<float> one = probabilities(1);
+  const std::vector<float> one = logits(1);
   std::atomic<int> others = 0;  // blocks of the other ranks
   std::atomic<bool> begun = false;
   bp::test::run_ranks(3, [&](Communicator& world) {
@@ -129,9 +129,9 @@ TEST(ClassScorer, WritesTheMostProbableLabels) {
                                  "top_3", "top_3_p"));
   Sample sample;
   sample.arrays = {{.integers = {1}}};
-  const std::vector<float> shares = {0.125F, 0.25F, 0.5F, 0.125F};
+  const std::vector<float> logits = {0, std::log(2.0F), std::log(4.0F), 0};
   std::vector<std::string> fields;
-  scorer.set_fields(sample, shares, fields);
+  scorer.set_fields(sample, logits, fields);
   EXPECT_THAT(fields, ElementsAre("b", "c", "c", "0.500000", "b", "0.250000", "a", "0.125000"))
       << "of equally probable labels the first";
   ClassScorer more({.labels = {"a", "b"}, .label_map = {0, 1}, .top = 9});
@@ -171,8 +171,8 @@ TEST_F(Evaluate, TheTextOfADifferenceSaysWhatWasCompared) {
 }
 
 TEST_F(Evaluate, OfALimitedSplitIsThatOfItsFirstSamples) {
-  const std::vector<float> all = probabilities(2);
-  const std::vector<float> some = probabilities(2, 64);  // two whole blocks
+  const std::vector<float> all = logits(2);
+  const std::vector<float> some = logits(2, 64);  // two whole blocks
   EXPECT_EQ(some, std::vector<float>(all.begin(), all.begin() + 128));
   SampleStore store = SampleStore::open(store_path());
   const std::vector<std::int32_t> lengths = store.lengths(Split::train);
@@ -192,7 +192,7 @@ TEST_F(Evaluate, PredictionsHaveEverySampleOnceInOrder) {
     const auto scorer =
         make_task(*classify())->make_scorer(store.names(), model.config(), {&store, Split::test});
     EXPECT_TRUE(evaluate(world, model, *classify(), store, Split::test, *scorer));
-    write_predictions(path("predictions.csv"), store, Split::test, *scorer);
+    scorer->write_predictions(path("predictions.csv"));
     std::ifstream in(path("predictions.csv"));
     const std::string text((std::istreambuf_iterator<char>(in)), {});
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 16);

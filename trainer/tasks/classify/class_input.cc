@@ -82,6 +82,7 @@ class ClassInput : public TaskInput {
  public:
   void add_options(OptionSet& set) override {
     options_.texts.add_options(set);
+    add_answer_option(set, options_.answer_per);
     set.text({"label", "Column or JSON key of the label: a name, or a number from 1", "", "COLUMN"},
              options_.label_column)
         .others = {"label-column", "label-column-name", "target", "l"};

@@ -11,6 +11,7 @@
 #include "trainer/tasks/regularization.h"
 #include "trainer/tasks/task_input.h"
 #include "trainer/tasks/text_columns.h"
+#include "trainer/tasks/text_rows.h"
 
 namespace bp::trainer {
 
@@ -41,6 +42,7 @@ struct ClassOptions {
   char label_separator = '|';            // between the labels of a row
   // A label is predicted if its probability is at least this; below 0: as the model says.
   double threshold = -1;
+  AnswerPer answer_per = AnswerPer::text;
   int top = 0;  // the most probable labels that a prediction has; 0: the probabilities of all
   // The labels of a trained model, in its order, by which rows are scored; empty: those of the
   // rows to train on.

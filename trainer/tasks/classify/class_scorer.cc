@@ -12,6 +12,7 @@
 #include "trainer/tasks/classify/analysis.h"
 #include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/confusions.h"
+#include "trainer/tasks/classify/tally.h"
 #include "trainer/tasks/softmax.h"
 
 namespace bp::trainer {
@@ -41,7 +42,7 @@ ClassScorer::ClassScorer(const Options& options, const StoredSplit& scored)
       label_map_(options.label_map),
       threshold_(options.threshold),
       top_(std::min(static_cast<std::size_t>(options.top), options.labels.size())),
-      losses_(options.several) {}
+      per_(options.per) {}
 
 std::vector<int> ClassScorer::answers_of(std::span<const std::int64_t> stored) const {
   std::vector<int> answers;
@@ -77,27 +78,27 @@ std::vector<PredictionColumn> ClassScorer::columns() const {
 void ClassScorer::keep(const Batch& block,
                        const at::Tensor& outputs,
                        std::vector<float>& kept) const {
-  const std::size_t labels = form_.labels.size();
   const auto* logits = outputs.const_data_ptr<float>();
-  for (std::int32_t row = 0; row < block.rows; ++row, logits += labels) {
-    const std::span own(logits, labels);
-    if (!form_.several) {
-      append_probabilities(own, kept);
-      continue;
-    }
-    for (const float logit : own) {
-      kept.push_back(static_cast<float>(1 / (1 + std::exp(-double{logit}))));
-    }
+  kept.insert(kept.end(), logits,
+              logits + static_cast<std::size_t>(block.rows) * form_.labels.size());
+}
+
+void ClassScorer::append_shares(std::span<const float> logits, std::vector<float>& to) const {
+  if (!form_.several) return append_probabilities(logits, to);
+  for (const float logit : logits) {
+    to.push_back(static_cast<float>(1 / (1 + std::exp(-double{logit}))));
   }
 }
 
 void ClassScorer::set_fields(const Sample& sample,
                              std::span<const float> kept,
                              std::vector<std::string>& fields) const {
+  std::vector<float> shares;
+  append_shares(kept, shares);
   fields = {form_.names(answers_of(sample.arrays[kLabelArray].integers)),
-            form_.names(predictions_of(kept))};
-  if (top_ > 0) return add_top_fields(kept, fields);
-  for (const float share : kept) fields.push_back(probability_text(double{share}));
+            form_.names(predictions_of(shares))};
+  if (top_ > 0) return add_top_fields(shares, fields);
+  for (const float share : shares) fields.push_back(probability_text(double{share}));
 }
 
 // Of equally probable labels the first one counts as more probable, as in a prediction.
@@ -116,44 +117,37 @@ void ClassScorer::add_top_fields(std::span<const float> shares,
   }
 }
 
-void ClassScorer::count(const Batch& block,
-                        const at::Tensor& outputs,
-                        std::span<const float> /*kept*/) {
-  const std::size_t labels = form_.labels.size();
-  const auto* logits = outputs.const_data_ptr<float>();
-  const BatchArray& array = block.arrays[kLabelArray];
-  for (std::size_t row = 0; row < static_cast<std::size_t>(block.rows); ++row, logits += labels) {
-    const auto stored = form_.several ? std::span(array.integers)
-                                            .subspan(row * static_cast<std::size_t>(array.width),
-                                                     static_cast<std::size_t>(array.sizes[row]))
-                                      : std::span(array.integers).subspan(row, 1);
-    const std::vector<int> answers = answers_of(stored);
-    const std::span own(logits, labels);
-    if (form_.several) {
-      losses_.add(mean_answer_loss(own, answers));
-    } else if (!answers.empty()) {
-      losses_.add(cross_entropy(own, static_cast<std::size_t>(answers.front())));
-    }
-  }
-}
-
 RowScorer ClassScorer::scored() const {
+  const std::vector<std::size_t> starts = starts_of_rows(split());
+  const std::vector<float> kept = kept_of_rows(starts);
+  const std::vector<std::int32_t> lengths = store().lengths(split());
+  std::vector<std::int64_t> labels;  // of samples, with one label each
+  if (!form_.several) labels = store().integers(split(), kLabelArray);
   LabelledRows rows = form_;
-  rows.shares = kept();
-  if (form_.several) {
-    for (std::int64_t i = 0; i < store().size(split()); ++i) {
-      rows.answers.add(answers_of(store().load(split(), i).arrays[kLabelArray].integers));
+  if (starts.size() - 1 < lengths.size()) rows.rows_are = "texts";
+  LossSum losses(form_.several);
+  const std::size_t width = form_.labels.size();
+  for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
+    const std::size_t first = starts[row];
+    const std::span<const float> logits = std::span(kept).subspan(row * width, width);
+    append_shares(logits, rows.shares);
+    if (form_.several) {
+      rows.answers.add(answers_of(
+          store().load(split(), static_cast<std::int64_t>(first)).arrays[kLabelArray].integers));
+      losses.add(mean_answer_loss(logits, rows.answers.of(row)));
+    } else {
+      rows.answers.add(answers_of(std::span(labels).subspan(first, 1)));
+      const std::span<const int> answer = rows.answers.of(row);
+      if (!answer.empty()) {
+        losses.add(cross_entropy(logits, static_cast<std::size_t>(answer.front())));
+      }
     }
-  } else {
-    for (const std::int64_t label : store().integers(split(), kLabelArray)) {
-      rows.answers.add(answers_of(std::span(&label, 1)));
-    }
-  }
-  for (std::size_t row = 0; row < rows.answers.size(); ++row) {
     rows.predictions.add(predictions_of(rows.shares_of(row)));
+    rows.lengths.push_back(
+        std::accumulate(lengths.begin() + static_cast<std::ptrdiff_t>(first),
+                        lengths.begin() + static_cast<std::ptrdiff_t>(starts[row + 1]), 0));
   }
-  rows.lengths = store().lengths(split());
-  return {std::move(rows), losses_};
+  return {std::move(rows), losses};
 }
 
 std::vector<std::string> ClassScorer::lines(const std::string& name,
@@ -163,8 +157,9 @@ std::vector<std::string> ClassScorer::lines(const std::string& name,
 }
 
 ErrorRows ClassScorer::errors(const RowScorer& scored) const {
-  return scored.errors(name_of(split()), 0, [this](std::size_t row) {
-    const Sample sample = store().load(split(), static_cast<std::int64_t>(row));
+  const std::vector<std::size_t> starts = starts_of_rows(split());
+  return scored.errors(name_of(split()), 0, [&](std::size_t row) {
+    const Sample sample = store().load(split(), static_cast<std::int64_t>(starts[row]));
     return ErrorRow{.text = store().text(sample.text_id, split()),
                     .text_id = sample.text_id,
                     .sample_id = sample.sample_id};
@@ -184,7 +179,12 @@ Section ClassScorer::label_counts() const {
   for (const Split counted : {Split::train, Split::dev, Split::test}) {
     LabelCounts counts{.split = name_of(counted), .counts = {}};
     counts.counts.resize(form_.labels.size());
-    const std::vector<std::int64_t> stored = store().integers(counted, kLabelArray);
+    const std::vector<std::int64_t> of_samples = store().integers(counted, kLabelArray);
+    const std::vector<std::size_t> starts = starts_of_rows(counted);
+    std::vector<std::int64_t> stored;
+    for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
+      stored.push_back(of_samples[starts[row]]);
+    }
     for (const int label : answers_of(stored)) ++counts.counts[static_cast<std::size_t>(label)];
     if (!stored.empty()) splits.push_back(std::move(counts));
   }

@@ -9,8 +9,8 @@
 
 #include "trainer/tasks/classify/labelled_rows.h"
 #include "trainer/tasks/classify/row_scorer.h"
-#include "trainer/tasks/classify/tally.h"
 #include "trainer/tasks/scorer.h"
+#include "trainer/tasks/text_rows.h"
 
 namespace bp::trainer {
 
@@ -23,22 +23,23 @@ class ClassScorer : public Scorer {
     double threshold = 0.5;                // then labels of this probability or more are predicted
     char separator = '|';                  // and this is between those of a row
     int top = 0;  // a row has so many labels with their probabilities; 0: all
+    AnswerPer per = AnswerPer::text;
   };
   explicit ClassScorer(const Options& options, const StoredSplit& scored = {});
 
   // label, prediction, and the probability of each label (p_LABEL), or the most probable labels,
   // each with its probability (top_1, top_1_p).
   [[nodiscard]] std::vector<PredictionColumn> columns() const override;
-  // outputs: logits, [rows, labels]. Keeps probabilities.
+  // outputs: logits, [rows, labels]. Keeps them.
   void keep(const Batch& block, const at::Tensor& outputs, std::vector<float>& kept) const override;
   [[nodiscard]] std::size_t kept_of(const Sample& /*sample*/) const override {
     return form_.labels.size();
   }
+  [[nodiscard]] bool joins_samples() const override { return per_ == AnswerPer::text; }
   void set_fields(const Sample& sample,
                   std::span<const float> kept,
                   std::vector<std::string>& fields) const override;
 
-  [[nodiscard]] std::span<std::int64_t> counts() override { return losses_.values(); }
   [[nodiscard]] EvaluationSummary summary() const override { return scored().summary(); }
   [[nodiscard]] std::vector<std::string> lines(const std::string& name,
                                                const std::string& predictions) const override;
@@ -51,7 +52,7 @@ class ClassScorer : public Scorer {
   [[nodiscard]] ErrorRows errors(const RowScorer& scored) const;
 
  private:
-  void count(const Batch& block, const at::Tensor& outputs, std::span<const float> kept) override;
+  void append_shares(std::span<const float> logits, std::vector<float>& to) const;
   // Return the model's labels: of a sample with these ones, and that these probabilities predict.
   [[nodiscard]] std::vector<int> answers_of(std::span<const std::int64_t> stored) const;
   [[nodiscard]] std::vector<int> predictions_of(std::span<const float> shares) const;
@@ -62,7 +63,7 @@ class ClassScorer : public Scorer {
   std::vector<int> label_map_;
   double threshold_;
   std::size_t top_;  // 0: all
-  LossSum losses_;
+  AnswerPer per_;
 };
 
 }  // namespace bp::trainer

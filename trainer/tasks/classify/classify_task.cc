@@ -136,7 +136,8 @@ class ClassifyTask : public Task {
                              .several = own.multi_label,
                              .threshold = threshold,
                              .separator = options_.label_separator,
-                             .top = options_.top},
+                             .top = options_.top,
+                             .per = options_.answer_per},
         scored);
   }
 

@@ -32,15 +32,16 @@ class LabelSets {
 
 struct LabelledRows {
   std::vector<std::string> labels = {};  // the model's
+  std::string rows_are = "samples";      // or texts
   bool several = false;                  // a row has any number of labels, not one
   char separator = '|';                  // between the labels of a row
-  std::span<const float> shares = {};    // [rows, labels]: their probabilities
+  std::vector<float> shares = {};        // [rows, labels]: their probabilities
   LabelSets answers = {};                // what is true; empty: nothing, or it is not known
   LabelSets predictions = {};
   std::vector<std::int32_t> lengths = {};  // in tokens; empty: unknown
 
   [[nodiscard]] std::span<const float> shares_of(std::size_t row) const {
-    return shares.subspan(row * labels.size(), labels.size());
+    return std::span(shares).subspan(row * labels.size(), labels.size());
   }
   // Returns whether the row counts. Of several labels a row may have none.
   [[nodiscard]] bool counts(std::size_t row) const { return several || !answers.of(row).empty(); }
@@ -48,7 +49,7 @@ struct LabelledRows {
   [[nodiscard]] double loss_of(std::size_t row, double least) const;
   // Returns the names of a row's labels, with the separator between them.
   [[nodiscard]] std::string names(std::span<const int> of_row) const;
-  // Of rows with one label.
+  // Of rows with one label; views them.
   [[nodiscard]] ClassProbabilities probabilities() const;
 };
 

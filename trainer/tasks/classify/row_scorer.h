@@ -17,7 +17,7 @@ namespace bp::trainer {
 
 class RowScorer {
  public:
-  // `losses`: of the rows that count. What `rows` views must outlive it.
+  // `losses`: of the rows that count.
   RowScorer(LabelledRows rows, const LossSum& losses);
 
   [[nodiscard]] const Scores& scores() const { return scores_; }

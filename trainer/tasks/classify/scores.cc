@@ -107,7 +107,7 @@ void set_scores_of_sets(const LabelledRows& rows, const ClassCounts& all, Scores
 
 Scores scores_of(const LabelledRows& rows, const LossSum& losses) {
   const std::vector<ClassCounts> counts = counts_of(rows);
-  Scores scores{.several = rows.several};
+  Scores scores{.several = rows.several, .rows_are = rows.rows_are};
   for (std::size_t row = 0; row < rows.answers.size(); ++row) {
     scores.samples += rows.counts(row) ? 1 : 0;
     scores.labelled += rows.answers.of(row).empty() ? 0 : 1;

@@ -16,6 +16,7 @@ namespace bp::trainer {
 
 struct Scores {
   bool several = false;
+  std::string rows_are = "samples";
   std::int64_t samples = 0;   // those that count: see LabelledRows::counts()
   std::int64_t labelled = 0;  // samples that have a label; 0: the answers are unknown
   double loss = 0;            // mean over the samples, and over the labels if a sample has several

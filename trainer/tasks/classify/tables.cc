@@ -159,14 +159,14 @@ std::string score_line(const std::string& name, const Scores& scores) {
   if (scores.several) {
     return concat(name, ": F1 ", fixed(scores.micro.f1, 4), " (micro), ", fixed(scores.macro.f1, 4),
                   " (macro), all labels right ", fixed(scores.subset_accuracy, 4), ", loss ",
-                  fixed(scores.loss, 4), ", ", with_commas(scores.samples), " samples");
+                  fixed(scores.loss, 4), ", ", with_commas(scores.samples), " ", scores.rows_are);
   }
   const bool all_count = scores.counted == scores.classes.size();
   const std::string of =
       all_count ? "" : concat(scores.counted, " of ", scores.classes.size(), " ");
   return concat(name, ": accuracy ", fixed(scores.accuracy, 4), ", F1 ", fixed(scores.macro.f1, 4),
                 " (mean of ", of, "classes), loss ", fixed(scores.loss, 4), ", ",
-                with_commas(scores.samples), " samples");
+                with_commas(scores.samples), " ", scores.rows_are);
 }
 
 std::string probability_line(const Scores& scores, const ProbabilityScores& given) {

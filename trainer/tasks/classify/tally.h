@@ -1,5 +1,4 @@
-// Counts rows with labels: how often each label was taken for each other one, and the losses. Ranks
-// add their counts up.
+// Counts rows with labels: how often each label was taken for each other one, and the losses.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +33,7 @@ class Tally {
   std::vector<std::int64_t> counts_;  // [classes, classes]
 };
 
-// A sum of losses, as integers. Adding up ranks is one all_reduce(sum) of values(), and the result
-// is bit-identical for any number and order of ranks.
+// A sum of losses, as integers, so that their order does not matter.
 class LossSum {
  public:
   // `exact`: without rounding. Else a loss above kLargestLoss counts as kLargestLoss, and a NaN
@@ -45,9 +43,6 @@ class LossSum {
   void add(double loss);
   // Returns the mean of this number of losses: 0 without any; exact to 1e-9.
   [[nodiscard]] double mean(std::int64_t losses) const;
-  // The layout is private to this class.
-  [[nodiscard]] std::span<std::int64_t> values() { return values_; }
-
   static constexpr double kLargestLoss = 1000;
 
  private:

@@ -57,8 +57,8 @@ class MaskedTally {
 class MaskedScorer : public Scorer {
  public:
   // `samples`: of the split. `pairs`: the model predicts next sentences, too.
-  explicit MaskedScorer(std::int64_t samples, bool pairs = false)
-      : samples_(samples), pairs_(pairs) {}
+  explicit MaskedScorer(std::int64_t samples, bool pairs = false, const StoredSplit& scored = {})
+      : Scorer(scored), samples_(samples), pairs_(pairs) {}
 
   [[nodiscard]] std::vector<PredictionColumn> columns() const override;
   // outputs: see pretrain_head.h. Keeps these numbers of each sample.

@@ -153,7 +153,7 @@ class PretrainTask : public Task {
                                                     const StoredSplit& scored) const override {
     if (scored.store == nullptr) return std::make_unique<MaskedScorer>(0, pairs_);
     if (pairs_) require_pairs(scored.store->schema());
-    return std::make_unique<MaskedScorer>(scored.store->size(scored.split), pairs_);
+    return std::make_unique<MaskedScorer>(scored.store->size(scored.split), pairs_, scored);
   }
 
  private:

@@ -177,7 +177,6 @@ std::optional<ScoredFile> score_numbers(const FileToScore& file, CsvRows& rows) 
   for (const std::size_t column : {target, prediction, sample_id, text_id}) {
     if (column == columns) return std::nullopt;
   }
-  RegressTally tally;
   std::vector<double> targets;
   std::vector<double> predictions;
   std::vector<ScoredNumber> scored;
@@ -187,13 +186,12 @@ std::optional<ScoredFile> score_numbers(const FileToScore& file, CsvRows& rows) 
     const std::optional<double> x = number_of(written);
     const std::optional<double> y = number_of(rows.fields()[prediction]);
     if (!x || !y) rows.refuse("its target or its prediction is not a number");
-    tally.add(*x, *y);
     targets.push_back(*x);
     predictions.push_back(*y);
     scored.push_back({rows.id(sample_id), rows.id(text_id), *x, *y});
   }
   if (targets.empty()) return ScoredFile();
-  const RegressScores scores = regress_scores(tally, targets, predictions);
+  const RegressScores scores = regress_scores(targets, predictions);
   ErrorRows errors = error_rows(file.name, std::move(scored));
   for (ErrorRow& row : errors.rows) row.text = file.text_of(row.sample_id, row.text_id);
   return ScoredFile{summary_of(scores),
@@ -206,6 +204,7 @@ class RegressInput : public TaskInput {
  public:
   void add_options(OptionSet& set) override {
     options_.texts.add_options(set);
+    add_answer_option(set, options_.answer_per);
     set.text({"target", "Column or JSON key of the number to predict", "", "COLUMN"},
              options_.target_column);
   }
@@ -239,11 +238,17 @@ class RegressInput : public TaskInput {
     return std::make_unique<RegressMaker>(prepare, options_, std::move(tokenizer));
   }
 
+  [[nodiscard]] const RegressOptions& options() const { return options_; }
+
  private:
   RegressOptions options_;
 };
 
 }  // namespace
+
+const RegressOptions& regress_options(const TaskInput& input) {
+  return dynamic_cast<const RegressInput&>(input).options();
+}
 
 std::shared_ptr<TaskInput> make_regress_input() { return std::make_shared<RegressInput>(); }
 

@@ -6,14 +6,20 @@
 #include <string>
 
 #include "trainer/store/sample_store.h"
+#include "trainer/tasks/task_input.h"
 #include "trainer/tasks/text_columns.h"
+#include "trainer/tasks/text_rows.h"
 
 namespace bp::trainer {
 
 struct RegressOptions {
   TextColumns texts = {};
   std::string target_column = "target";  // by name, or by number from 1; a key in JSON lines
+  AnswerPer answer_per = AnswerPer::text;
 };
+
+// The options of an input that make_regress_input() has returned.
+[[nodiscard]] const RegressOptions& regress_options(const TaskInput& input);
 
 // The first arrays of a sample: the target, and 1, or 0 for a row without a target.
 inline constexpr std::size_t kTargetArray = 0;

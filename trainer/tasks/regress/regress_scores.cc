@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 
@@ -10,6 +12,7 @@
 #include "base/text.h"
 #include "trainer/common/numbers.h"
 #include "trainer/report/shown_text.h"
+#include "trainer/tasks/exact_sum.h"
 
 namespace bp::trainer {
 namespace {
@@ -62,48 +65,52 @@ std::string why_no_correlation(std::span<const double> targets,
   return "";
 }
 
+// Exact sums of numbers and their products.
+class NumberSums {
+ public:
+  NumberSums(std::span<const double> targets, std::span<const double> predictions)
+      : samples_(static_cast<double>(targets.size())) {
+    BP_CHECK(targets.size() == predictions.size(), "each target needs a prediction");
+    for (std::size_t i = 0; i < targets.size(); ++i) add(targets[i], predictions[i]);
+  }
+
+  // 0 without samples.
+  [[nodiscard]] double mean_squared_error() const { return mean(squares); }
+  [[nodiscard]] double mean_absolute_error() const { return mean(distances); }
+  // Pearson's correlation; NaN if one side is constant or not finite.
+  [[nodiscard]] double pearson() const {
+    const Parts sum_x = parts_of(digits_[x]);
+    const Parts sum_y = parts_of(digits_[y]);
+    const double variance_x = centred(samples_, parts_of(digits_[xx]), sum_x, sum_x);
+    const double variance_y = centred(samples_, parts_of(digits_[yy]), sum_y, sum_y);
+    if (!(variance_x > 0 && variance_y > 0)) return kNan;
+    const double covariance = centred(samples_, parts_of(digits_[xy]), sum_x, sum_y);
+    return std::clamp(covariance / std::sqrt(variance_x) / std::sqrt(variance_y), -1.0, 1.0);
+  }
+
+ private:
+  enum Sum : std::uint8_t { squares, distances, x, y, xx, yy, xy, count };
+
+  void add(double target, double prediction) {
+    const auto sum = [&](Sum which) { return ExactSum(digits_[which]); };
+    const double difference = prediction - target;
+    sum(squares).add_product(difference, difference);
+    sum(distances).add(std::abs(difference));
+    sum(x).add(target);
+    sum(y).add(prediction);
+    sum(xx).add_product(target, target);
+    sum(yy).add_product(prediction, prediction);
+    sum(xy).add_product(target, prediction);
+  }
+  [[nodiscard]] double mean(Sum sum) const {
+    return samples_ == 0 ? 0 : ExactSum::value_of(digits_[sum]) / samples_;
+  }
+
+  double samples_;
+  std::array<std::array<std::int64_t, ExactSum::kSize>, count> digits_{};
+};
+
 }  // namespace
-
-RegressTally::RegressTally() : values_(1 + count * ExactSum::kSize) {}
-
-void RegressTally::add(double target, double prediction) {
-  const auto sum = [&](Sum which) {
-    return ExactSum(
-        std::span(values_).subspan(1 + which * ExactSum::kSize).first<ExactSum::kSize>());
-  };
-  ++values_[0];
-  const double difference = prediction - target;
-  sum(squares).add_product(difference, difference);
-  sum(distances).add(std::abs(difference));
-  sum(x).add(target);
-  sum(y).add(prediction);
-  sum(xx).add_product(target, target);
-  sum(yy).add_product(prediction, prediction);
-  sum(xy).add_product(target, prediction);
-}
-
-SumDigits RegressTally::digits(Sum sum) const {
-  return std::span(values_).subspan(1 + sum * ExactSum::kSize).first<ExactSum::kSize>();
-}
-
-double RegressTally::mean(Sum sum) const {
-  return samples() == 0 ? 0 : ExactSum::value_of(digits(sum)) / static_cast<double>(samples());
-}
-
-double RegressTally::mean_squared_error() const { return mean(squares); }
-
-double RegressTally::mean_absolute_error() const { return mean(distances); }
-
-double RegressTally::pearson() const {
-  const auto n = static_cast<double>(samples());
-  const Parts sum_x = parts_of(digits(x));
-  const Parts sum_y = parts_of(digits(y));
-  const double variance_x = centred(n, parts_of(digits(xx)), sum_x, sum_x);
-  const double variance_y = centred(n, parts_of(digits(yy)), sum_y, sum_y);
-  if (!(variance_x > 0 && variance_y > 0)) return kNan;
-  const double covariance = centred(n, parts_of(digits(xy)), sum_x, sum_y);
-  return std::clamp(covariance / std::sqrt(variance_x) / std::sqrt(variance_y), -1.0, 1.0);
-}
 
 std::vector<double> ranks_of(std::span<const double> numbers) {
   std::vector<std::size_t> order(numbers.size());
@@ -119,19 +126,15 @@ std::vector<double> ranks_of(std::span<const double> numbers) {
 }
 
 double spearman(std::span<const double> targets, std::span<const double> predictions) {
-  BP_CHECK(targets.size() == predictions.size(), "each target needs a prediction");
   if (!all_finite(targets) || !all_finite(predictions)) return kNan;
   const std::vector<double> x = ranks_of(targets);
   const std::vector<double> y = ranks_of(predictions);
-  RegressTally tally;
-  for (std::size_t i = 0; i < x.size(); ++i) tally.add(x[i], y[i]);
-  return tally.pearson();
+  return NumberSums(x, y).pearson();
 }
 
-RegressScores regress_scores(const RegressTally& tally,
-                             std::span<const double> targets,
-                             std::span<const double> predictions) {
-  return {.samples = tally.samples(),
+RegressScores regress_scores(std::span<const double> targets, std::span<const double> predictions) {
+  const NumberSums tally(targets, predictions);
+  return {.samples = static_cast<std::int64_t>(targets.size()),
           .mean_squared_error = tally.mean_squared_error(),
           .mean_absolute_error = tally.mean_absolute_error(),
           .pearson = tally.pearson(),
@@ -166,7 +169,7 @@ std::string regress_line(const std::string& name, const RegressScores& scores) {
           : concat("no correlation because ", scores.no_correlation);
   return concat(name, ": mean squared error ", brief(scores.mean_squared_error),
                 ", mean absolute error ", brief(scores.mean_absolute_error), ", ", correlations,
-                ", ", with_commas(scores.samples), " samples");
+                ", ", with_commas(scores.samples), " ", scores.rows_are);
 }
 
 }  // namespace bp::trainer

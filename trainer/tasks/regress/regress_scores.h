@@ -1,8 +1,6 @@
 // Scores of predicted numbers, equal to scikit-learn's and SciPy's.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -10,36 +8,8 @@
 
 #include "trainer/report/error_rows.h"
 #include "trainer/report/evaluation_summary.h"
-#include "trainer/tasks/exact_sum.h"
 
 namespace bp::trainer {
-
-// Exact sums of numbers and their products, as integers. Adding up ranks is one all_reduce(sum) of
-// values(), so the result is bit-identical for any number and order of ranks.
-class RegressTally {
- public:
-  RegressTally();
-
-  void add(double target, double prediction);
-
-  [[nodiscard]] std::int64_t samples() const { return values_[0]; }
-  // Mean squared and mean absolute error; 0 without samples.
-  [[nodiscard]] double mean_squared_error() const;
-  [[nodiscard]] double mean_absolute_error() const;
-  // Pearson's correlation of targets and predictions; NaN if one of them is constant or not finite.
-  [[nodiscard]] double pearson() const;
-
-  // The layout is private to this class; the size is always the same.
-  [[nodiscard]] std::span<std::int64_t> values() { return values_; }
-
- private:
-  enum Sum : std::uint8_t { squares, distances, x, y, xx, yy, xy, count };
-
-  [[nodiscard]] std::span<const std::int64_t, ExactSum::kSize> digits(Sum sum) const;
-  [[nodiscard]] double mean(Sum sum) const;
-
-  std::vector<std::int64_t> values_;  // number of samples, then the digits of each sum
-};
 
 // Returns the rank of each number, from 1; equal numbers have the mean of their ranks.
 [[nodiscard]] std::vector<double> ranks_of(std::span<const double> numbers);
@@ -49,6 +19,7 @@ class RegressTally {
 [[nodiscard]] double spearman(std::span<const double> targets, std::span<const double> predictions);
 
 struct RegressScores {
+  std::string rows_are = "samples";  // or texts
   std::int64_t samples = 0;
   double mean_squared_error = 0;
   double mean_absolute_error = 0;
@@ -57,9 +28,8 @@ struct RegressScores {
   std::string no_correlation = {};  // why both correlations are NaN; empty if they are numbers
 };
 
-// `targets` and `predictions`: those of all samples that were added to the tally, on any rank.
-[[nodiscard]] RegressScores regress_scores(const RegressTally& tally,
-                                           std::span<const double> targets,
+// From exact sums, so the order of the samples does not matter.
+[[nodiscard]] RegressScores regress_scores(std::span<const double> targets,
                                            std::span<const double> predictions);
 
 // NaN for what has no value.

@@ -22,14 +22,15 @@
 #include "trainer/tasks/regress/target_scale.h"
 #include "trainer/tasks/scorer.h"
 #include "trainer/tasks/tasks.h"
+#include "trainer/tasks/text_rows.h"
 
 namespace bp::trainer {
 namespace {
 
 class RegressScorer : public Scorer {
  public:
-  RegressScorer(const TargetScale& scale, const StoredSplit& scored)
-      : Scorer(scored), scale_(scale) {}
+  RegressScorer(const TargetScale& scale, AnswerPer per, const StoredSplit& scored)
+      : Scorer(scored), scale_(scale), per_(per) {}
 
   [[nodiscard]] std::vector<PredictionColumn> columns() const override {
     return {{"target", true}, {"prediction", true}};
@@ -42,6 +43,7 @@ class RegressScorer : public Scorer {
     kept.insert(kept.end(), numbers, numbers + block.rows);
   }
   [[nodiscard]] std::size_t kept_of(const Sample& /*sample*/) const override { return 1; }
+  [[nodiscard]] bool joins_samples() const override { return per_ == AnswerPer::text; }
   void set_fields(const Sample& sample,
                   std::span<const float> kept,
                   std::vector<std::string>& fields) const override {
@@ -50,7 +52,6 @@ class RegressScorer : public Scorer {
     fields.push_back(text_of_number(prediction_of(kept.front())));
   }
 
-  [[nodiscard]] std::span<std::int64_t> counts() override { return tally_.values(); }
   // loss (the mean squared error), mae, pearson, spearman.
   [[nodiscard]] EvaluationSummary summary() const override { return summary_of(scores()); }
   [[nodiscard]] std::vector<std::string> lines(const std::string& name,
@@ -73,23 +74,16 @@ class RegressScorer : public Scorer {
   [[nodiscard]] std::string text_of_number(double number) const {
     return scale_.standardises() ? bp::number_text(number) : concat(static_cast<float>(number));
   }
-  void count(const Batch& block,
-             const at::Tensor& /*outputs*/,
-             std::span<const float> kept) override {
-    for (std::size_t row = 0; row < static_cast<std::size_t>(block.rows); ++row) {
-      if (block.arrays[kHasTargetArray].integers[row] == 0) continue;
-      tally_.add(block.arrays[kTargetArray].reals[row], prediction_of(kept[row]));
-    }
-  }
-  // The samples that have a target, in the store's order.
+  // The rows that have a target, in the store's order.
   [[nodiscard]] std::vector<ScoredNumber> scored() const {
+    const std::vector<std::size_t> starts = starts_of_rows(split());
+    const std::vector<float> outputs = kept_of_rows(starts);
     std::vector<ScoredNumber> all;
-    for (std::int64_t i = 0; i < store().size(split()); ++i) {
-      const Sample sample = store().load(split(), i);
+    for (std::size_t row = 0; row < outputs.size(); ++row) {
+      const Sample sample = store().load(split(), static_cast<std::int64_t>(starts[row]));
       const std::optional<double> target = target_of(sample);
       if (!target) continue;
-      all.push_back({sample.sample_id, sample.text_id, *target,
-                     prediction_of(kept()[static_cast<std::size_t>(i)])});
+      all.push_back({sample.sample_id, sample.text_id, *target, prediction_of(outputs[row])});
     }
     return all;
   }
@@ -100,17 +94,21 @@ class RegressScorer : public Scorer {
       targets.push_back(one.target);
       predictions.push_back(one.prediction);
     }
-    return regress_scores(tally_, targets, predictions);
+    RegressScores scores = regress_scores(targets, predictions);
+    const auto samples = static_cast<std::size_t>(store().size(split()));
+    if (starts_of_rows(split()).size() - 1 < samples) scores.rows_are = "texts";
+    return scores;
   }
 
   TargetScale scale_;
-  RegressTally tally_;
+  AnswerPer per_;
 };
 
 constexpr const char* kRegression = "\"regression\"";
 
 class RegressTask : public Task {
  public:
+  explicit RegressTask(AnswerPer per) : per_(per) {}
   [[nodiscard]] HeadMaker head() const override { return make_regress_head; }
   [[nodiscard]] bool compares_predictions() const override { return true; }
   [[nodiscard]] std::string peft_type() const override { return "SEQ_CLS"; }
@@ -167,14 +165,17 @@ class RegressTask : public Task {
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const std::vector<std::string>& /*names*/,
                                                     const EncoderSpec& config,
                                                     const StoredSplit& scored) const override {
-    return std::make_unique<RegressScorer>(scale_of(config), scored);
+    return std::make_unique<RegressScorer>(scale_of(config), per_, scored);
   }
+
+ private:
+  AnswerPer per_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Task> make_regress_task(const TaskInput& /*input*/) {
-  return std::make_shared<RegressTask>();
+std::shared_ptr<const Task> make_regress_task(const TaskInput& input) {
+  return std::make_shared<RegressTask>(regress_options(input).answer_per);
 }
 
 }  // namespace bp::trainer
