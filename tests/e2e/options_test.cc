@@ -71,6 +71,7 @@ class OptionEffects : public bp::test::FolderSuite<OptionEffects> {
     std::ofstream(path("blanks.csv")) << "text,label\nred, yes\nblue,no\ngreen,yes\n";
     std::ofstream(path("plain.txt")) << "red\tyes\nblue\tno\n";
     std::ofstream(path("bar.csv")) << "text|label\nred|yes\nblue|no\n";
+    std::ofstream(path("spark.csv")) << "text,label\n\"a \\\"red\\\", stone\",yes\nblue,no\n";
     std::ofstream(path("latin.csv")) << "text,label\ncaf\xE9,yes\nblue,no\n";
     std::ofstream(path("words.csv")) << "sentence,marks\nanna went,B-PER O\nhe went,O O\n";
     std::ofstream(path("words.conll")) << "B-PER anna\nO went\n\nO he\n";

@@ -30,6 +30,7 @@ FUZZ_TARGET(table) {
   bp::test::read_input([&] {
     Dialect dialect = tsv ? kTsv : Dialect{.separator = separator};
     dialect.header = (data[0] & 4U) != 0;
+    dialect.backslash = (data[0] & 128U) != 0;
     TableReader reader(path, dialect);
     std::size_t columns = 0;
     while (reader.next()) {

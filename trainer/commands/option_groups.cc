@@ -147,6 +147,9 @@ void add_reading_options(OptionSet& set, DataOptions& options) {
              {"auto", "comma", "semicolon", "tab", "bar", "colon", "space"}},
             "auto", [&](const std::string& word) { prepare.separator = parse_separator(word); })
       .others = {"delimiter", "sep"};
+  set.choice<bool>({"quote-escape", "How a CSV file writes a quote in quotes: twice, or as \\\""},
+                   prepare.backslash, {{"double", false}, {"backslash", true}})
+      .others = {"escapechar", "escape"};
   set.value({"encoding",
              "Encoding of the text files: utf-8, latin-1, windows-1252, ...",
              "",

@@ -180,7 +180,7 @@ std::unique_ptr<RowReader> open_file(const std::string& path, const PrepareOptio
   if (options.task->has_own_format(path)) return options.task->open(path, options);
   const TableLayout layout =
       inspect_table({path, options.format, options.header, options.task->fields(),
-                     options.separator, options.encoding, Answers::optional});
+                     options.separator, options.backslash, options.encoding, Answers::optional});
   return std::make_unique<RowSource>(path, layout);
 }
 

@@ -35,6 +35,7 @@ TableFormat find_format(const TableQuestion& question) {
   return find_table_format({.path = question.path,
                             .format = question.format,
                             .separator = question.separator,
+                            .backslash = question.backslash,
                             .encoding = question.encoding,
                             .by_name = std::ranges::any_of(question.fields, by_name),
                             .holds_columns = [&](const TableRow& row) {

@@ -29,6 +29,7 @@ struct TableQuestion {
   HeaderMode header = HeaderMode::automatic;
   std::vector<Field> fields;
   char separator = kFindSeparator;  // between fields
+  bool backslash = false;           // see Dialect
   std::string encoding = {};        // see parse_encoding()
   Answers answers = Answers::needed;
 };

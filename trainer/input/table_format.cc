@@ -52,8 +52,8 @@ struct Reading {
 };
 
 Reading read_with(char separator, const FormatQuestion& question) {
-  const FirstRows first =
-      read_first_rows(question.path, {.separator = separator}, question.encoding);
+  const FirstRows first = read_first_rows(
+      question.path, {.separator = separator, .backslash = question.backslash}, question.encoding);
   Reading reading{.separator = separator};
   if (first.rows.empty()) return reading;
   reading.columns = first.rows[0].size();
@@ -105,7 +105,10 @@ char find_csv_separator(const FormatQuestion& question) {
 }  // namespace
 
 Dialect TableFormat::dialect(bool header) const {
-  return {.separator = separator, .quotes = text != TextFormat::tsv, .header = header};
+  return {.separator = separator,
+          .quotes = text != TextFormat::tsv,
+          .header = header,
+          .backslash = backslash};
 }
 
 bool TableFormat::has_usual_separator() const {
@@ -116,13 +119,15 @@ bool TableFormat::has_usual_separator() const {
 std::string TableFormat::name() const {
   if (text == TextFormat::jsonl) return "jsonl";
   return concat(text == TextFormat::csv ? "csv" : "tsv",
-                has_usual_separator() ? "" : concat(" separated by ", separator_name(separator)));
+                has_usual_separator() ? "" : concat(" separated by ", separator_name(separator)),
+                backslash ? " with backslashes" : "");
 }
 
 TableFormat find_table_format(const FormatQuestion& question) {
   TableFormat format;
   format.text = find_text_format(question);
   if (format.text == TextFormat::jsonl) return format;
+  format.backslash = question.backslash && format.text == TextFormat::csv;
   if (question.separator != kFindSeparator) {
     format.separator = question.separator;
   } else if (format.text == TextFormat::tsv) {

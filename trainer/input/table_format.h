@@ -19,14 +19,15 @@ enum class TextFormat : std::uint8_t { automatic, csv, tsv, jsonl };
 struct TableFormat {
   TextFormat text = TextFormat::csv;  // never automatic
   char separator = ',';               // of a table
+  bool backslash = false;             // see Dialect
   bool operator==(const TableFormat&) const = default;
 
   // Returns how to read the file. `header`: the first record is not a row.
   [[nodiscard]] Dialect dialect(bool header) const;
   // Returns false if the format usually has another separator.
   [[nodiscard]] bool has_usual_separator() const;
-  // Returns "csv", "tsv", "jsonl" or "csv separated by semicolon". The fingerprint of a store
-  // contains it.
+  // Returns "csv", "tsv", "jsonl", "csv separated by semicolon" or "csv with backslashes". The
+  // fingerprint of a store contains it.
   [[nodiscard]] std::string name() const;
 };
 
@@ -34,6 +35,7 @@ struct FormatQuestion {
   std::string path;
   TextFormat format = TextFormat::automatic;  // what the user asked for
   char separator = kFindSeparator;            // what the user asked for
+  bool backslash = false;                     // what the user asked for
   std::string encoding = {};                  // what the user asked for
   // Whether a column that must exist is asked for by its name: a first row that holds it is then a
   // header.

@@ -132,7 +132,7 @@ std::size_t TableReader::find_field_end(std::size_t at) const {
 
 bool TableReader::scan_quoted(std::size_t& at) {
   const std::size_t begin = ++at;
-  bool doubled = false;
+  bool escapes = false;
   for (;;) {
     const void* quote = std::memchr(in_.data() + at, '"', in_.size() - at);
     if (quote == nullptr) {
@@ -144,25 +144,41 @@ bool TableReader::scan_quoted(std::size_t& at) {
                        "a quote inside a quoted field is written twice: \"\"");
     }
     at = static_cast<std::size_t>(static_cast<const char*>(quote) - in_.data());
+    if (dialect_.backslash && backslashes_before(begin, at) % 2 == 1) {
+      escapes = true;
+      ++at;
+      continue;
+    }
     if (at + 1 == in_.size() && !in_.at_end()) {
       return false;
     }
     if (at + 1 == in_.size() || in_.data()[at + 1] != '"') {
       break;
     }
-    doubled = true;
+    escapes = true;
     at += 2;
   }
-  spans_.push_back({begin, at, doubled});
+  escapes |= dialect_.backslash && std::memchr(in_.data() + begin, '\\', at - begin) != nullptr;
+  spans_.push_back({begin, at, escapes});
+  const bool is_escaped = backslashes_before(begin, at) % 2 == 1;
   ++at;
   if (at < in_.size() && in_.data()[at] != dialect_.separator && in_.data()[at] != '\n' &&
       in_.data()[at] != '\r') {
     ++row_;
     throw InputError(
         65, concat(place(), ": field ", spans_.size(), " continues after its closing quote"),
-        "a quote inside a quoted field is written twice: \"\"");
+        is_escaped
+            ? "if \\\" is a quote inside a quoted field of this file, say so: --quote-escape "
+              "backslash"
+            : "a quote inside a quoted field is written twice: \"\"");
   }
   return true;
+}
+
+std::size_t TableReader::backslashes_before(std::size_t begin, std::size_t at) const {
+  std::size_t count = 0;
+  while (at - count > begin && in_.data()[at - count - 1] == '\\') ++count;
+  return count;
 }
 
 bool TableReader::scan_line_end(std::size_t& at) {
@@ -230,11 +246,14 @@ void TableReader::make_fields() {
     if (dialect_.quotes && span.begin > 0 && begin[-1] == '"') {
       next_line_ += std::count(begin, end, '\n');
     }
-    if (span.doubled_quotes) {
+    if (span.escapes) {
       char* to = begin;
       for (const char* from = begin; from < end; ++from) {
+        const bool is_backslash = dialect_.backslash && *from == '\\' && from + 1 < end &&
+                                  (from[1] == '"' || from[1] == '\\');
+        from += is_backslash ? 1 : 0;
         *to++ = *from;
-        from += *from == '"' ? 1 : 0;
+        from += !is_backslash && *from == '"' ? 1 : 0;
       }
       end = to;
     }

@@ -16,9 +16,10 @@ namespace bp::trainer {
 
 struct Dialect {
   char separator = ',';
-  bool quotes = true;     // "a ""word""", and a line break; false: a quote is an ordinary character
-  bool header = false;    // the first record is a header, which is not counted as a row
-  bool same_size = true;  // a record with other than the first one's number of fields is an error
+  bool quotes = true;   // "a ""word""", and a line break; false: a quote is an ordinary character
+  bool header = false;  // the first record is a header, which is not counted as a row
+  bool backslash = false;  // in quotes, \" is also a quote and \\ a backslash
+  bool same_size = true;   // a record with other than the first one's number of fields is an error
 };
 inline constexpr Dialect kCsv{};
 inline constexpr Dialect kTsv{.separator = '\t', .quotes = false};
@@ -45,7 +46,7 @@ class TableReader {
   struct Span {
     std::size_t begin = 0;  // offsets in in_
     std::size_t end = 0;
-    bool doubled_quotes = false;
+    bool escapes = false;  // "" or a backslash, which make_fields() replaces
   };
   enum class Scan : std::uint8_t { record, need_more, end_of_file };
 
@@ -54,6 +55,7 @@ class TableReader {
   // undefined, if the buffer ends before the field's end is known.
   bool scan_field(std::size_t& at);
   bool scan_quoted(std::size_t& at);
+  [[nodiscard]] std::size_t backslashes_before(std::size_t begin, std::size_t at) const;
   bool scan_line_end(std::size_t& at);
   void refill();
   void check_encoding(std::size_t end);

@@ -88,7 +88,7 @@ DataFile look_at(const PrepareOptions& options,
   std::optional<TableLayout> layout;
   if (!options.task->has_own_format(path)) {
     layout = inspect_table({path, options.format, header, options.task->fields(), options.separator,
-                            options.encoding,
+                            options.backslash, options.encoding,
                             split == Split::test ? Answers::in_some_rows : Answers::needed});
   }
   return {path, layout, stamp_of(path)};

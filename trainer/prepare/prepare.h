@@ -39,6 +39,7 @@ struct PrepareOptions {
   TextFormat format = TextFormat::automatic;
   HeaderMode header = HeaderMode::automatic;
   char separator = kFindSeparator;  // between the fields of a CSV file
+  bool backslash = false;           // in its quotes, see Dialect
   std::string encoding;             // of the text files; see parse_encoding()
   std::int64_t limit = 0;           // reads only the first rows of each file; 0: all
   bool dedupe = false;              // keeps each text once: see TextRows::repeats()

@@ -113,6 +113,24 @@ TEST_F(TableReaderTest, NamesTheRowOfABrokenQuote) {
                "t.csv, row 2 (line 2): field 2 continues after its closing quote", "twice");
 }
 
+// As Spark and MySQL write them.
+// docs/features.md, Input: CSV whose quotes are escaped by a backslash | `--quote-escape backslash`
+TEST_F(TableReaderTest, ABackslashMayEscapeAQuote) {
+  Dialect dialect = kCsv;
+  dialect.backslash = true;
+  const auto read = [&](std::string_view content) {
+    return read_table(scratch_.write("t.csv", content), dialect);
+  };
+  EXPECT_EQ(read("\"a \\\"b\\\", c\",1\n"), (Table{{"a \"b\", c", "1"}}));
+  EXPECT_EQ(read("\"a\\\\\",1\n"), (Table{{"a\\", "1"}})) << "a backslash at the end";
+  EXPECT_EQ(read("\"\\\\\\\"\",\"\"\n"), (Table{{"\\\"", ""}}));
+  EXPECT_EQ(read("\"a\\nb\",c\\d\n"), (Table{{"a\\nb", "c\\d"}})) << "others stay";
+  EXPECT_EQ(read("\"a \"\"b\"\"\",1\n"), (Table{{"a \"b\"", "1"}})) << "both ways";
+  expect_error(
+      "\"a \\\"b\\\", c\",1\n", "t.csv, row 1 (line 1): field 1 continues after its closing",
+      "if \\\" is a quote inside a quoted field of this file, say so: --quote-escape backslash");
+}
+
 TEST_F(TableReaderTest, NamesRowAndByteThatIsNotUtf8) {
   expect_error("a,b\n\"c\nc\",d\ncaf\xE9,f\n",
                "t.csv, row 3 (line 4): is not UTF-8: byte 0xE9 at offset 15 of the file",
