@@ -71,12 +71,15 @@ DataSetShape shape_of(hid_t data_set) {
   return shape;
 }
 
-// Whether every number of the data set fits into int32.
-bool fits_int32(hid_t data_set) {
+// Returns the bytes of a number of a data set of integers, or of truth values, which HDF5 stores as
+// an enumeration of integers; 0 for another one. HDF5 reads a number that int32 has no room for as
+// the nearest one, which is no token and no place.
+std::size_t integer_bytes(hid_t data_set) {
   const Hdf5Handle type(H5Dget_type(data_set), H5Tclose);
-  if (!type.valid() || H5Tget_class(type.get()) != H5T_INTEGER) return false;
-  const std::size_t size = H5Tget_size(type.get());
-  return size <= (H5Tget_sign(type.get()) == H5T_SGN_NONE ? 2 : 4);
+  if (!type.valid()) return 0;
+  const H5T_class_t kind = H5Tget_class(type.get());
+  const std::size_t bytes = H5Tget_size(type.get());
+  return (kind == H5T_INTEGER || kind == H5T_ENUM) && bytes <= sizeof(std::int64_t) ? bytes : 0;
 }
 
 // Whether the numbers, unless they are in chunks, take the bytes that their count needs. HDF5 1.10
@@ -193,7 +196,8 @@ void ShardReader::open_column(std::size_t index) {
   column.data_set = open_data_set(file_, name);
   if (!column.data_set.valid()) refuse(concat("has no data set '", name, "'"));
   const hid_t id = column.data_set.get();
-  if (!fits_int32(id)) refuse(concat("'", name, "' is not of integers of at most 32 bits"));
+  const std::size_t bytes = integer_bytes(id);
+  if (bytes == 0) refuse(concat("'", name, "' is not of integers of at most 64 bits"));
   const DataSetShape shape = shape_of(id);
   const int rank = which == ShardColumn::next_sentence_labels ? 1 : 2;
   if (shape.rank != rank) refuse(concat("'", name, "' does not have ", rank, " dimension(s)"));
@@ -212,7 +216,7 @@ void ShardReader::open_column(std::size_t index) {
     refuse(concat("'", name, "' is [", shape.sizes[0], ", ", column.width, "], not [", rows_, ", ",
                   width_of(which, widths_), "] as the other data sets say"));
   }
-  if (!can_be_stored_so(id, sizeof(std::int32_t))) {
+  if (!can_be_stored_so(id, std::max(bytes, sizeof(std::int32_t)))) {
     refuse(concat("'", name, "' lies in other files or in chunks of more than ",
                   kLargestChunk >> 20, " MiB"));
   }

@@ -82,6 +82,12 @@ def check_reader(instances):
         status, printed, error = run("read", path, 30000)
         assert status == 0, error
         assert instances_of(printed) == instances, options
+    for types in (dict.fromkeys(TYPES, "i8"), dict.fromkeys(TYPES, "u4"),
+                  TYPES | dict.fromkeys(("input_mask", "segment_ids", "next_sentence_labels"), "?")):
+        write(columns, types)
+        status, printed, error = run("read", path, 30000)
+        assert status == 0, error
+        assert instances_of(printed) == instances, types
     return columns
 
 
@@ -111,8 +117,9 @@ def check_refusals(columns):
     row("masked_lm_ids", (5, 0), 31000, "'masked_lm_ids' holds 31000, but the vocabulary has 30000 tokens")
     row("next_sentence_labels", 3, 2, "'next_sentence_labels' is 2, neither 0 nor 1")
     refused({name: numbers for name, numbers in columns.items() if name != "segment_ids"}, ": has no data set 'segment_ids'")
-    refused(columns, ": 'input_ids' is not of integers of at most 32 bits", TYPES | {"input_ids": "i8"})
-    refused(columns, ": 'masked_lm_ids' is not of integers of at most 32 bits", TYPES | {"masked_lm_ids": "f4"})
+    refused(columns, ": 'masked_lm_ids' is not of integers of at most 64 bits", TYPES | {"masked_lm_ids": "f4"})
+    refused(with_number({key: value.astype("i8") for key, value in columns.items()}, "input_ids", (7, 0), 2**32 + 5),
+            ", row 8: 'input_ids' holds 2147483647, but the vocabulary has 30000 tokens", dict.fromkeys(TYPES, "i8"))
     refused(columns | {"segment_ids": columns["segment_ids"][:-1]},
             f": 'segment_ids' is [{len(columns['segment_ids']) - 1}, 32], not [{len(columns['input_ids'])}, 32] as the other data sets say")
     refused(columns | {"masked_lm_ids": columns["masked_lm_ids"][:, :4]},
