@@ -70,7 +70,7 @@ std::optional<Shard> measure(Communicator& world,
   const std::int64_t warm_up = measured_steps / 4 + 1;
   RunSettings few = settings;
   few.steps = measured_steps + warm_up;
-  few.save_every = {.by = SaveBy::never};
+  few.save_every = {};
   few.early_stop = {};
   few.eval_first = false;
   few.run.clear();  // a step that fails leaves no file
@@ -108,7 +108,7 @@ Estimate planned(const EstimateOptions& options,
                                     config.hidden, ", ", config.vocabulary, " words)"),
                     .parts = parts_of(model, options)};
   if (!options.parameter_table) estimate.parts = joined_layers(estimate.parts);
-  if (options.save_every.by == SaveBy::never) return estimate;
+  if (options.save_every.empty()) return estimate;
   estimate.checkpoint =
       state.kept() + (options.optimizer_state ? state.moments * state.trained() : 0);
   estimate.checkpoints = 1 + options.keep + options.keep_best;

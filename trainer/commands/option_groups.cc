@@ -376,10 +376,17 @@ void add_training_options(OptionSet& set, TrainOptions& options) {
   set.choice({"schedule", "How the rate falls, or stays, after the warm-up"}, options.schedule,
              schedule_names(options.extensions))
       .others = {"lr-scheduler-type", "lr-scheduler", "lr-decay-strategy"};
-  set.needs(of_schedules({"polynomial", "cyclic"}));
-  set.number({"end-lr", "Rate that the polynomial and cyclic schedules fall to", "0"},
-             options.end_lr, 0, 10)
-      .others = {"end-learning-rate"};
+  set.value(
+         {"schedule-length", "Steps or epochs (5e) in which the rate falls, if more than the run's",
+          "those of the run", "N"},
+         "",
+         [&](const std::string& length) {
+           options.schedule_length = parse_every("--schedule-length", length);
+         })
+      .others = {"total-num-update", "max-update-of-schedule"};
+  set.needs(of_schedules({"linear", "cosine", "polynomial", "cyclic"}));
+  set.number({"end-lr", "Rate that a schedule falls to", "0"}, options.end_lr, 0, 10).others = {
+      "end-learning-rate", "min-lr", "lr-end"};
   set.needs(of_schedules({"polynomial"}));
   set.number({"power", "Power of the polynomial schedule; 1: a line", "1"}, options.power, 0, 100);
   set.needs(of_schedules({"step"}));
@@ -408,8 +415,9 @@ void add_training_options(OptionSet& set, TrainOptions& options) {
               const Warmup warmup = parse_warmup(text);
               options.warmup = warmup.share;
               options.warmup_epochs = warmup.epochs;
+              options.warmup_steps = warmup.steps;
             })
-      .others = {"warmup-ratio", "warmup-proportion"};
+      .others = {"warmup-ratio", "warmup-proportion", "warmup-steps", "warmup-updates"};
   set.number({"weight-decay", "Weight decay, not for biases and layer norms"}, options.weight_decay,
              0, 10)
       .others = {"wd", "dadelta-weight-decay"};
@@ -473,9 +481,16 @@ void add_training_options(OptionSet& set, TrainOptions& options) {
   set.number({"seed", "Seed of weights, order, dropout and, without --data-seed, split"},
              options.seed, 0, 9e18)
       .on_resume = OnResume::free;
-  set.number({"eval-every", "Steps between evaluations on the dev split", "each epoch"},
-             options.eval_every, 1, kUnbounded)
-      .others = {"eval-steps"};
+  set.value(
+         {"eval-every",
+          "Steps (100), epochs (0.5e), rows (5000r) or time (10m) between evaluations on the dev "
+          "split; or none",
+          "1e", "N|TIME|none"},
+         "",
+         [&](const std::string& every) {
+           options.eval_every = parse_intervals("--eval-every", every.empty() ? "1e" : every);
+         })
+      .others = {"eval-steps", "eval-strategy", "evaluation-strategy", "validate-interval"};
   set.text({"best-metric", "Score of the dev split by which checkpoints are compared",
             "the task's first", "NAME"},
            options.best_metric)
@@ -524,10 +539,17 @@ void add_output_options(OptionSet& set, TrainOptions& options) {
   set.flag({"reset-meters", "Forget the totals and the best scores of the checkpoint"},
            options.reset.meters);
   set.on_resume(OnResume::told);
-  set.value({"save-every", "Steps (100), time (10m) or epochs (0.5e) between checkpoints; or none",
-             "1e", "N|TIME|none"},
-            "", [&](const std::string& every) { options.save_every = parse_save_every(every); })
-      .others = {"save-steps", "save-interval", "save-interval-updates", "checkpointing-steps"};
+  set.value(
+         {"save-every",
+          "Steps (100), epochs (0.5e), rows (5000r) or time (10m) between checkpoints, or several "
+          "of them; or none",
+          "1e", "N|TIME|none"},
+         "",
+         [&](const std::string& every) {
+           options.save_every = parse_intervals("--save-every", every);
+         })
+      .others = {"save-strategy", "save-steps", "save-interval", "save-interval-updates",
+                 "checkpointing-steps"};
   set.number({"keep", "Keep the N most recent checkpoints"}, options.keep, 1, 1e6).others = {
       "save-total-limit", "keep-last-epochs", "keep-interval-updates", "model-saved-num"};
   set.number({"keep-best", "Also keep the N checkpoints with the best dev scores"},
@@ -542,6 +564,9 @@ void add_output_options(OptionSet& set, TrainOptions& options) {
          options.final_weights, {{"last", FinalWeights::last}, {"best", FinalWeights::best}})
       .others = {"load-best-model-at-end=best"};
   set.on_resume(OnResume::free);
+  set.number({"log-every", "Steps between lines of metrics.jsonl", "some hundreds in a run"},
+             options.log_every, 1, kUnbounded)
+      .others = {"logging-steps", "log-interval", "print-freq"};
   set.path(
       {"trace",
        "Folder for a timeline of each rank and a record of each step (sample ids, loss, hash of "

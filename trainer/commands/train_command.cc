@@ -149,7 +149,7 @@ class Run {
   }
 
   [[nodiscard]] Split evaluated() const { return evaluated_split(settings_); }
-  [[nodiscard]] bool saves() const { return settings_.save_every.by != SaveBy::never; }
+  [[nodiscard]] bool saves() const { return !settings_.save_every.empty(); }
   // Whether the model is an average of the weights.
   [[nodiscard]] bool averages() const { return settings_.ema > 0 || settings_.swa_from > 0; }
   [[nodiscard]] bool writes() const { return world_.rank() == 0; }

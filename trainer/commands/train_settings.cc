@@ -42,6 +42,12 @@ void check_lists(const RunSettings& settings) {
 }
 
 void check_warmup(const RunSettings& settings) {
+  if (settings.steps > 0 && settings.warmup_steps >= settings.steps) {
+    throw InputError(2,
+                     concat("--warmup ", settings.warmup_steps,
+                            " is not shorter than the run, which has ", settings.steps, " steps"),
+                     "give a shorter --warmup, or more --steps");
+  }
   if (settings.steps > 0 || settings.warmup_epochs <= settings.epochs) return;
   throw InputError(
       2,
@@ -54,7 +60,7 @@ void check_warmup(const RunSettings& settings) {
 bool keeps_best_of_sweep(const RunSettings& settings, const RunFacts& run) {
   const auto chosen = std::ranges::find(settings.settings, "final", &Setting::key);
   return chosen != settings.settings.end() && chosen->origin == "default" &&
-         dev_score_of_sweep() == run.metric.key && settings.save_every.by != SaveBy::never &&
+         dev_score_of_sweep() == run.metric.key && !settings.save_every.empty() &&
          run.store.size(run.evaluated) > 0;
 }
 
@@ -70,8 +76,8 @@ void require_dev(const RunFacts& run, const std::string& option) {
 
 void shorten(RunSettings& settings) {
   settings.steps = 2;
-  settings.eval_every = 0;
-  settings.save_every = {.by = SaveBy::never};
+  settings.eval_every = {Interval{}};
+  settings.save_every = {};
   settings.final_weights = FinalWeights::last;
   settings.early_stop = {};
   settings.resume = "never";
@@ -129,7 +135,6 @@ void decide_settings(RunSettings& settings, const RunFacts& run) {
   if (is_divided_by_data(run.store.fingerprint())) decide("split", kSplitOfData);
   decide("data-seed", concat(settings.prepare.seed));
   if (settings.steps == 0) decide("steps", "");
-  if (settings.eval_every == 0) decide("eval-every", "");
 }
 
 void note_store(RunSettings& settings, const JobData& data, const std::string& path) {

@@ -20,7 +20,7 @@ const char* error_feedback_of(const TrainOptions& options) {
 
 // Throws for options about checkpoints that contradict each other.
 void check_checkpoint_options(const TrainOptions& options) {
-  if (options.save_every.by == SaveBy::never) {
+  if (options.save_every.empty()) {
     const std::pair<const char*, bool> about[] = {
         {"--final best", options.final_weights == FinalWeights::best},
         {"--keep-every", options.keep_every > 0},
@@ -31,7 +31,21 @@ void check_checkpoint_options(const TrainOptions& options) {
                        concat("leave out ", option, " or --save-every none"));
     }
   }
-  if (options.error_feedback && options.save_every.by == SaveBy::time) {
+  if (options.eval_every.empty()) {
+    const std::pair<const char*, bool> about[] = {
+        {"--final best", options.final_weights == FinalWeights::best},
+        {"--patience", options.early_stop.patience > 0},
+        {"--target-score", options.early_stop.target.has_value()},
+        {"--best-metric", !options.best_metric.empty()}};
+    for (const auto& [option, given] : about) {
+      if (!given) continue;
+      throw InputError(2, concat(option, " needs evaluations, and --eval-every none makes none"),
+                       concat("leave out ", option, " or --eval-every none"));
+    }
+  }
+  const bool saves_by_time =
+      std::ranges::count(options.save_every, IntervalBy::time, &Interval::by) > 0;
+  if (options.error_feedback && saves_by_time) {
     throw InputError(2,
                      concat("--save-every TIME does not go with ", error_feedback_of(options),
                             ", which drops remainders with each checkpoint"),

@@ -13,6 +13,7 @@ Rates::Rates(const RunSettings& settings,
       by_steps_(settings.steps > 0),
       hold_epoch_(settings.force_anneal - 1),
       from_(from),
+      steps_(steps_left(settings, sampler, from)),
       schedule_(make_schedule(settings, sampler, peak, from)) {}
 
 // The place is a whole number of steps unless another number of ranks, or another batch, started
@@ -34,7 +35,7 @@ double Rates::at(const RunPlace& place) const {
 }
 
 double Rates::done(const RunPlace& place) const {
-  return steps_at(place) / static_cast<double>(schedule_.steps);
+  return steps_at(place) / static_cast<double>(steps_);
 }
 
 }  // namespace bp::trainer

@@ -21,7 +21,7 @@ class Rates {
 
   // Returns the rate of the step that begins at `place`.
   [[nodiscard]] double at(const RunPlace& place) const;
-  // Returns the share of the schedule's steps that are done.
+  // Returns the share of the run's steps that are done.
   [[nodiscard]] double done(const RunPlace& place) const;
 
  private:
@@ -31,6 +31,7 @@ class Rates {
   bool by_steps_;  // the run ends after a number of steps, not of epochs
   std::int64_t hold_epoch_;
   RunPlace from_;
+  std::int64_t steps_;  // of the run
   Schedule schedule_;
 };
 

@@ -18,23 +18,36 @@ using Share = std::function<double(const AfterWarmup&)>;
 constexpr const char* kStep = "step";
 constexpr const char* kCyclic = "cyclic";
 
-Share polynomial(const TrainOptions& options) {
+// Falls to the end rate instead of 0.
+Share to_end(const TrainOptions& options, Share share) {
   const double lowest = std::max(0.0, options.end_lr);
-  const double power = options.power < 0 ? 1 : options.power;
-  return [=](const AfterWarmup& at) {
+  return [lowest, share = std::move(share)](const AfterWarmup& at) {
     const double end = lowest / at.peak;
-    return end + (1 - end) * std::pow(at.left, power);
+    return end + (1 - end) * share(at);
   };
 }
 
+Share linear(const TrainOptions& options) {
+  return to_end(options, [](const AfterWarmup& at) { return at.left; });
+}
+
+Share cosine(const TrainOptions& options) {
+  return to_end(options, [](const AfterWarmup& at) {
+    return (1 - std::cos(std::numbers::pi * at.left)) / 2;
+  });
+}
+
+Share polynomial(const TrainOptions& options) {
+  const double power = options.power < 0 ? 1 : options.power;
+  return to_end(options, [power](const AfterWarmup& at) { return std::pow(at.left, power); });
+}
+
 Share cyclic(const TrainOptions& options) {
-  const double lowest = std::max(0.0, options.end_lr);
   const auto cycle = static_cast<double>(options.cycle);
-  return [=](const AfterWarmup& at) {
+  return to_end(options, [cycle](const AfterWarmup& at) {
     const double phase = at.done / cycle - std::floor(at.done / cycle);
-    const double end = lowest / at.peak;
-    return end + (1 - end) * std::abs(1 - 2 * phase);
-  };
+    return std::abs(1 - 2 * phase);
+  });
 }
 
 double decay_factor(const TrainOptions& options) {
@@ -45,7 +58,7 @@ double decay_factor(const TrainOptions& options) {
 constexpr double kStepRounding = 1e-6;
 
 Share in_steps(const TrainOptions& options) {
-  const auto every = static_cast<double>(options.decay_every.steps);
+  const auto every = static_cast<double>(options.decay_every->steps);
   return [every, factor = decay_factor(options)](const AfterWarmup& at) {
     return std::pow(factor, std::floor((at.done + kStepRounding) / every));
   };
@@ -102,10 +115,8 @@ const std::vector<OwnSchedule>& own_schedules() {
     return [share = std::move(share)](const TrainOptions&) { return share; };
   };
   static const std::vector<OwnSchedule> kSchedules = {
-      {"linear", always([](const AfterWarmup& at) { return at.left; })},
-      {"cosine", always([](const AfterWarmup& at) {
-         return (1 - std::cos(std::numbers::pi * at.left)) / 2;
-       })},
+      {"linear", linear},
+      {"cosine", cosine},
       {"constant", always([](const AfterWarmup&) { return 1.0; })},
       {"polynomial", polynomial},
       {kStep, in_steps},
@@ -168,7 +179,7 @@ std::int64_t spans_done(double every, const EpochPosition& position, std::int64_
 }
 
 void check_schedule_options(const TrainOptions& options) {
-  if (options.schedule == kStep && options.decay_every.by == SaveBy::never) {
+  if (options.schedule == kStep && !options.decay_every) {
     throw InputError(2, "--schedule step needs --decay-every",
                      "the number of steps, or of epochs (1e), after which the rate falls");
   }
@@ -182,22 +193,36 @@ void check_schedule_options(const TrainOptions& options) {
   }
 }
 
+std::int64_t steps_left(const RunSettings& settings,
+                        const RowSampler& sampler,
+                        const RunPlace& from) {
+  return settings.steps > 0 ? settings.steps - from.step
+                            : sampler.steps_until(settings.epochs, from.position);
+}
+
 Schedule make_schedule(const RunSettings& settings,
                        const RowSampler& sampler,
                        const PerEpoch<double>& peak,
                        const RunPlace& from) {
-  const std::int64_t steps = settings.steps > 0
-                                 ? settings.steps - from.step
-                                 : sampler.steps_until(settings.epochs, from.position);
   const EpochSteps epochs(sampler, from.position);
+  const std::int64_t run = steps_left(settings, sampler, from);
+  std::int64_t steps = run;
+  if (const auto& length = settings.schedule_length) {
+    steps = length->by == IntervalBy::steps ? length->steps - from.step : epochs.in(length->epochs);
+    if (steps < run) {
+      throw InputError(2, concat("--schedule-length is ", steps, " steps, and the run has ", run),
+                       "give a longer schedule, or leave it out to end both together");
+    }
+  }
   const std::int64_t warmup =
-      settings.warmup_epochs > 0
+      settings.warmup_steps > 0 ? settings.warmup_steps
+      : settings.warmup_epochs > 0
           ? epochs.in(settings.warmup_epochs)
           : static_cast<std::int64_t>(settings.warmup * static_cast<double>(steps));
-  const SaveEvery& every = settings.decay_every;
-  const bool by_epochs = settings.schedule == kStep && every.by == SaveBy::epochs;
+  const std::optional<Interval>& every = settings.decay_every;
+  const bool by_epochs = settings.schedule == kStep && every && every->by == IntervalBy::epochs;
   return {peak, steps, warmup,
-          by_epochs ? in_epochs(settings, epochs.multiples(every.epochs, warmup, steps))
+          by_epochs ? in_epochs(settings, epochs.multiples(every->epochs, warmup, steps))
                     : share_of(settings)};
 }
 

@@ -40,7 +40,7 @@ struct AfterWarmup {
 
 struct Schedule {
   PerEpoch<double> peak = 0.0;
-  std::int64_t steps = 0;         // of the whole run
+  std::int64_t steps = 0;         // in which the rate falls: those of the run, or more
   std::int64_t warmup_steps = 0;  // rising to `peak`
   // Returns the rate as a share of `peak`.
   std::function<double(const AfterWarmup&)> share = [](const AfterWarmup& at) { return at.left; };
@@ -61,11 +61,16 @@ struct RunPlace {
   EpochPosition position = {};
 };
 
-// Returns the schedule of a whole run whose highest rate is `peak`. Its steps are settings.steps,
-// or those of settings.epochs epochs as this `sampler` cuts them, even if another number of ranks
-// made the earlier ones. With `from` it begins there and covers the rest of the run. A warm-up and
-// a
-// --decay-every in epochs are counted from there, and end with the step that uses their last row.
+// Returns the steps of a run from `from` on: those of settings.steps, or of settings.epochs epochs
+// as this `sampler` cuts them, even if another number of ranks made the earlier ones.
+[[nodiscard]] std::int64_t steps_left(const RunSettings& settings,
+                                      const RowSampler& sampler,
+                                      const RunPlace& from);
+
+// Returns the schedule of a whole run whose highest rate is `peak`, of settings.schedule_length, or
+// of steps_left(). With `from` it begins there. A warm-up, a length and a --decay-every in epochs
+// are counted from there, and end with the step that uses their last row. Throws InputError (2) for
+// a length that is shorter than the run.
 [[nodiscard]] Schedule make_schedule(const RunSettings& settings,
                                      const RowSampler& sampler,
                                      const PerEpoch<double>& peak,
@@ -81,8 +86,10 @@ struct RunPlace {
 // Returns the rate of `step` (0 .. steps-1), which lies in `epoch`; `peak` is that of the epoch. It
 // rises as peak * (step + 1) / (warmup + 1), and is `peak` at the first step after the warm-up.
 // From there, with the share `left` of the steps:
-//   linear       peak left; so the last step has peak / (steps - warmup)
-//   cosine       peak (1 - cos(pi left)) / 2 (Loshchilov and Hutter 2017, without restarts)
+//   linear       end + (peak - end) left; so without an end the last step has peak / (steps -
+//                warmup)
+//   cosine       end + (peak - end) (1 - cos(pi left)) / 2 (Loshchilov and Hutter 2017, without
+//                restarts)
 //   constant     peak
 //   polynomial   end + (peak - end) left^power, as in BERT (TensorFlow's polynomial_decay)
 //   step         peak factor^floor(steps done after the warm-up / N), as torch's StepLR; with a

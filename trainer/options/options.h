@@ -18,7 +18,7 @@
 #include "trainer/batches/per_epoch.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/passes/precision.h"
-#include "trainer/options/save_every.h"
+#include "trainer/options/interval.h"
 #include "trainer/prepare/prepare.h"
 
 namespace bp::trainer {
@@ -88,12 +88,14 @@ struct TrainOptions : DataOptions {
   std::string schedule = "linear";  // after the warm-up
   double end_lr = -1;               // this and the next ones, below 0: see make_schedule()
   double power = -1;
-  SaveEvery decay_every = {.by = SaveBy::never};  // steps or epochs; never: not given
+  std::optional<Interval> decay_every;      // in steps or epochs
+  std::optional<Interval> schedule_length;  // the same; nothing: that of the run
   double decay_factor = -1;
   std::int64_t cycle = 0;         // steps; 0: not given
   std::int64_t force_anneal = 0;  // from this epoch on (from 1) the rate stays; 0: never
   double warmup = 0.1;            // share of the steps
   double warmup_epochs = 0;       // instead of the share; 0: not given
+  std::int64_t warmup_steps = 0;  // the same
   double weight_decay = 0.01;
   double beta1 = -1;  // this and the next ones, below 0: see optimizer_options()
   double beta2 = -1;
@@ -101,10 +103,10 @@ struct TrainOptions : DataOptions {
   double momentum = -1;
   bool nesterov = false;
   double rho = -1;
-  std::vector<std::string> freeze;  // parts of the model that stay as they are
-  double layer_decay = 1;           // of the rate, from each layer to the one below
-  SaveEvery unfreeze_every = {.by = SaveBy::never};  // each layer, from the top down
-  double ema = 0;                                    // decay of the averaged weights; 0: none
+  std::vector<std::string> freeze;         // parts of the model that stay as they are
+  double layer_decay = 1;                  // of the rate, from each layer to the one below
+  std::optional<Interval> unfreeze_every;  // each layer, from the top down
+  double ema = 0;                          // decay of the averaged weights; 0: none
   double swa_from = 0;  // share of the steps from which on weights are averaged; 0: never
   double clip = 1.0;    // the gradient's largest norm; 0: no clipping
   double dropout = -1;  // below 0: the model's own
@@ -121,20 +123,21 @@ struct TrainOptions : DataOptions {
   DistillOptions distill;
   bool error_feedback = false;  // what the wire's rounding takes is added to the next gradient
   double loss_scale = 0;        // first factor of the loss in backward passes; 0: none
-  std::int64_t eval_every = 0;  // steps between evaluations of dev; 0: at the end of each epoch
+  Intervals eval_every = {Interval{}};  // of dev
   EarlyStopOptions early_stop;
   std::int64_t check_gradients = 0;     // steps between comparisons of all ranks; 0: none
   bool detect_anomaly = false;          // examines each activation and gradient
   bool checkpoint_activations = false;  // backward passes compute activations again
   bool eval_first = false;              // evaluates before step 1, too
-  std::int64_t overfit = 0;   // trains on so many samples and evaluates on the same; 0: on all
-  bool fast_dev_run = false;  // two steps and small evaluations, of which nothing stays
-  std::string best_metric;    // by which these are compared; empty: the first of the task's
-  std::string run;            // the folder that the run writes; empty: runs/<name of DATA>
-  std::string trace;          // a folder for timelines and records of each rank; empty: none
-  std::string runs_db;        // an SQLite file with the results of runs; empty: none
-  std::string tensorboard;    // a folder for event files; empty: none
-  SaveEvery save_every;
+  std::int64_t overfit = 0;    // trains on so many samples and evaluates on the same; 0: on all
+  bool fast_dev_run = false;   // two steps and small evaluations, of which nothing stays
+  std::string best_metric;     // by which these are compared; empty: the first of the task's
+  std::string run;             // the folder that the run writes; empty: runs/<name of DATA>
+  std::string trace;           // a folder for timelines and records of each rank; empty: none
+  std::string runs_db;         // an SQLite file with the results of runs; empty: none
+  std::string tensorboard;     // a folder for event files; empty: none
+  std::int64_t log_every = 0;  // steps from a line of metrics.jsonl to the next; 0: some hundreds
+  Intervals save_every = {Interval{}};
   int keep = 2;                 // number of most recent checkpoints that stay
   int keep_best = 1;            // number of checkpoints with the best dev scores that stay
   std::int64_t keep_every = 0;  // a checkpoint of a multiple of so many steps stays; 0: no more

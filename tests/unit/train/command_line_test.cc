@@ -155,8 +155,8 @@ TEST(CommandLine, ValuesReachTheirOptions) {
   EXPECT_EQ(o.prepare.limit, 1000);
   EXPECT_FALSE(o.prepare.lower_case);
   EXPECT_TRUE(o.prepare.rebuild);
-  EXPECT_EQ(o.eval_every, 5);
-  EXPECT_EQ(o.save_every.steps, 50);
+  EXPECT_EQ(o.eval_every.at(0).steps, 5);
+  EXPECT_EQ(o.save_every.at(0).steps, 50);
   EXPECT_EQ(o.keep, 3);
   EXPECT_EQ(o.keep_best, 4);
   EXPECT_EQ(o.resume, "runs/a");

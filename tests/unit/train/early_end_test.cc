@@ -12,6 +12,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <sstream>
 
 #include "base/text.h"
 #include "tests/support/run_ranks.h"
@@ -88,7 +89,7 @@ class EarlyEnd : public test::SmallData {
       };
       if (world.rank() == 0) drop_after(folder, plan.from);  // as a resumed run does
       std::optional<Checkpoints> checkpoints;
-      if (world.rank() == 0 && options.save_every.by != SaveBy::never) {
+      if (world.rank() == 0 && !options.save_every.empty()) {
         CheckpointsOptions saving{folder, 99};
         saving.moments.reset();
         saving.averaged = options.ema > 0;
@@ -137,8 +138,8 @@ class EarlyEnd : public test::SmallData {
   // 20 steps, an evaluation each second one.
   static RunSettings often() {
     RunSettings options = test::SmallData::options();
-    options.eval_every = 2;
-    options.save_every = every_steps(1000);
+    options.eval_every = {every_steps(2)};
+    options.save_every = {every_steps(1000)};
     return options;
   }
 };
@@ -169,7 +170,7 @@ TEST_F(EarlyEnd, PatienceEndsTheRunOnAllRanksAfterTheSameEvaluation) {
 TEST_F(EarlyEnd, TheCountOfPatienceIsInTheCheckpoint) {
   RunSettings options = often();
   options.early_stop.patience = 3;
-  options.save_every = every_steps(5);
+  options.save_every = {every_steps(5)};
   const std::vector<double> scores = {0.6, 0.5, 0.5, 0.4, 0.9};
   const Ended whole = train_as({.run = "run", .scores = scores}, options);
   EXPECT_EQ(whole.of_ranks[0].end.step, 8);
@@ -232,18 +233,54 @@ TEST_F(EarlyEnd, SavesByTimeAndByPartsOfAnEpoch) {
   RunSettings options = often();
   options.steps = 0;
   options.epochs = 1.5;  // 120 rows in 15 steps
-  options.eval_every = 1000;
-  options.save_every = parse_save_every("0.25e");
+  options.eval_every = {every_steps(1000)};
+  options.save_every = parse_intervals("--save-every", "0.25e");
   const Ended ended = train_as({.run = "parts"}, options);
   EXPECT_EQ(ended.of_ranks[0].end.step, 23) << "the step with row 60 of the second epoch";
   EXPECT_THAT(saved_steps("parts"), ElementsAre(4, 8, 12, 15, 19, 23));
   // The clock moves by half a second at each evaluation.
-  options.save_every = parse_save_every("1s");
-  options.eval_every = 2;
+  options.save_every = parse_intervals("--save-every", "1s");
+  options.eval_every = {every_steps(2)};
   options.epochs = 1;
   EXPECT_EQ(train_as({.run = "time", .slow = 500ms}, options).of_ranks[0].end.step, 15);
-  // The first evaluation is the best one, and its checkpoint begins the count.
-  EXPECT_THAT(saved_steps("time"), ElementsAre(2, 6, 10, 14, 15));
+  // The first evaluation is the best one, and its checkpoint begins the count. The time is up in
+  // the evaluations after steps 6, 10 and 14, and the next step tells.
+  EXPECT_THAT(saved_steps("time"), ElementsAre(2, 7, 11, 15));
+}
+
+// docs/features.md, Loop and checkpoints: Evaluations by steps, epochs, rows or time, or none |
+// `--eval-every`
+TEST_F(EarlyEnd, EvaluatesWhenAsked) {
+  RunSettings options = often();
+  options.steps = 0;
+  options.epochs = 1;  // 120 rows in 15 steps
+  const auto evaluations = [&](const std::string& every, std::chrono::milliseconds slow = 0ms) {
+    options.eval_every = parse_intervals("--eval-every", every);
+    const Ended ended = train_as({.run = "r" + every, .slow = slow}, options);
+    EXPECT_EQ(ended.of_ranks[0].end.dev.has_value(), every != "none");
+    return ended.evaluations;
+  };
+  EXPECT_EQ(evaluations("4"), 4) << "and at the end";
+  EXPECT_EQ(evaluations("0.5e"), 2);
+  EXPECT_EQ(evaluations("30r"), 4);
+  EXPECT_EQ(evaluations("5,30r"), 6);
+  EXPECT_EQ(evaluations("none"), 0);
+  EXPECT_EQ(evaluations("1s"), 1) << "the clock stands";
+}
+
+// docs/features.md, Loop and checkpoints: A chosen interval of the lines of metrics.jsonl |
+// `--log-every`
+TEST_F(EarlyEnd, RecordsEachNthStep) {
+  RunSettings options = often();
+  options.steps = 10;
+  options.log_every = 4;
+  (void)train_as({.run = "log"}, options);
+  std::istringstream lines(read(path("log/metrics.jsonl")));
+  std::vector<std::string> steps;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("\"lr\"") != std::string::npos) steps.push_back(line.substr(0, line.find(',')));
+  }
+  EXPECT_THAT(steps, ElementsAre("{\"step\":1", "{\"step\":4", "{\"step\":8", "{\"step\":10"));
 }
 
 // docs/features.md, Loop and checkpoints: No checkpoints, or checkpoints without the optimizer |
@@ -251,7 +288,7 @@ TEST_F(EarlyEnd, SavesByTimeAndByPartsOfAnEpoch) {
 TEST_F(EarlyEnd, WithoutCheckpointsTheRunComputesTheSame) {
   RunSettings options = often();
   const Ended saving = train_as({.run = "saving"}, options);
-  options.save_every = parse_save_every("none");
+  options.save_every = parse_intervals("--save-every", "none");
   const Ended none = train_as({.run = "none"}, options);
   EXPECT_FALSE(std::filesystem::exists(path("none/checkpoints")));
   expect_equal(none.parameters[0], saving.parameters[0]);
@@ -259,7 +296,7 @@ TEST_F(EarlyEnd, WithoutCheckpointsTheRunComputesTheSame) {
 
 TEST_F(EarlyEnd, WithoutTheOptimizersStateItBeginsAgain) {
   RunSettings options = often();
-  options.save_every = every_steps(10);
+  options.save_every = {every_steps(10)};
   const Ended whole = train_as({.run = "whole"}, options);
   options.optimizer_state = false;
   const Ended small = train_as({.run = "small"}, options);
@@ -275,7 +312,7 @@ TEST_F(EarlyEnd, WithoutTheOptimizersStateItBeginsAgain) {
 // resumed.
 TEST_F(EarlyEnd, AveragedWeightsAreEvaluatedSavedAndResumed) {
   RunSettings options = often();
-  options.save_every = every_steps(5);
+  options.save_every = {every_steps(5)};
   const Ended plain = train_as({.ranks = 2, .run = "plain"}, options);
   options.ema = 0.9;
   const Ended whole = train_as({.ranks = 2, .run = "whole"}, options);
@@ -318,7 +355,7 @@ TEST_F(EarlyEnd, AveragedWeightsAreEvaluatedSavedAndResumed) {
 // docs/acceptance.md, Training: Frozen weights stay as they are and are not sent.
 TEST_F(EarlyEnd, FrozenWeightsStayBitForBitAndTakeNoPart) {
   RunSettings options = often();
-  options.save_every = every_steps(10);
+  options.save_every = {every_steps(10)};
   const Ended free = train_as({.ranks = 2, .run = "free"}, options);
   options.freeze = {"embeddings", "0"};
   options.layer_decay = 0.5;
@@ -346,7 +383,7 @@ TEST_F(EarlyEnd, FrozenWeightsStayBitForBitAndTakeNoPart) {
 // `--best-metric`, `--final best`
 TEST_F(EarlyEnd, AllRanksTakeTheBestWeights) {
   RunSettings options = often();
-  options.save_every = every_steps(1);
+  options.save_every = {every_steps(1)};
   for (const int ranks : {1, 3}) {
     const std::string run = concat("best-", ranks);
     const Ended ended = train_as(

@@ -64,7 +64,7 @@ TEST_F(FaultsOfAStep, AGradientThatDiffersIsNamedDuringTraining) {
     });
   };
   EXPECT_THAT(train_with(false), Each(""));
-  options.eval_every = 3;
+  options.eval_every = {every_steps(3)};
   EXPECT_THAT(train_with(true),
               Each(HasSubstr("step 4: the parameter classifier.bias on rank 1 differs")));
 }

@@ -155,7 +155,7 @@ TEST_F(Train, LayoutsTrainTheSameModelOfEachFamily) {
 TEST_F(Train, DeferredUpdatesOfWordsChangeNoBit) {
   RunSettings options = test::SmallData::options();
   options.steps = 60;
-  options.eval_every = 25;
+  options.eval_every = {every_steps(25)};
   for (const int ranks : {1, 2}) {
     options.trace = "";
     const Result deferring = train_on(ranks, options, 0.2);
@@ -237,8 +237,8 @@ TEST_F(Train, ErrorFeedbackMakesANarrowWireRoundLessOverManySteps) {
   options.optimizer = "sgd";  // adds up gradients, and so their errors
   options.lr = 0.1;
   options.steps = 160;
-  options.eval_every = 1000;
-  options.save_every = every_steps(1000);
+  options.eval_every = {every_steps(1000)};
+  options.save_every = {every_steps(1000)};
   sparse_ = false;  // such gradients are not rounded
   const auto trained = [&](DataType wire, bool error_feedback) {
     options.wire = wire;
@@ -363,7 +363,7 @@ TEST_F(Train, ALossThatIsNaNRecordsItsSamplesAndTensors) {
 TEST_F(Train, ASignalEndsTheRunAtTheStep) {
   RunSettings options = test::SmallData::options();
   options.steps = 1000;
-  options.eval_every = 3;
+  options.eval_every = {every_steps(3)};
   for (const int number : {SIGTERM, SIGUSR1, SIGUSR2}) {
     TrainResult result;
     bp::test::run_ranks(1, [&](Communicator& world) {
@@ -385,7 +385,7 @@ TEST_F(Train, ASignalEndsTheRunAtTheStep) {
 TEST_F(Train, TheStopFileEndsTheRunOnAllRanks) {
   RunSettings options = test::SmallData::options();
   options.steps = 1000;
-  options.eval_every = 3;
+  options.eval_every = {every_steps(3)};
   std::atomic<std::int64_t> ends{0};
   bp::test::run_ranks(2, [&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());

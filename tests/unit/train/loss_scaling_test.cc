@@ -71,7 +71,7 @@ class LossScalingInTraining : public test::SmallData {
   static RunSettings options() {
     RunSettings options = test::SmallData::options();
     options.steps = 12;
-    options.save_every = every_steps(1);
+    options.save_every = {every_steps(1)};
     options.warmup = 0.3;
     options.loss_scale = 65536;
     return options;
@@ -206,7 +206,7 @@ TEST_F(LossScalingInTraining, ARunResumesBitForBitAcrossASkippedStep) {
 TEST_F(LossScalingInTraining, AHugeScaleFallsUntilTheGradientFits) {
   RunSettings huge = options();
   huge.steps = 48;
-  huge.save_every = every_steps(1000);
+  huge.save_every = {every_steps(1000)};
   huge.loss_scale = 0x1p40;
   huge.wire = DataType::f16;
   const Result result = train_part({}, huge);

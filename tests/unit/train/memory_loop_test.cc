@@ -104,7 +104,7 @@ class MemoryLoop : public test::SmallData {
     RunSettings options = test::SmallData::options();
     options.steps = 3;
     options.accumulate = 2;
-    options.save_every = every_steps(1);
+    options.save_every = {every_steps(1)};
     return options;
   }
 

@@ -104,7 +104,7 @@ class ResumeLoop : public test::SmallData {
     options.steps = 0;
     options.epochs = 2;  // 120 rows in 8 steps per epoch: 7 of 16 rows and one of 8
     options.warmup = 0.2;
-    options.save_every = every_steps(5);
+    options.save_every = {every_steps(5)};
     return options;
   }
   static void expect_equal(const Result& a, const Result& b) {
@@ -132,7 +132,7 @@ TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRunWithErrorFeedback) {
     drop_after(copy, from);
     expect_equal(train_part({.ranks = 2, .run = copy, .from = from}, options), whole);
   }
-  options.save_every = every_steps(1000);
+  options.save_every = {every_steps(1000)};
   const Result rarely = train_part({.ranks = 2, .run = "rarely"}, options);
   EXPECT_FALSE(rarely.parameters[0].equal(whole.parameters[0]))
       << "without a checkpoint the residuals must stay";
@@ -216,8 +216,8 @@ TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRunWithEachOptimizer) {
 // | `--eval-every`, `--eval-first`
 TEST_F(ResumeLoop, SavesWhenDueAndWhenDevIsTheBest) {
   RunSettings options = short_run();
-  options.save_every = every_steps(6);
-  options.eval_every = 4;
+  options.save_every = {every_steps(6)};
+  options.eval_every = {every_steps(4)};
   (void)train_part({.ranks = 1, .run = "run"}, options);  // 15 steps of 8 rows per epoch
   std::vector<int> saved;
   for (int step = 0; step <= 30; ++step) {
@@ -233,8 +233,8 @@ TEST_F(ResumeLoop, SavesWhenDueAndWhenDevIsTheBest) {
 
 TEST_F(ResumeLoop, SavesWhenDevIsAmongTheBest) {
   RunSettings options = short_run();
-  options.save_every = every_steps(100);
-  options.eval_every = 4;
+  options.save_every = {every_steps(100)};
+  options.eval_every = {every_steps(4)};
   options.keep_best = 3;
   (void)train_part({.ranks = 1, .run = "run"}, options);
   const CheckpointState end = parse_state(read(path("run/checkpoints/step-30/state.json")));
@@ -251,7 +251,7 @@ TEST_F(ResumeLoop, SavesWhenDevIsAmongTheBest) {
 TEST_F(ResumeLoop, FourRanksThenTwoThenOneUseEachRowOncePerEpoch) {
   RunSettings options = short_run();
   options.batch = 4;
-  options.save_every = every_steps(3);
+  options.save_every = {every_steps(3)};
   options.trace = path("trace");
   options.epochs = 1;
   const auto train_on = [&](int ranks, std::int64_t from) {
@@ -278,7 +278,7 @@ TEST_F(ResumeLoop, FourRanksThenTwoThenOneUseEachRowOncePerEpoch) {
 
 TEST_F(ResumeLoop, AStopSavesAndADueEvaluationHappensAfterResuming) {
   RunSettings options = short_run();
-  options.eval_every = 4;
+  options.eval_every = {every_steps(4)};
   const Result whole = train_part({.ranks = 2, .run = "whole"}, options);
   EXPECT_EQ(whole.evaluations, 4);
   std::filesystem::create_directories(path("run"));

@@ -99,6 +99,26 @@ TEST_F(ScheduleOptions, APolynomialFallsToItsEnd) {
   EXPECT_EQ(rates({3, 4, 8, 12, 16}), (std::vector<double>{6.4, 8, 6.25, 5, 4.25}));
 }
 
+// docs/features.md, Optimization: A schedule that is longer than the run, and a rate to fall to |
+// `--schedule-length`, `--end-lr`
+TEST_F(ScheduleOptions, ALineMayEndLaterAndHigher) {
+  options_.end_lr = 4;
+  EXPECT_EQ(rates({3, 4, 12, 16}), (std::vector<double>{6.4, 8, 6, 5}));
+  options_.schedule = "cosine";
+  EXPECT_EQ(rates({4, 12}), (std::vector<double>{8, 6}));
+  options_.schedule = "linear";
+  options_.end_lr = -1;
+  options_.warmup_steps = 4;
+  options_.schedule_length = every_steps(36);
+  EXPECT_EQ(rates({3, 4, 12, 19}), (std::vector<double>{6.4, 8, 6, 8 * 17 / 32.0}));
+  options_.steps = 0;
+  options_.epochs = 2;  // 20 steps
+  options_.schedule_length = Interval{.epochs = 3.6};
+  EXPECT_EQ(rates({3, 4, 12, 19}), (std::vector<double>{6.4, 8, 6, 8 * 17 / 32.0}));
+  options_.schedule_length = every_steps(19);
+  EXPECT_THROW((void)rates({0}), InputError);
+}
+
 // docs/features.md, Optimization: Decay in steps | `--schedule step`; `--decay-every` in steps or
 // epochs
 TEST_F(ScheduleOptions, StepsFallByAFactorAfterTheWarmup) {
@@ -115,7 +135,7 @@ TEST_F(ScheduleOptions, StepsFallByAFactorAfterTheWarmup) {
 TEST_F(ScheduleOptions, WarmupAndFallsMayBeEpochs) {
   options_.schedule = "step";
   options_.warmup_epochs = 0.5;
-  options_.decay_every = {.epochs = 0.5};
+  options_.decay_every = Interval{.epochs = 0.5};
   options_.decay_factor = 0.5;
   EXPECT_EQ(rates({3, 4, 5, 9, 10, 14, 15, 19}),
             (std::vector<double>{8 * 4 / 6.0, 8 * 5 / 6.0, 8, 8, 4, 4, 2, 2}));
@@ -123,6 +143,8 @@ TEST_F(ScheduleOptions, WarmupAndFallsMayBeEpochs) {
   options_.warmup = 0.2;
   EXPECT_EQ(rates({3, 4, 5, 9, 10}), (std::vector<double>{6.4, 8, 4, 4, 2}))
       << "a share as before, and the falls at the same steps";
+  options_.warmup_steps = 2;
+  EXPECT_EQ(rates({0, 1, 2}), (std::vector<double>{8 / 3.0, 8 * 2 / 3.0, 8})) << "steps";
 }
 
 // The first epoch has 5 steps, the second and third 10. The run resumes in the middle of the first
@@ -243,14 +265,16 @@ TEST_F(ScheduleOptions, WithoutEffectAreRefused) {
   for (const char* wrong : {"1.5", "-0.1", "0e", "100s", "epochs", "nan"}) {
     EXPECT_EQ(
         refusal({"--warmup", wrong}),
-        concat("2: --warmup: '", wrong,
-               "' is neither a share of the steps from 0 to 1 nor a number of epochs | 0.1 for a "
-               "tenth of the steps, 1e or 0.5e for epochs"));
+        concat(
+            "2: --warmup: '", wrong,
+            "' is neither a share of the steps from 0 to 1 nor a number of steps or epochs | 0.1 "
+            "for a tenth of the steps, 100 for steps, 1e or 0.5e for epochs"));
   }
 
-  EXPECT_EQ(refusal({"--end-lr", "0"}),
-            "2: --end-lr has no effect with --schedule linear | leave it out, or choose --schedule "
-            "polynomial or cyclic");
+  EXPECT_EQ(
+      refusal({"--schedule", "constant", "--end-lr", "0"}),
+      "2: --end-lr has no effect with --schedule constant | leave it out, or choose --schedule "
+      "linear, cosine, polynomial or cyclic");
   EXPECT_EQ(refusal({"--schedule", "cyclic"}),
             "2: --schedule cyclic needs --cycle | the number of steps in which the rate falls and "
             "rises again");

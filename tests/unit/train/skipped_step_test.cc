@@ -48,8 +48,8 @@ class SkippedStep : public test::SmallData {
   static RunSettings options() {
     RunSettings options = test::SmallData::options();
     options.steps = 12;
-    options.eval_every = 1;
-    options.save_every = every_steps(1);
+    options.eval_every = {every_steps(1)};
+    options.save_every = {every_steps(1)};
     options.keep_best = 1;
     options.warmup = 0.3;
     return options;
@@ -207,8 +207,8 @@ TEST_F(SkippedStep, TwentyInARowEndTheRunWithTheirSamples) {
   options.steps = 100;
   options.wire = DataType::f16;
   options.run = path("run");
-  options.eval_every = 1000;
-  options.save_every = every_steps(1000);
+  options.eval_every = {every_steps(1000)};
+  options.save_every = {every_steps(1000)};
   const std::string error = end_of_both_ranks([&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
     Bert model(config(store, 0), make_classifier_head, Precision::fp32, 1);

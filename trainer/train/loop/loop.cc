@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -36,7 +37,7 @@
 #include "trainer/train/loop/figure_sums.h"
 #include "trainer/train/loop/host_casts.h"
 #include "trainer/train/loop/host_shares.h"
-#include "trainer/train/loop/save_rule.h"
+#include "trainer/train/loop/interval_rule.h"
 #include "trainer/train/loop/shard_shares.h"
 #include "trainer/train/loop/step_passes.h"
 #include "trainer/train/loop/step_shares.h"
@@ -74,6 +75,7 @@ class Loop {
         rates_(settings, sampler_, job.lr, {job.start.schedule_step, job.start.schedule_position}),
         now_(job.start),
         save_rule_(settings.save_every, job.rows, job.start.position, job.now),
+        eval_rule_(settings.eval_every, job.rows, job.start.position, job.now),
         early_stop_(settings.early_stop, job.main_score, job.start.improvement),
         time_(settings.early_stop.max_time, job.start.elapsed, job.now),
         averages_(settings),
@@ -103,7 +105,13 @@ class Loop {
              .sync = settings.sync}),
         passes_(world, settings, job, model, optimizer_),
         unfreezing_(model, settings.unfreeze_every, job.rows),
-        log_(job.metrics, steps_, now_.step, now_.totals, counters(), job.events),
+        log_(job.metrics,
+             steps_,
+             now_.step,
+             now_.totals,
+             counters(),
+             job.events,
+             settings.log_every),
         figures_(step_figures(model, job.regularization, job.distillation)),
         gpu_memory_(world, settings),
         trace_(settings.trace, {world.rank(), world.size()}, now_.step) {
@@ -240,14 +248,24 @@ class Loop {
   // What is due after the step that was made. What needs the same weights on all hosts makes them
   // common first.
   void settle_due() {
-    const bool epoch_ends = now_.position.used == 0;
-    const std::int64_t every = settings_.eval_every;
-    now_.evaluation_due = now_.step == steps_ || (every > 0 ? now_.step % every == 0 : epoch_ends);
-    save_due_ = settings_.save_every.by != SaveBy::time && save_rule_.due(now_.step, now_.position);
+    now_.evaluation_due =
+        eval_rule_.due(now_.step, now_.position) || (evaluates() && now_.step == steps_);
+    save_due_ = save_rule_.due(now_.step, now_.position);
+    if (optimizer_.ended_round()) add_due_by_time();
     stop_due_ = optimizer_.ended_round() && optimizer_.round().stop;
     if (!now_.evaluation_due && !save_due_ && !stop_due_) return;
     make_common();
     stop_due_ |= optimizer_.round().stop;
+  }
+
+  // Rank 0 decides, since all ranks take part.
+  void add_due_by_time() {
+    if (!eval_rule_.goes_by_time() && !save_rule_.goes_by_time()) return;
+    std::array<std::uint8_t, 2> due = {eval_rule_.time_is_up() ? std::uint8_t{1} : std::uint8_t{0},
+                                       save_rule_.time_is_up() ? std::uint8_t{1} : std::uint8_t{0}};
+    broadcast(world_, view(std::span(due)), {.name = "what is due by time"});
+    now_.evaluation_due |= due[0] != 0;
+    save_due_ |= due[1] != 0;
   }
 
   // Gives all hosts the same weights.
@@ -280,6 +298,7 @@ class Loop {
     return data_.next();
   }
 
+  [[nodiscard]] bool evaluates() const { return !settings_.eval_every.empty(); }
   [[nodiscard]] bool has_rounds() const { return optimizer_.has_rounds(); }
   // Of what travels between ranks: with rounds, between hosts.
   [[nodiscard]] Counters counters() const {
@@ -401,20 +420,12 @@ class Loop {
     }
 
     const bool last = now_.step == steps_ || ended_;
-    if (ended_) now_.evaluation_due = true;
+    if (ended_) now_.evaluation_due = evaluates();
     if (now_.evaluation_due && !stopped_) evaluate();
     if (!stopped_ && now_.step < steps_ && !ended_) ended_ = early_stop_.reason();
     const bool is_best = std::ranges::count(now_.best, now_.step, &BestResult::step) > 0;
-    if (stopped_ || last || ended_ || is_best || save_due_ || is_time_to_save()) save();
+    if (stopped_ || last || ended_ || is_best || save_due_) save();
     if (job_.checkpoints != nullptr) job_.checkpoints->check();
-  }
-
-  // Also for an evaluation that has taken the time. Rank 0 decides, since all ranks take part.
-  [[nodiscard]] bool is_time_to_save() {
-    if (settings_.save_every.by != SaveBy::time || !optimizer_.ended_round()) return false;
-    std::uint8_t due = save_rule_.due(now_.step, now_.position) ? 1 : 0;
-    broadcast(world_, view(std::span(&due, 1)), {.name = "whether a checkpoint is due"});
-    return due != 0;
   }
 
   // Gives the log the figures of all ranks, up to the last step.
@@ -441,6 +452,7 @@ class Loop {
     const TraceScope scope(world_.trace(), kComputeRow, "evaluation");
     exchange_figures();
     const auto [result, stopped] = evaluated();
+    eval_rule_.done();
     stopped_ |= stopped;
     now_.evaluation_due = stopped;
     if (!result || stopped) return;
@@ -462,7 +474,7 @@ class Loop {
   }
 
   void save() {
-    if (settings_.save_every.by == SaveBy::never) return;
+    if (settings_.save_every.empty()) return;
     make_common();
     if (settings_.error_feedback) forget_residuals();
     exchange_figures();
@@ -496,7 +508,7 @@ class Loop {
     now_.steps_of_round = state.steps_of_round;
     job_.checkpoints->save(now_, model_, optimizer_,
                            averages_.get() != nullptr ? &averages_.get()->averages() : nullptr);
-    save_rule_.saved();
+    save_rule_.done();
     log_.resume_clock();
   }
 
@@ -516,7 +528,8 @@ class Loop {
   const std::int64_t steps_;
   const Rates rates_;
   CheckpointState now_;
-  SaveRule save_rule_;
+  IntervalRule save_rule_;
+  IntervalRule eval_rule_;
   EarlyStop early_stop_;
   TimeLimit time_;
   RunAverages averages_;

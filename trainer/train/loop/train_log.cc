@@ -38,9 +38,10 @@ TrainLog::TrainLog(const std::string& metrics,
                    std::int64_t done,
                    const RunTotals& before,
                    const Counters& comm,
-                   EventLog* events)
+                   EventLog* events,
+                   std::int64_t every)
     : steps_(steps),
-      every_(std::clamp<std::int64_t>(steps / kRecords, 1, 100)),
+      every_(every > 0 ? every : std::clamp<std::int64_t>(steps / kRecords, 1, 100)),
       events_(events),
       done_(done),
       totals_(before),

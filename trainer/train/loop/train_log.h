@@ -41,13 +41,15 @@ class TrainLog {
   // `metrics`: the file to write; empty on ranks that write nothing. `steps`: of the whole run.
   // `done`: the steps that earlier parts of the run made, with `before` as their totals; lines of
   // later steps are removed. `comm`: the communicator's counters before training. `events`: gets
-  // the same records, if there is one; it must outlive this object.
+  // the same records, if there is one; it must outlive this object. `every`: the steps from one
+  // record to the next; 0: so that a run has some hundreds.
   TrainLog(const std::string& metrics,
            std::int64_t steps,
            std::int64_t done,
            const RunTotals& before,
            const Counters& comm = {},
-           EventLog* events = nullptr);
+           EventLog* events = nullptr,
+           std::int64_t every = 0);
 
   // Whether step() writes a record after this step: the same on all ranks.
   [[nodiscard]] bool records(std::int64_t step) const;

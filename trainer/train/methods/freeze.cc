@@ -46,9 +46,11 @@ void choose_gradients(Bert& model, const std::vector<std::string>& frozen) {
   model.use_sparse_gradients();
 }
 
-GradualUnfreezing::GradualUnfreezing(const Bert& model, const SaveEvery& every, std::int64_t rows)
+GradualUnfreezing::GradualUnfreezing(const Bert& model,
+                                     const std::optional<Interval>& every,
+                                     std::int64_t rows)
     : every_(every), rows_(rows) {
-  if (every.by == SaveBy::never) return;
+  if (!every) return;
   const std::vector<std::string> layers = layers_of(model.config());
   for (const auto& [name, parameter] : model.parameters()) {
     if (!parameter.requires_grad()) continue;
@@ -62,8 +64,9 @@ GradualUnfreezing::~GradualUnfreezing() {
 
 void GradualUnfreezing::apply(std::int64_t step, const EpochPosition& position) const {
   if (parameters_.empty()) return;
-  const std::int64_t trained =
-      every_.by == SaveBy::steps ? step / every_.steps : spans_done(every_.epochs, position, rows_);
+  const std::int64_t trained = every_->by == IntervalBy::steps
+                                   ? step / every_->steps
+                                   : spans_done(every_->epochs, position, rows_);
   for (const auto& [depth, parameter] : parameters_) parameter.requires_grad_(depth <= trained);
 }
 

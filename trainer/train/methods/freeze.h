@@ -28,10 +28,10 @@ void choose_gradients(Bert& model, const std::vector<std::string>& frozen);
 // function of the place in the run, so all ranks and a resumed run do the same.
 class GradualUnfreezing {
  public:
-  // `every`: steps or epochs, or never for a run that trains all from the beginning. `rows`: of an
+  // `every`: steps or epochs; nothing for a run that trains all from the beginning. `rows`: of an
   // epoch. Parameters that require no gradient now stay as they are. `model` must outlive this
   // object, which must be made after the optimizer.
-  GradualUnfreezing(const Bert& model, const SaveEvery& every, std::int64_t rows);
+  GradualUnfreezing(const Bert& model, const std::optional<Interval>& every, std::int64_t rows);
   // All parameters are as they were before.
   ~GradualUnfreezing();
   GradualUnfreezing(const GradualUnfreezing&) = delete;
@@ -41,7 +41,7 @@ class GradualUnfreezing {
   void apply(std::int64_t step, const EpochPosition& position) const;
 
  private:
-  SaveEvery every_;
+  std::optional<Interval> every_;
   std::int64_t rows_;
   std::vector<std::pair<int, at::Tensor>> parameters_;  // with their distance from the head
 };
