@@ -197,6 +197,7 @@ def remarks_of(part, options):
                "of both")
     if part in PEERS:
         yield f"{options.peer_runs} runs of each side, by turns; {options.peer_batch} samples of {options.tokens} tokens a rank"
+    yield "other processors: not seen"
     yield datetime.date.today().isoformat() + (", a quick run: a look, not figures to quote" if options.quick else "")
 
 

@@ -1,5 +1,7 @@
 #include "trainer/options/interval.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string_view>
 
