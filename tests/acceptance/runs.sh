@@ -139,6 +139,14 @@ saving_memory() {
   done
 }
 
+# Lets allocations of a fake GPU fail at 200 places of passes. The test that does so runs with 20.
+device_memory() {
+  local status=0
+  BP_MEMORY_PLACES=200 build/tests/e2e_gpu --gtest_filter=GpuMemory.AllocationsMayFailAnywhere \
+    >"$work/device_memory.log" 2>&1 || status=1
+  verdict device_memory "$status" "$(grep ' places in passes' "$work/device_memory.log" || tail -1 "$work/device_memory.log")"
+}
+
 # Kills bert_train prep of 673,490 rows at 20 moments that a seed determines. Counts how often it continued what a
 # killed one had left, and checks that the store has the same bytes as one made without interruption.
 # docs/acceptance.md, Data: 20 times kill -9 during a preparation leave a store with the bytes of an undisturbed one.

@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -116,6 +119,58 @@ TEST_F(GpuMemory, ABatchThatDoesNotFitIsComputedInPieces) {
     EXPECT_NEAR(found[i].at("loss"), expected[i].at("loss"), 1e-6);
   }
   EXPECT_GT(split, 0);
+}
+
+// $BP_MEMORY_PLACES: how many, of which each costs a run.
+// docs/acceptance.md, Devices: Where an allocation of a pass fails, and LibTorch's second attempt
+// too, the losses are the same (at 200 places by scripts/acceptance); elsewhere the run ends with
+// the cause.
+TEST_F(GpuMemory, AllocationsMayFailAnywhere) {
+  const auto run = [&](const std::string& failure) {
+    fs::remove_all(path("fails"));
+    return in_folder(concat(failure, " ",
+                            bert_train(concat(kData,
+                                              "--batch 8 --steps 3 --device cuda "
+                                              "--save-every none --run fails"))));
+  };
+  const auto failing_from = [&](int call, const char* times) {
+    return run(concat("FAKE_CUDA_FAIL=cudaMalloc:", call, ":2", times));
+  };
+  ASSERT_EQ(run("").code, 0);
+  const std::vector<json> expected = metrics("fails");
+  int last = 1;  // call
+  int behind = 2;
+  while (failing_from(behind, "").code != 0) last = std::exchange(behind, 2 * behind);
+  while (behind - last > 1) {
+    const int middle = (last + behind) / 2;
+    (failing_from(middle, "").code != 0 ? last : behind) = middle;
+  }
+  const char* const asked = std::getenv("BP_MEMORY_PLACES");
+  const int places = asked == nullptr ? 20 : std::stoi(asked);
+  std::mt19937 random(1);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same places each time
+  std::uniform_int_distribution<int> any(1, last);
+  int in_passes = 0;
+  int elsewhere = 0;
+  while (in_passes < places) {
+    const int call = any(random);
+    SCOPED_TRACE(concat("call ", call, " of ", last));
+    const Ended ended = failing_from(call, ":2");
+    if (ended.code != 0) {
+      ++elsewhere;
+      EXPECT_EQ(ended.code, 70) << ended.output;
+      EXPECT_THAT(ended.output, HasSubstr("memory"));
+      ASSERT_LT(elsewhere, 2 * places + 20);
+      continue;
+    }
+    ++in_passes;
+    EXPECT_THAT(ended.output, HasSubstr("has too little memory for a batch of 8 samples"));
+    const std::vector<json> found = metrics("fails");
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_NEAR(found[i].at("loss"), expected[i].at("loss"), 1e-6);
+    }
+  }
+  std::cout << in_passes << " places in passes, " << elsewhere << " elsewhere\n";
 }
 
 TEST_F(GpuMemory, OnlyTheRankThatFailsLeavesAFile) {

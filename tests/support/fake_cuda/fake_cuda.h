@@ -2,10 +2,10 @@
 //
 // The fake takes its settings from variables: FAKE_CUDA_DEVICES, how many devices there are (1),
 // and CUDA_VISIBLE_DEVICES, which of them it shows (all); FAKE_CUDA_MEMORY, the bytes that a
-// process can allocate on them together (16 GiB); FAKE_CUDA_FAIL=NAME:N:CODE, the call of the
-// function NAME from which on it returns CODE; FAKE_CUDA_SEED, the seed of the delays of its
-// streams; FAKE_CUDA_DELAY_US, a bound in microseconds that no delay reaches (100; 0: no delays);
-// FAKE_CUDA_COPY_MS, the time of each copy.
+// process can allocate on them together (16 GiB); FAKE_CUDA_FAIL=NAME:N:CODE:TIMES, the call of
+// the function NAME from which on it returns CODE, and how often (without :TIMES always);
+// FAKE_CUDA_SEED, the seed of the delays of its streams; FAKE_CUDA_DELAY_US, a bound in
+// microseconds that no delay reaches (100; 0: no delays); FAKE_CUDA_COPY_MS, the time of each copy.
 #pragma once
 
 #include <cstddef>

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,6 +47,7 @@ struct Failure {
   std::string name;
   unsigned call = 0;
   Code code = kSuccess;
+  unsigned times = std::numeric_limits<unsigned>::max();
 };
 
 Failure failure_from(const char* variable) {
@@ -54,8 +56,13 @@ Failure failure_from(const char* variable) {
   const std::string all(text);
   const std::size_t first = all.find(':');
   const std::size_t second = all.find(':', first + 1);
-  return {all.substr(0, first), static_cast<unsigned>(std::stoul(all.substr(first + 1))),
-          std::stoi(all.substr(second + 1))};
+  Failure failure{all.substr(0, first), static_cast<unsigned>(std::stoul(all.substr(first + 1))),
+                  std::stoi(all.substr(second + 1))};
+  const std::size_t third = all.find(':', second + 1);
+  if (third != std::string::npos) {
+    failure.times = static_cast<unsigned>(std::stoul(all.substr(third + 1)));
+  }
+  return failure;
 }
 
 // Lives as long as the process: threads of streams may run until its end.
@@ -86,7 +93,9 @@ int count_devices() { return static_cast<int>(state().devices.size()); }
 Code planned(const char* name) {
   State& all = state();
   if (all.failure.name != name) return kSuccess;
-  return ++all.calls >= all.failure.call ? all.failure.code : kSuccess;
+  const unsigned call = ++all.calls;
+  const bool fails = call >= all.failure.call && call - all.failure.call < all.failure.times;
+  return fails ? all.failure.code : kSuccess;
 }
 
 // Null for a handle that does not exist. A null handle is the default stream of the current device.
