@@ -144,7 +144,7 @@ TEST_F(KnownDefects, APartOfAFoldedTextHasTheMaskOfAnother) {
   std::ofstream(path("long.csv")) << "text,label\nthe film number is good bad film,yes\n";
   std::ofstream(path("parts.csv")) << "text,label\nthe film number is good,yes\nbad film,yes\n";
   const std::string folded =
-      output_of(kBinDir + "/bert_train predict short long.csv --max-length 7");
+      output_of(kBinDir + "/bert_train predict short long.csv --max-length 7 --answer-per sample");
   const std::string parts =
       output_of(kBinDir + "/bert_train predict short parts.csv --max-length 7");
   // The rows without their ids.
