@@ -158,8 +158,9 @@ std::vector<std::string> shards_in(const fs::path& folder, const std::string& be
   const fs::path place = folder.empty() ? fs::path(".") : folder;
   for (const fs::directory_entry& entry : fs::directory_iterator(place, error)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(beginning) && is_shard_name(name))
+    if (name.starts_with(beginning) && is_shard_name(name)) {
       files.push_back((folder / name).string());
+    }
   }
   std::ranges::sort(files);
   return files;
