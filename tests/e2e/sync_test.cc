@@ -77,6 +77,14 @@ TEST_F(SyncOption, ResumesToTheSameBitsAfterAKill) {
   }
 }
 
+// docs/acceptance.md, Rounds: The model of a run that neither evaluates nor saves is the common
+// one.
+TEST_F(SyncOption, EndsWithCommonWeights) {
+  (void)output_of(bprun("--sync 40 --save-every none --eval-every 100 --run evaluated"));
+  (void)output_of(bprun("--sync 40 --save-every none --eval-every none --run none"));
+  EXPECT_TRUE(weights("none") == weights("evaluated"));
+}
+
 // docs/acceptance.md, Rounds: `--sync 1` is `--sync every`, bit for bit.
 TEST_F(SyncOption, EachStepIsEvery) {
   (void)output_of(bprun("--steps 12 --sync 1 --run one"));

@@ -61,7 +61,7 @@ bool keeps_best_of_sweep(const RunSettings& settings, const RunFacts& run) {
   const auto chosen = std::ranges::find(settings.settings, "final", &Setting::key);
   return chosen != settings.settings.end() && chosen->origin == "default" &&
          dev_score_of_sweep() == run.metric.key && !settings.save_every.empty() &&
-         run.store.size(run.evaluated) > 0;
+         !settings.eval_every.empty() && run.store.size(run.evaluated) > 0;
 }
 
 // An option that compares evaluations of dev needs that split.

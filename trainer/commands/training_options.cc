@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <initializer_list>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -18,30 +20,32 @@ const char* error_feedback_of(const TrainOptions& options) {
   return options.wire == DataType::i8 ? "--wire int8" : "--error-feedback";
 }
 
-// Throws for options about checkpoints that contradict each other.
+using Given = std::pair<std::string, bool>;  // an option, and whether it is given
+
+// Throws for the first one that is given: it does not go with `other`, because it ... `why`.
+void refuse_beside(const std::string& other,
+                   const std::string& why,
+                   std::initializer_list<Given> options) {
+  for (const auto& [option, given] : options) {
+    if (!given) continue;
+    throw InputError(2, concat(option, " ", why), concat("leave out ", option, " or ", other));
+  }
+}
+
+// Throws for options about checkpoints and evaluations that contradict each other.
 void check_checkpoint_options(const TrainOptions& options) {
   if (options.save_every.empty()) {
-    const std::pair<const char*, bool> about[] = {
-        {"--final best", options.final_weights == FinalWeights::best},
-        {"--keep-every", options.keep_every > 0},
-        {"--no-optimizer-state", !options.optimizer_state}};
-    for (const auto& [option, given] : about) {
-      if (!given) continue;
-      throw InputError(2, concat(option, " needs checkpoints, and --save-every none writes none"),
-                       concat("leave out ", option, " or --save-every none"));
-    }
+    refuse_beside("--save-every none", "needs checkpoints, and --save-every none writes none",
+                  {{"--final best", options.final_weights == FinalWeights::best},
+                   {"--keep-every", options.keep_every > 0},
+                   {"--no-optimizer-state", !options.optimizer_state}});
   }
   if (options.eval_every.empty()) {
-    const std::pair<const char*, bool> about[] = {
-        {"--final best", options.final_weights == FinalWeights::best},
-        {"--patience", options.early_stop.patience > 0},
-        {"--target-score", options.early_stop.target.has_value()},
-        {"--best-metric", !options.best_metric.empty()}};
-    for (const auto& [option, given] : about) {
-      if (!given) continue;
-      throw InputError(2, concat(option, " needs evaluations, and --eval-every none makes none"),
-                       concat("leave out ", option, " or --eval-every none"));
-    }
+    refuse_beside("--eval-every none", "needs evaluations, and --eval-every none makes none",
+                  {{"--final best", options.final_weights == FinalWeights::best},
+                   {"--patience", options.early_stop.patience > 0},
+                   {"--target-score", options.early_stop.target.has_value()},
+                   {"--best-metric", !options.best_metric.empty()}});
   }
   const bool saves_by_time =
       std::ranges::count(options.save_every, IntervalBy::time, &Interval::by) > 0;
@@ -71,20 +75,14 @@ void check_distillation(const TrainOptions& options) {
 // With rounds, a host's steps are its own.
 void check_sync(const TrainOptions& o) {
   if (o.sync.is_each_step()) return;
-  const std::pair<std::string, bool> of_all_ranks[] = {
-      {concat("--shard ", name_of(o.shard)), divides_among_hosts(o.shard)},
-      {"--share auto", o.share == "auto"},
-      {"--error-feedback", o.error_feedback},
-      {"--check-gradients", o.check_gradients > 0},
-      {"--detect-anomaly", o.detect_anomaly}};
-  for (const auto& [option, given] : of_all_ranks) {
-    if (!given) continue;
-    throw InputError(2,
-                     concat(option,
-                            " is about each step of all hosts, and with --sync they "
-                            "exchange weights only after several"),
-                     concat("leave out ", option, " or --sync"));
-  }
+  refuse_beside("--sync",
+                "is about each step of all hosts, and with --sync they exchange weights only after "
+                "several",
+                {{concat("--shard ", name_of(o.shard)), divides_among_hosts(o.shard)},
+                 {"--share auto", o.share == "auto"},
+                 {"--error-feedback", o.error_feedback},
+                 {"--check-gradients", o.check_gradients > 0},
+                 {"--detect-anomaly", o.detect_anomaly}});
   if (o.sync.interval.count() == 0 && o.sync.fragments > o.sync.every) {
     throw InputError(2,
                      concat("--sync-fragments ", o.sync.fragments, " with --sync ", o.sync.every,

@@ -245,16 +245,17 @@ class Loop {
     return has_rounds() && optimizer_.ended_round() ? Clock::now() - begin : Clock::duration(0);
   }
 
-  // What is due after the step that was made. What needs the same weights on all hosts makes them
-  // common first.
+  // Finds out what is due after the step that was made. An evaluation, a checkpoint and the end of
+  // the run need the same weights on all hosts, so these exchange them first.
   void settle_due() {
-    now_.evaluation_due =
-        eval_rule_.due(now_.step, now_.position) || (evaluates() && now_.step == steps_);
+    const bool ends = now_.step == steps_;
+    now_.evaluation_due = eval_rule_.due(now_.step, now_.position) || (evaluates() && ends);
     save_due_ = save_rule_.due(now_.step, now_.position);
     if (optimizer_.ended_round()) add_due_by_time();
     stop_due_ = optimizer_.ended_round() && optimizer_.round().stop;
-    if (!now_.evaluation_due && !save_due_ && !stop_due_) return;
-    make_common();
+    if (optimizer_.is_common() || !(now_.evaluation_due || save_due_ || stop_due_ || ends)) return;
+    updates().catch_up();
+    optimizer_.synchronise();
     stop_due_ |= optimizer_.round().stop;
   }
 
@@ -266,14 +267,6 @@ class Loop {
     broadcast(world_, view(std::span(due)), {.name = "what is due by time"});
     now_.evaluation_due |= due[0] != 0;
     save_due_ |= due[1] != 0;
-  }
-
-  // Gives all hosts the same weights.
-  void make_common() {
-    if (optimizer_.is_common()) return;
-    updates().catch_up();
-    optimizer_.synchronise();
-    model_.parameters_changed();
   }
 
   // Gives faster ranks more rows of later steps.
@@ -475,7 +468,6 @@ class Loop {
 
   void save() {
     if (settings_.save_every.empty()) return;
-    make_common();
     if (settings_.error_feedback) forget_residuals();
     exchange_figures();
     const bool in_pieces = saves_in_pieces(settings_, world_.topology(), model_);
