@@ -386,7 +386,7 @@ void add_training_options(OptionSet& set, TrainOptions& options) {
       .others = {"total-num-update", "max-update-of-schedule"};
   set.needs(of_schedules({"linear", "cosine", "polynomial", "cyclic"}));
   set.number({"end-lr", "Rate that a schedule falls to", "0"}, options.end_lr, 0, 10).others = {
-      "end-learning-rate", "min-lr", "lr-end"};
+      "end-learning-rate", "lr-end"};
   set.needs(of_schedules({"polynomial"}));
   set.number({"power", "Power of the polynomial schedule; 1: a line", "1"}, options.power, 0, 100);
   set.needs(of_schedules({"step"}));
@@ -417,7 +417,8 @@ void add_training_options(OptionSet& set, TrainOptions& options) {
               options.warmup_epochs = warmup.epochs;
               options.warmup_steps = warmup.steps;
             })
-      .others = {"warmup-ratio", "warmup-proportion", "warmup-steps", "warmup-updates"};
+      .others = {"warmup-ratio", "warmup-proportion", "warmup-steps", "warmup-updates",
+                 "num-warmup-steps"};
   set.number({"weight-decay", "Weight decay, not for biases and layer norms"}, options.weight_decay,
              0, 10)
       .others = {"wd", "dadelta-weight-decay"};
@@ -490,7 +491,7 @@ void add_training_options(OptionSet& set, TrainOptions& options) {
          [&](const std::string& every) {
            options.eval_every = parse_intervals("--eval-every", every.empty() ? "1e" : every);
          })
-      .others = {"eval-steps", "eval-strategy", "evaluation-strategy", "validate-interval"};
+      .others = {"eval-steps"};
   set.text({"best-metric", "Score of the dev split by which checkpoints are compared",
             "the task's first", "NAME"},
            options.best_metric)
@@ -548,8 +549,7 @@ void add_output_options(OptionSet& set, TrainOptions& options) {
          [&](const std::string& every) {
            options.save_every = parse_intervals("--save-every", every);
          })
-      .others = {"save-strategy", "save-steps", "save-interval", "save-interval-updates",
-                 "checkpointing-steps"};
+      .others = {"save-steps", "save-interval", "save-interval-updates", "checkpointing-steps"};
   set.number({"keep", "Keep the N most recent checkpoints"}, options.keep, 1, 1e6).others = {
       "save-total-limit", "keep-last-epochs", "keep-interval-updates", "model-saved-num"};
   set.number({"keep-best", "Also keep the N checkpoints with the best dev scores"},

@@ -101,10 +101,8 @@ constexpr std::array kForeign{
     ForeignOption{
         "lr-scheduler-kwargs",
         "options of the schedule: --end-lr, --power, --decay-every, --decay-factor, --cycle"},
-    ForeignOption{"warmup-steps warmup-updates num-warmup-steps",
-                  "--warmup takes a share of the steps (0.1) or epochs (0.5e)"},
     ForeignOption{"min-lr", "--end-lr is where a schedule ends; --epochs or --steps end the run"},
-    ForeignOption{"ending-lr-ratio", "--end-lr is that rate itself, with --schedule polynomial"},
+    ForeignOption{"ending-lr-ratio", "--end-lr is that rate itself"},
     ForeignOption{"true-gradient",
                   "the gradient of a step is exact with any --accumulate; leave it out"},
     ForeignOption{"auto-find-batch-size",
@@ -124,9 +122,10 @@ constexpr std::array kForeign{
                   "a run gives the same bits each time, without an option; --seed chooses others"},
     ForeignOption{"debug", "--detect-anomaly, --check-gradients and --trace DIR look for faults"},
     // evaluation
-    ForeignOption{"eval-strategy evaluation-strategy validate-interval eval-delay "
-                  "eval-gap-sample-num evaluate-during-training",
-                  "each epoch is evaluated; --eval-every N evaluates every N steps"},
+    ForeignOption{
+        "eval-strategy evaluation-strategy validate-interval eval-delay "
+        "eval-gap-sample-num evaluate-during-training",
+        "--eval-every takes steps (100), epochs (1e), rows (5000r), a time (10m), or none"},
     ForeignOption{"disable-validation", "--split 0.9,0,0.1 leaves no dev split to evaluate"},
     ForeignOption{"greater-is-better maximize-best-checkpoint-metric",
                   "the score of --best-metric says itself whether more is better"},
@@ -135,18 +134,20 @@ constexpr std::array kForeign{
     // output
     ForeignOption{"overwrite-output-dir",
                   "another --run begins a new run; remove a folder by hand to use its name again"},
-    ForeignOption{"save-strategy save-steps-ratio",
-                  "its steps, times or epochs: --save-every 500, 10m or 1e"},
+    ForeignOption{
+        "save-strategy save-steps-ratio",
+        "--save-every takes steps (100), epochs (1e), rows (5000r), a time (10m), or none"},
     ForeignOption{"no-epoch-checkpoints no-last-checkpoints no-save",
                   "--keep-best N keeps the best checkpoints, --keep N the latest, --save-every "
                   "none writes none"},
     ForeignOption{"save-on-each-node", "rank 0 writes all files of a run"},
     ForeignOption{"restore-callback-states-from-checkpoint continue-training",
                   "a run resumes by the same command; --resume PATH takes another checkpoint"},
-    ForeignOption{"no-progress-bar disable-tqdm log-interval log-format logging-strategy "
-                  "logging-steps logging-first-step logging-nan-inf-filter log-steps-ratio "
+    ForeignOption{"no-progress-bar disable-tqdm log-format logging-strategy "
+                  "logging-first-step logging-nan-inf-filter log-steps-ratio "
                   "include-tokens-per-second include-num-input-tokens-seen",
-                  "a terminal shows the progress; RUN/metrics.jsonl has the figures of each step"},
+                  "a terminal shows the progress; RUN/metrics.jsonl has the figures of steps, see "
+                  "--log-every"},
     ForeignOption{"logfile log-file f", "bert_train ... 2>&1 | tee FILE, or bprun --output DIR"},
     ForeignOption{"log-level log-level-replica log-on-each-node debug-level verbosity",
                   "BP_LOG=debug prints what the ranks' library does"},

@@ -199,15 +199,20 @@ TEST(UnknownOption, OneOfAnotherTaskIsNamedAsHere) {
             "--focal-gamma is an option of --task classify");
 }
 
-// Every option of a command, of any task.
-std::set<std::string> known_options() {
+// Every option of a command, of any task; `others`: the names that other programs give them.
+std::set<std::string> known_options(bool others = false) {
   std::set<std::string> names;
   for (const std::string& task : task_names()) {
     const CommandLine line = parse_command_line({"--help=json", "--task", task});
     const Json all = Json::parse(line.instead);
     for (const Json& command : all.at("commands")) {
       for (const Json& option : command.at("options")) {
-        names.insert("--" + option.at("name").get<std::string>());
+        if (!others) names.insert("--" + option.at("name").get<std::string>());
+        if (!others || !option.contains("others")) continue;
+        for (const Json& other : option.at("others")) {
+          const auto name = other.get<std::string>();
+          names.insert("--" + name.substr(0, name.find('=')));
+        }
       }
     }
   }
@@ -229,7 +234,8 @@ TEST(UnknownOption, AnswersNameOptionsThatExist) {
 }
 
 TEST(UnknownOption, ANameHasOneAnswer) {
-  const std::set<std::string> known = known_options();
+  std::set<std::string> known = known_options();
+  known.merge(known_options(/*others=*/true));
   std::set<std::string> seen;
   for (const ForeignOption& row : foreign_options()) {
     for (const std::string& name : words_of(std::string(row.names))) {
