@@ -30,7 +30,6 @@
 #include "trainer/prepare/plan.h"
 #include "trainer/prepare/sample_list.h"
 #include "trainer/report/predictions.h"
-#include "trainer/tasks/text_rows.h"
 #include "trainer/text/tokenizer.h"
 #include "trainer/train/forward_blocks.h"
 #include "trainer/train/loop/precision_difference.h"
@@ -137,20 +136,17 @@ class Prediction {
   [[nodiscard]] std::int64_t count() const { return count_; }
 
  private:
-  // Of the first `samples` that wait.
+  // Writes those of the first `samples` waiting samples.
   void write_rows(std::size_t samples) {
-    std::vector<std::size_t> starts = starts_of_samples(samples);
+    std::vector<std::int64_t> texts;
     std::size_t taken = 0;
-    for (std::size_t i = 0; i < samples; ++i) taken += rows_->kept_of(waiting_[i]);
-    std::span<const float> rest = std::span(kept_).first(taken);
-    std::vector<float> means;
-    if (rows_->joins_samples()) {
-      std::vector<std::int64_t> texts;
-      for (std::size_t i = 0; i < samples; ++i) texts.push_back(waiting_[i].text_id);
-      starts = starts_of_texts(texts);
-      means = means_of_rows(rest, starts);
-      rest = means;
+    for (std::size_t i = 0; i < samples; ++i) {
+      texts.push_back(waiting_[i].text_id);
+      taken += rows_->kept_of(waiting_[i]);
     }
+    const std::vector<std::size_t> starts = rows_->starts_of_rows(texts);
+    const std::vector<float> kept = rows_->kept_of_rows(std::span(kept_).first(taken), starts);
+    std::span<const float> rest = kept;
     for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
       const Sample& sample = waiting_[starts[row]];
       const std::size_t own = rows_->kept_of(sample);

@@ -21,19 +21,24 @@ std::vector<std::string> Scorer::unscored(const std::string& what,
                                      : "; predictions in " + predictions)};
 }
 
-std::vector<std::size_t> Scorer::starts_of_rows(Split of) const {
-  return joins_samples() ? starts_of_texts(store().text_ids(of))
-                         : starts_of_samples(static_cast<std::size_t>(store().size(of)));
+std::vector<std::size_t> Scorer::starts_of_rows(std::span<const std::int64_t> text_ids) const {
+  return joins_samples() ? starts_of_texts(text_ids) : starts_of_samples(text_ids.size());
 }
 
-std::vector<float> Scorer::kept_of_rows(std::span<const std::size_t> starts) const {
-  return joins_samples() ? means_of_rows(kept_, starts) : kept_;
+std::vector<std::size_t> Scorer::starts_of_rows(Split of) const {
+  return starts_of_rows(store().text_ids(of));
+}
+
+std::vector<float> Scorer::kept_of_rows(std::span<const float> kept,
+                                        std::span<const std::size_t> starts) const {
+  return joins_samples() ? means_of_rows(kept, starts)
+                         : std::vector<float>(kept.begin(), kept.end());
 }
 
 void Scorer::write_predictions(const std::string& path) const {
   PredictionsWriter writer(path, columns());
   const std::vector<std::size_t> starts = starts_of_rows(split());
-  const std::vector<float> kept = kept_of_rows(starts);
+  const std::vector<float> kept = kept_of_rows(kept_, starts);
   std::span<const float> rest = kept;
   std::vector<std::string> fields;
   for (std::size_t row = 0; row + 1 < starts.size(); ++row) {

@@ -52,6 +52,12 @@ class Scorer {
   // Whether the samples of a text have one row, of the means of what was kept of each; then as much
   // is kept of each.
   [[nodiscard]] virtual bool joins_samples() const { return false; }
+  // Returns the first sample of each row of samples with these texts, see starts_of_texts(); and
+  // the numbers of the rows, from what was kept of all samples.
+  [[nodiscard]] std::vector<std::size_t> starts_of_rows(
+      std::span<const std::int64_t> text_ids) const;
+  [[nodiscard]] std::vector<float> kept_of_rows(std::span<const float> kept,
+                                                std::span<const std::size_t> starts) const;
   // Sets the fields of a row, one for each column, from what was kept of the sample, or of those of
   // its text, of which it is the first.
   virtual void set_fields(const Sample& sample,
@@ -93,9 +99,7 @@ class Scorer {
  protected:
   [[nodiscard]] const SampleStore& store() const { return *scored_.store; }
   [[nodiscard]] Split split() const { return scored_.split; }
-  // The first sample of each row of a split, see starts_of_texts(), and what is kept of the rows.
   [[nodiscard]] std::vector<std::size_t> starts_of_rows(Split of) const;
-  [[nodiscard]] std::vector<float> kept_of_rows(std::span<const std::size_t> starts) const;
   // Returns "test: no labels to compare with, 12 samples; predictions in FILE" for `what`
   // "test: no labels".
   [[nodiscard]] std::vector<std::string> unscored(const std::string& what,

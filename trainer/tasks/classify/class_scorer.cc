@@ -119,7 +119,7 @@ void ClassScorer::add_top_fields(std::span<const float> shares,
 
 RowScorer ClassScorer::scored() const {
   const std::vector<std::size_t> starts = starts_of_rows(split());
-  const std::vector<float> kept = kept_of_rows(starts);
+  const std::vector<float> kept = kept_of_rows(this->kept(), starts);
   const std::vector<std::int32_t> lengths = store().lengths(split());
   std::vector<std::int64_t> labels;  // of samples, with one label each
   if (!form_.several) labels = store().integers(split(), kLabelArray);

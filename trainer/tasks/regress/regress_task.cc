@@ -77,7 +77,7 @@ class RegressScorer : public Scorer {
   // The rows that have a target, in the store's order.
   [[nodiscard]] std::vector<ScoredNumber> scored() const {
     const std::vector<std::size_t> starts = starts_of_rows(split());
-    const std::vector<float> outputs = kept_of_rows(starts);
+    const std::vector<float> outputs = kept_of_rows(kept(), starts);
     std::vector<ScoredNumber> all;
     for (std::size_t row = 0; row < outputs.size(); ++row) {
       const Sample sample = store().load(split(), static_cast<std::int64_t>(starts[row]));
